@@ -1,0 +1,36 @@
+# Everything runs from .venv, which is made on first use. `make demo` and `make test` are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.PHONY: demo test check format bench wheel clean
+
+demo: $(INSTALLED)
+	$(BIN)/python -m reconciler demo
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest -n auto -q
+
+check: $(INSTALLED)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_layers.py
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(INSTALLED)
+	$(BIN)/python benchmarks/startup_and_passes.py
+
+wheel: $(INSTALLED)
+	$(BIN)/python -m build --wheel --outdir dist
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@

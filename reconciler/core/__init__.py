@@ -1,0 +1,1 @@
+"""The pass: `reconcile(world, now)` decides everything; the rest carries data."""

@@ -1,0 +1,1 @@
+"""One package an API; the packages never import each other."""

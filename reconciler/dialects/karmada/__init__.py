@@ -1,0 +1,1 @@
+"""Karmada: policies claim workloads, bindings are scheduled, taints evict."""

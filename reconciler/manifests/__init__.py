@@ -1,0 +1,1 @@
+"""Text to manifests and back: YAML, JSON Schema, scopes of kinds, and the path of each output."""

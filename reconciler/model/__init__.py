@@ -1,0 +1,1 @@
+"""What exists: identities, labels, quantities, clusters, manifests and the world they make up."""

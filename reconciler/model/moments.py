@@ -1,0 +1,52 @@
+"""Moments: aware UTC datetimes of whole seconds, their RFC 3339 text, and stamps.
+
+Kubernetes times have whole seconds; so has every moment in the core.
+"""
+
+from datetime import UTC, datetime
+
+
+class Stamp(str):
+    """The text of a moment that this pass sets.
+
+    A desired file that differs from the present one in stamps alone is not written: see
+    `core/changes.py`. A moment whose change must be written is a plain `str`.
+    """
+
+    __slots__ = ()
+
+
+def format_moment(moment: datetime) -> str:
+    """Return the RFC 3339 text of an aware moment, in UTC, to the second.
+
+    >>> format_moment(datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
+    '2026-11-20T12:00:00Z'
+    """
+    if moment.tzinfo is None:
+        raise ValueError("a moment must be aware of its time zone")
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def parse_moment(text: str) -> datetime:
+    """Return the moment that an RFC 3339 text names, as aware UTC, cut to the second.
+
+    Raises:
+        ValueError: The text is not RFC 3339 with a zone.
+
+    >>> parse_moment("2026-11-20T13:00:00.5+01:00")
+    datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)
+    """
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f'"{text}" has no time zone; write it as 2026-01-02T15:04:05Z')
+    return moment.astimezone(UTC).replace(microsecond=0)
+
+
+def stamp(now: datetime) -> Stamp:
+    """Return `now` as a stamp."""
+    return Stamp(format_moment(now))
+
+
+def earliest(*moments: datetime | None) -> datetime | None:
+    """Return the earliest of the moments given, `None` if there is none."""
+    return min((moment for moment in moments if moment is not None), default=None)

@@ -1,0 +1,78 @@
+"""All that `reconcile` may look at: what people wrote, and what the last pass wrote."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reconciler.model.identity import ObjectKey, Origin
+
+Body = Mapping[str, object]
+"""A decoded document: mappings with string keys, lists, str, int, float, bool and None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One validated document. `body` is read-only by convention and by test."""
+
+    key: ObjectKey
+    origin: Origin
+    body: Body
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fault:
+    """A `UserError` as data: what a person must edit.
+
+    `path` is root-relative, `line` and `column` count from 1 and are 0 where nothing can be
+    pointed at. `field` is a JSON pointer, `""` for a whole document. `rule` is a stable id.
+    `expected` says what would be valid. `subject` is the object's key as text, `""` if unknown.
+    """
+
+    path: str
+    line: int
+    column: int
+    field: str
+    rule: str
+    message: str
+    expected: str = ""
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Held:
+    """A faulty file whose last good documents stay in force.
+
+    `blob` is the full hex id of the git blob that holds them, `keys` are the objects taken from
+    it, sorted.
+    """
+
+    path: str
+    blob: str
+    keys: tuple[ObjectKey, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What people wrote at one commit, and what the last pass wrote.
+
+    Attributes:
+        revision: Full hex commit id of the inputs.
+        inputs: What people wrote, valid documents only. Where a document is faulty now and an
+            earlier commit held a valid version, `inputs` has that one and `held` says so.
+        outputs: What earlier passes wrote below `output_root`.
+        present: Path to git blob id of every manifest file below `output_root`, readable or not.
+        frozen: Paths below `output_root` that cannot be read; they are left as they are.
+        texts: Text of those input files from which a pass may have to remove a document.
+        faults: What is wrong with the inputs and outputs, sorted.
+        held: The faulty files whose last good documents are in force, sorted.
+        output_root: Root-relative POSIX folder that the daemon owns.
+    """
+
+    revision: str
+    inputs: Mapping[ObjectKey, Manifest]
+    outputs: Mapping[ObjectKey, Manifest]
+    present: Mapping[str, str] = field(default_factory=dict)
+    frozen: frozenset[str] = frozenset()
+    texts: Mapping[str, bytes] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+    held: tuple[Held, ...] = ()
+    output_root: str = "status"

@@ -1,0 +1,1 @@
+"""Scheduling without any API in it: sets of clusters, filters and scores, replica division."""

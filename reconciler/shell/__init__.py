@@ -1,0 +1,1 @@
+"""Effects, thin: the clock, git, files and processes. Decisions are made in `core`."""
