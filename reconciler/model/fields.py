@@ -1,0 +1,109 @@
+"""Reading the fields of a decoded document by type; a field of `null` counts as absent."""
+
+from collections.abc import Mapping, Sequence
+
+from reconciler.errors import UserError
+from reconciler.model.world import Body
+
+_NOTHING: Body = {}
+
+
+def mapping_or_none(body: Body, field: str) -> Body | None:
+    """Return the mapping below `field`, `None` if there is none."""
+    value = body.get(field)
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise UserError("must be a mapping", field=field)
+    return value
+
+
+def mapping(body: Body, field: str) -> Body:
+    """Return the mapping below `field`, an empty one if there is none."""
+    found = mapping_or_none(body, field)
+    return _NOTHING if found is None else found
+
+
+def items_or_none(body: Body, field: str) -> Sequence[object] | None:
+    """Return the list below `field`, `None` if there is none."""
+    value = body.get(field)
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise UserError("must be a list", field=field)
+    return value
+
+
+def bodies_or_none(body: Body, field: str) -> tuple[Body, ...] | None:
+    """Return the mappings listed below `field`, `None` if there is no list."""
+    found = items_or_none(body, field)
+    return None if found is None else tuple(as_mapping(item, field) for item in found)
+
+
+def bodies(body: Body, field: str) -> tuple[Body, ...]:
+    """Return the mappings listed below `field`, none if there is no list."""
+    return bodies_or_none(body, field) or ()
+
+
+def strings_or_none(body: Body, field: str) -> tuple[str, ...] | None:
+    """Return the strings listed below `field`, `None` if there is no list."""
+    found = items_or_none(body, field)
+    return None if found is None else tuple(as_text(item, field) for item in found)
+
+
+def strings(body: Body, field: str) -> tuple[str, ...]:
+    """Return the strings listed below `field`, none if there is no list."""
+    return strings_or_none(body, field) or ()
+
+
+def pairs_or_none(body: Body, field: str) -> tuple[tuple[str, str], ...] | None:
+    """Return a mapping of strings as pairs sorted by key, `None` if there is no mapping."""
+    found = mapping_or_none(body, field)
+    if found is None:
+        return None
+    return tuple(sorted((key, as_text(value, field)) for key, value in found.items()))
+
+
+def text(body: Body, field: str) -> str:
+    """Return the string below `field`, `""` if there is none."""
+    value = body.get(field)
+    return "" if value is None else as_text(value, field)
+
+
+def number(body: Body, field: str) -> int:
+    """Return the integer below `field`, 0 if there is none."""
+    return number_or_none(body, field) or 0
+
+
+def number_or_none(body: Body, field: str) -> int | None:
+    """Return the integer below `field`, `None` if there is none."""
+    value = body.get(field)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise UserError("must be an integer", field=field)
+    return value
+
+
+def flag_or_none(body: Body, field: str) -> bool | None:
+    """Return the boolean below `field`, `None` if there is none."""
+    value = body.get(field)
+    if value is None or isinstance(value, bool):
+        return value
+    raise UserError("must be true or false", field=field)
+
+
+def as_mapping(value: object, field: str) -> Body:
+    """Return the value as a mapping, a null as an empty one."""
+    if value is None:
+        return _NOTHING
+    if not isinstance(value, Mapping):
+        raise UserError("must be a mapping", field=field)
+    return value
+
+
+def as_text(value: object, field: str) -> str:
+    """Return the value as a string."""
+    if not isinstance(value, str):
+        raise UserError("must be a string", field=field)
+    return value

@@ -1,0 +1,118 @@
+"""Kubernetes quantities, exact: a whole number of nano units, and their canonical texts."""
+
+import re
+from typing import NewType
+
+Quantity = NewType("Quantity", int)
+"""An amount in nano units; Kubernetes keeps no smaller part."""
+
+NANOS = 10**9
+MAX_VALUE = 2**63 - 1  # apimachinery maxAllowed: greater amounts are capped
+
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_SUFFIX_OF_POWER = {power: suffix for suffix, power in _DECIMAL.items()}
+_SYNTAX = re.compile(
+    r"([+-]?)(\d+\.?\d*|\.\d+)(?:([KMGTPE]i)|[eE]([+-]?\d+)|([numkMGTPE]?))", re.ASCII
+)
+_MAX_EXPONENT = 64  # beyond it every amount is capped, or rounds up to one nano
+
+
+def parse_quantity(text: str | int) -> Quantity:
+    """Return the amount that a quantity names, digits below a nano rounded away from zero.
+
+    Args:
+        text: `1500m`, `1Gi`, `.5`, `1e3`; a plain number of YAML is taken as its text.
+
+    Raises:
+        ValueError: The text is not a quantity.
+
+    Source: karmada@f8fdd02 vendor/k8s.io/apimachinery/pkg/api/resource/quantity.go
+    `ParseQuantity`.
+
+    >>> parse_quantity("1500m"), parse_quantity(".5"), parse_quantity("1Ki")
+    (1500000000, 500000000, 1024000000000)
+    """
+    found = _SYNTAX.fullmatch(str(text))
+    if found is None:
+        raise ValueError(f'"{text}" is not a quantity; write it as 500m, 2, 1Gi or 1e3')
+    sign, digits, binary, exponent, decimal = found.groups()
+    whole, _, fraction = digits.partition(".")
+    unscaled = int(whole + fraction)
+    if binary is not None:
+        unscaled, power = unscaled << _BINARY[binary], 0
+    else:
+        power = int(exponent) if exponent is not None else _DECIMAL[decimal]
+    power = max(-_MAX_EXPONENT, min(_MAX_EXPONENT, power)) - len(fraction) + 9
+    nanos = unscaled * 10**power if power >= 0 else -(-unscaled // 10**-power)
+    nanos = min(nanos, MAX_VALUE * NANOS)
+    return Quantity(-nanos if sign == "-" else nanos)
+
+
+def ceil_units(amount: Quantity) -> int:
+    """Return the amount in whole units, rounded up.
+
+    Source: karmada@f8fdd02 vendor/k8s.io/apimachinery/pkg/api/resource/quantity.go `Value`.
+
+    >>> ceil_units(parse_quantity("1500m"))
+    2
+    """
+    return -(-amount // NANOS)
+
+
+def ceil_milli(amount: Quantity) -> int:
+    """Return the amount in thousandths, rounded up.
+
+    Source: karmada@f8fdd02 vendor/k8s.io/apimachinery/pkg/api/resource/quantity.go `MilliValue`.
+
+    >>> ceil_milli(parse_quantity("1999u"))
+    2
+    """
+    return -(-amount // (NANOS // 1000))
+
+
+def canonical_decimal(amount: Quantity) -> str:
+    """Return the canonical text in powers of a thousand: the fewest digits, no fraction.
+
+    Source: karmada@f8fdd02 vendor/k8s.io/apimachinery/pkg/api/resource/quantity.go
+    `CanonicalizeBytes`, format DecimalSI.
+
+    >>> canonical_decimal(parse_quantity("1.5")), canonical_decimal(parse_quantity("1000"))
+    ('1500m', '1k')
+    """
+    if amount == 0:
+        return "0"
+    mantissa, power = int(amount), -9
+    while mantissa % 1000 == 0 and power < max(_SUFFIX_OF_POWER):
+        mantissa, power = mantissa // 1000, power + 3
+    return f"{mantissa}{_SUFFIX_OF_POWER[power]}"
+
+
+def canonical_cpu(amount: Quantity) -> str:
+    """Return the canonical text of an amount of cpu, rounded up to a thousandth.
+
+    >>> canonical_cpu(parse_quantity("0.1")), canonical_cpu(parse_quantity("2000m"))
+    ('100m', '2')
+    """
+    return canonical_decimal(Quantity(ceil_milli(amount) * (NANOS // 1000)))
+
+
+def canonical_binary(amount: Quantity) -> str:
+    """Return the canonical text in powers of 1024, rounded up to whole units.
+
+    Amounts below 1024 are written in powers of a thousand.
+
+    Source: karmada@f8fdd02 vendor/k8s.io/apimachinery/pkg/api/resource/quantity.go
+    `CanonicalizeBytes`, format BinarySI.
+
+    >>> [canonical_binary(parse_quantity(text)) for text in ("1G", "2G", "1024Mi", "1000")]
+    ['1000000000', '1953125Ki', '1Gi', '1k']
+    """
+    value = ceil_units(amount)
+    if abs(value) < 1024:
+        return canonical_decimal(Quantity(value * NANOS))
+    power = 0
+    while value % 1024 == 0 and power < _BINARY["Ei"]:
+        value, power = value // 1024, power + 10
+    suffix = next((name for name, bits in _BINARY.items() if bits == power), "")
+    return f"{value}{suffix}"

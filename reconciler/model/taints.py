@@ -1,0 +1,63 @@
+"""Taints of clusters, tolerations of workloads, and which of them fit."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class TaintEffect(StrEnum):
+    """What a taint does: the effects of Karmada and KubeFleet, then those of OCM."""
+
+    NO_SCHEDULE = "NoSchedule"
+    PREFER_NO_SCHEDULE = "PreferNoSchedule"
+    NO_EXECUTE = "NoExecute"
+    NO_SELECT = "NoSelect"
+    PREFER_NO_SELECT = "PreferNoSelect"
+    NO_SELECT_IF_NEW = "NoSelectIfNew"
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A mark on a cluster. `time_added` is aware UTC; `None` when the file gives none."""
+
+    key: str
+    value: str
+    effect: TaintEffect
+    time_added: datetime | None = None
+
+    def __str__(self) -> str:
+        value = f"={self.value}" if self.value else ""
+        return f"{self.key}{value}:{self.effect}"
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """What a workload puts up with, as written: `""` where the file names nothing.
+
+    `toleration_seconds` of `None` means for ever.
+    """
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Tell whether the toleration fits the taint; its seconds are another question.
+
+    An empty effect or key fits any. With an empty key and operator Equal only values are compared.
+
+    Source: karmada@f8fdd02 vendor/k8s.io/api/core/v1/toleration.go `ToleratesTaint`.
+
+    >>> tolerates(Toleration(operator="Exists"), Taint("a", "b", TaintEffect.NO_EXECUTE))
+    True
+    """
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == taint.value
+    return toleration.operator == "Exists"
