@@ -1,0 +1,278 @@
+"""Division of replicas among the selected clusters."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from reconciler.dialects.karmada.clusters import Members
+from reconciler.dialects.karmada.estimate import wrap32
+from reconciler.dialects.karmada.failure import Failure, scheduler_error, unschedulable
+from reconciler.dialects.karmada.placement import (
+    AGGREGATED,
+    DIVIDED,
+    WEIGHTED,
+    Placement,
+    StaticWeight,
+)
+from reconciler.dialects.karmada.rank import Ranking
+from reconciler.dialects.karmada.request import Request
+from reconciler.schedule.apportion import allot, breaks_ties_descending
+from reconciler.schedule.framework import NOBODY, Mask, mask_of, positions_of
+from reconciler.schedule.gosort import sort_descending
+
+Shares = list[tuple[int, int]]
+"""Position and replicas, in upstream's order."""
+
+
+class Strategy(StrEnum):
+    """How replicas are divided, by upstream's names; the first is ours."""
+
+    NON_WORKLOAD = "NonWorkload"
+    DUPLICATED = "Duplicated"
+    STATIC_WEIGHT = "StaticWeight"
+    DYNAMIC_WEIGHT = "DynamicWeight"
+    AGGREGATED = "Aggregated"
+
+
+class Mode(StrEnum):
+    """What the present result has to do with the next one."""
+
+    FRESH = "Fresh"
+    SCALE_UP = "ScaleUp"
+    SCALE_DOWN = "ScaleDown"
+    UNCHANGED = "Unchanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One division by room, for `why`: of all selected clusters, or of one overflow group.
+
+    `target` is what was to be handed out, `room` what the clusters could take, `parties` how many
+    of them took part.
+    """
+
+    tier: int
+    mode: Mode
+    target: int
+    room: int
+    parties: int
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """The result, and the steps that led to it; strategies that look at no room have none."""
+
+    strategy: Strategy
+    shares: Shares
+    steps: tuple[Step, ...] = ()
+
+
+def strategy_of(placement: Placement) -> Strategy | None:
+    """Return how a placement divides replicas, `None` if it does not say.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/assignment.go `newAssignState`.
+    """
+    scheduling = placement.replica_scheduling
+    if scheduling is None or placement.duplicated:
+        return Strategy.DUPLICATED
+    if scheduling.type != DIVIDED:
+        return None
+    if scheduling.preference == AGGREGATED:
+        return Strategy.AGGREGATED
+    if scheduling.preference != WEIGHTED:
+        return None
+    dynamic = scheduling.weights is not None and scheduling.weights.dynamic_weight
+    return Strategy.DYNAMIC_WEIGHT if dynamic else Strategy.STATIC_WEIGHT
+
+
+def divide(
+    request: Request,
+    members: Members,
+    ranking: Ranking,
+    selected: Sequence[int],
+    *,
+    propagate_empty: bool = False,
+) -> Division | Failure:
+    """Divide the replicas of a binding among the selected clusters.
+
+    Args:
+        request: The binding and its strategy.
+        members: Answers which cluster a static weight means.
+        ranking: What each cluster can take, and what it holds.
+        selected: Positions, in the order of selection.
+        propagate_empty: Append the selected clusters that got nothing, with 0 replicas.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/common.go `AssignReplicas`; the flag is
+    `--enable-empty-workload-propagation`.
+    """
+    if not selected:
+        return scheduler_error("no clusters available to schedule")
+    binding = request.binding
+    if (binding.replicas == 0 and binding.requirements is None) or binding.components > 1:
+        return Division(Strategy.NON_WORKLOAD, [(position, 0) for position in selected])
+    division = _divide(request, members, ranking, selected)
+    if isinstance(division, Failure):
+        return division
+    shares = [share for share in division.shares if share[1]]
+    if propagate_empty:
+        having = {position for position, _ in shares}
+        shares += [(position, 0) for position in selected if position not in having]
+    return replace(division, shares=shares)
+
+
+def _divide(
+    request: Request, members: Members, ranking: Ranking, selected: Sequence[int]
+) -> Division | Failure:
+    scheduling, replicas = request.placement.replica_scheduling, request.binding.replicas
+    strategy = strategy_of(request.placement)
+    match strategy:
+        case Strategy.DUPLICATED:
+            return Division(strategy, [(position, replicas) for position in selected])
+        case Strategy.STATIC_WEIGHT:
+            weights = None if scheduling is None else scheduling.weights
+            rules = None if weights is None else weights.static_weights
+            votes = static_weights(rules or (), mask_of(selected), members)
+            return Division(strategy, _dispense(replicas, votes, request.binding.uid))
+        case Strategy.DYNAMIC_WEIGHT | Strategy.AGGREGATED:
+            return _divide_by_room(strategy, request, ranking, selected)
+        case _:
+            kind = "" if scheduling is None else scheduling.type
+            preference = "" if scheduling is None else scheduling.preference
+            return scheduler_error(
+                f"unsupported replica scheduling strategy, replicaSchedulingType: {kind}, "
+                f"replicaDivisionPreference: {preference}, please try another scheduling strategy"
+            )
+
+
+def static_weights(
+    rules: Sequence[StaticWeight], selected: Mask, members: Members
+) -> dict[int, int]:
+    """Return the weight of each selected cluster: the greatest of the rules that mean it.
+
+    Clusters without a positive weight are left out; if all are, each weighs 1.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/util.go `getStaticWeightInfoList`.
+    """
+    votes: dict[int, int] = {}
+    left = selected
+    for rule in sorted(rules, key=lambda rule: rule.weight, reverse=True):
+        if rule.weight <= 0 or left == NOBODY:
+            break
+        meant = Mask(members.matching(rule.target) & left)
+        left = Mask(left & ~meant)
+        votes |= dict.fromkeys(positions_of(meant), rule.weight)
+    return votes or dict.fromkeys(positions_of(selected), 1)
+
+
+def _dispense(replicas: int, votes: Mapping[int, int], uid: str) -> Shares:
+    """Hand out replicas by weight; only clusters that got some, by name."""
+    positions = sorted(votes)
+    seats = allot(
+        replicas,
+        [votes[position] for position in positions],
+        descending=breaks_ties_descending(uid),
+    )
+    return [share for share in zip(positions, seats, strict=True) if share[1]]
+
+
+def _divide_by_room(
+    strategy: Strategy, request: Request, ranking: Ranking, selected: Sequence[int]
+) -> Division | Failure:
+    """Divide by what the clusters can take, one overflow group after the other.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/common.go `assignWorkloadReplicas`.
+    """
+    wanted = request.binding.replicas
+    if not request.tiers:
+        found = _divide_tier(strategy, request, ranking, selected, wanted=wanted)
+        if isinstance(found, Failure):
+            return found
+        return Division(strategy, found[0], (found[1],))
+    shares: Shares = []
+    steps: list[Step] = []
+    for number, tier in enumerate(ranking.tiers):
+        clusters = [position for position in selected if tier >> position & 1]
+        share = min(wanted, sum(map(ranking.available, clusters)))
+        if not clusters or wanted <= 0:
+            continue
+        found = _divide_tier(strategy, request, ranking, clusters, wanted=share)
+        if isinstance(found, Failure):
+            return found
+        shares += found[0]
+        steps.append(replace(found[1], tier=number))
+        wanted -= share
+    if wanted > 0:
+        return unschedulable("Clusters available replicas are not enough to schedule.")
+    return Division(strategy, shares, tuple(steps))
+
+
+def _divide_tier(
+    strategy: Strategy,
+    request: Request,
+    ranking: Ranking,
+    clusters: Sequence[int],
+    *,
+    wanted: int,
+) -> tuple[Shares, Step] | Failure:
+    """Divide among some clusters, keeping to what they hold unless a reschedule was asked for.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/assignment.go `assignByDynamicStrategy` and
+    division_algorithm.go `dynamicFreshScale`, `dynamicScaleDown`, `dynamicScaleUp`.
+    """
+    among = set(clusters) if request.held else ()
+    held = [share for share in request.held if share[0] in among]
+    assigned = wrap32(sum(replicas for _, replicas in held))
+    column = ranking.capacity.column
+    if request.binding.reschedule_required:
+        rooms = [(i, wrap32(column[i] + ranking.held.get(i, 0))) for i in clusters]
+        mode, target, held, step = Mode.FRESH, wanted, [], "failed to do fresh scale"
+    elif assigned > wanted:
+        mode, target, step = Mode.SCALE_DOWN, wanted, "failed to scale down"
+        rooms, held = held, []
+    elif assigned < wanted:
+        rooms = [(i, column[i]) for i in clusters]
+        mode, target, step = Mode.SCALE_UP, wanted - assigned, "failed to scale up"
+    else:
+        return held, Step(tier=0, mode=Mode.UNCHANGED, target=0, room=0, parties=len(held))
+    room = wrap32(sum(replicas for _, replicas in rooms))
+    if room < target:
+        return unschedulable(
+            f"Clusters available replicas {room} are not enough to schedule."
+        ).within(step)
+    if strategy is Strategy.AGGREGATED:
+        rooms = _shortest_prefix(rooms, target, {i for i, replicas in held if replicas > 0})
+    shares = _merge(held, _dispense(target, dict(rooms), request.binding.uid))
+    return shares, Step(tier=0, mode=mode, target=target, room=room, parties=len(rooms))
+
+
+def _shortest_prefix(rooms: Shares, target: int, prior: set[int]) -> Shares:
+    """Return the fewest clusters with room for the target: those held first, then the roomiest.
+
+    The sort by room is Go's unstable one.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/division_algorithm.go `dynamicDivideReplicas` and
+    assignment.go `resortAvailableClusters`.
+    """
+    ordered = sort_descending(rooms, [replicas for _, replicas in rooms])
+    if prior:
+        ordered.sort(key=lambda share: share[0] not in prior)
+    room = 0
+    for count, (_, replicas) in enumerate(ordered, start=1):
+        room = wrap32(room + replicas)
+        if room >= target:
+            return ordered[:count]
+    return ordered
+
+
+def _merge(held: Shares, added: Shares) -> Shares:
+    """Add to what is held: first the clusters that get more, then the others in their order.
+
+    Unlike upstream: the others keep the order of spec.clusters; upstream's is that of a Go map.
+
+    Source: karmada@f8fdd02 pkg/util/binding.go `MergeTargetClusters`.
+    """
+    if not held or not added:
+        return added or held
+    left = dict(held)
+    merged = [(position, replicas + left.pop(position, 0)) for position, replicas in added]
+    return merged + list(left.items())

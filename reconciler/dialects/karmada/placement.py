@@ -1,0 +1,242 @@
+"""Placement: where a policy wants its resources, decoded as Go decodes it.
+
+`None` stands for an absent list or object, which Go tells from an empty one: two placements are
+equal here exactly when Go's `reflect.DeepEqual` says so of the decoded structs.
+"""
+
+from dataclasses import dataclass
+
+from reconciler.model import fields
+from reconciler.model.labels import LabelSelector, Requirement
+from reconciler.model.taints import Toleration
+from reconciler.model.world import Body
+
+DUPLICATED = "Duplicated"
+DIVIDED = "Divided"
+AGGREGATED = "Aggregated"
+WEIGHTED = "Weighted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterAffinity:
+    """A set of clusters: everything named must hold, what is not named does not matter."""
+
+    label_selector: LabelSelector | None = None
+    field_selector: tuple[Requirement, ...] | None = None
+    has_field_selector: bool = False
+    cluster_names: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedAffinity:
+    """An overflow group: clusters that join when those before them have no room."""
+
+    affinity_name: str
+    affinity: ClusterAffinity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AffinityTerm:
+    """One of several groups that are tried in order, with the groups it may overflow into."""
+
+    affinity_name: str
+    affinity: ClusterAffinity
+    overflow: tuple[NamedAffinity, ...] | None = None
+
+    @property
+    def tiers(self) -> tuple[ClusterAffinity, ...]:
+        """The primary group, then the overflow groups in order."""
+        return (self.affinity, *(group.affinity for group in self.overflow or ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpreadConstraint:
+    """How many groups of clusters to take; 0 where the file gives no number."""
+
+    spread_by_field: str = ""
+    spread_by_label: str = ""
+    max_groups: int = 0
+    min_groups: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StaticWeight:
+    """A weight for each cluster of a set."""
+
+    target: ClusterAffinity
+    weight: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightPreference:
+    """Weights by rule, or by a factor that is measured, which wins."""
+
+    static_weights: tuple[StaticWeight, ...] | None = None
+    dynamic_weight: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaScheduling:
+    """How replicas are divided; `""` where the file names nothing."""
+
+    type: str = ""
+    preference: str = ""
+    weights: WeightPreference | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadAffinity:
+    """Grouping of workloads by the value of a label; upstream's feature gate for it is off."""
+
+    affinity_key: str | None = None
+    anti_affinity_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """All that a policy says about where its resources go."""
+
+    cluster_affinity: ClusterAffinity | None = None
+    cluster_affinities: tuple[AffinityTerm, ...] | None = None
+    cluster_tolerations: tuple[Toleration, ...] | None = None
+    spread_constraints: tuple[SpreadConstraint, ...] | None = None
+    replica_scheduling: ReplicaScheduling | None = None
+    workload_affinity: WorkloadAffinity | None = None
+
+    @property
+    def duplicated(self) -> bool:
+        """Whether each cluster gets all replicas: so when nothing is said about replicas."""
+        scheduling = self.replica_scheduling
+        return scheduling is None or scheduling.type == DUPLICATED
+
+    def term(self, name: str) -> AffinityTerm | None:
+        """Return the first affinity term of this name, `None` if there is none."""
+        terms = self.cluster_affinities or ()
+        return next((term for term in terms if term.affinity_name == name), None)
+
+
+def decode_placement(body: Body) -> Placement:
+    """Return the placement that a mapping holds.
+
+    Raises:
+        UserError: A field has the wrong type.
+
+    Source: karmada@f8fdd02 pkg/apis/policy/v1alpha1/propagation_types.go `Placement`.
+    """
+    affinity = fields.mapping_or_none(body, "clusterAffinity")
+    terms = fields.bodies_or_none(body, "clusterAffinities")
+    tolerations = fields.bodies_or_none(body, "clusterTolerations")
+    constraints = fields.bodies_or_none(body, "spreadConstraints")
+    scheduling = fields.mapping_or_none(body, "replicaScheduling")
+    workloads = fields.mapping_or_none(body, "workloadAffinity")
+    return Placement(
+        cluster_affinity=None if affinity is None else _affinity(affinity),
+        cluster_affinities=None if terms is None else tuple(map(_term, terms)),
+        cluster_tolerations=None if tolerations is None else tuple(map(_toleration, tolerations)),
+        spread_constraints=None if constraints is None else tuple(map(_constraint, constraints)),
+        replica_scheduling=None if scheduling is None else _scheduling(scheduling),
+        workload_affinity=None if workloads is None else _workload_affinity(workloads),
+    )
+
+
+def _affinity(body: Body) -> ClusterAffinity:
+    labels = fields.mapping_or_none(body, "labelSelector")
+    selector = fields.mapping_or_none(body, "fieldSelector")
+    return ClusterAffinity(
+        label_selector=None if labels is None else decode_label_selector(labels),
+        field_selector=None if selector is None else _requirements(selector),
+        has_field_selector=selector is not None,
+        cluster_names=fields.strings_or_none(body, "clusterNames"),
+        exclude=fields.strings_or_none(body, "exclude"),
+    )
+
+
+def decode_label_selector(body: Body) -> LabelSelector:
+    """Return the label selector that a mapping holds."""
+    return LabelSelector(
+        match_labels=fields.pairs_or_none(body, "matchLabels"),
+        match_expressions=_requirements(body),
+    )
+
+
+def _requirements(body: Body) -> tuple[Requirement, ...] | None:
+    found = fields.bodies_or_none(body, "matchExpressions")
+    if found is None:
+        return None
+    return tuple(
+        Requirement(
+            key=fields.text(item, "key"),
+            operator=fields.text(item, "operator"),
+            values=fields.strings_or_none(item, "values"),
+        )
+        for item in found
+    )
+
+
+def _term(body: Body) -> AffinityTerm:
+    overflow = fields.bodies_or_none(body, "overflowAffinities")
+    return AffinityTerm(
+        affinity_name=fields.text(body, "affinityName"),
+        affinity=_affinity(body),
+        overflow=None
+        if overflow is None
+        else tuple(
+            NamedAffinity(
+                affinity_name=fields.text(group, "affinityName"), affinity=_affinity(group)
+            )
+            for group in overflow
+        ),
+    )
+
+
+def _toleration(body: Body) -> Toleration:
+    return Toleration(
+        key=fields.text(body, "key"),
+        operator=fields.text(body, "operator"),
+        value=fields.text(body, "value"),
+        effect=fields.text(body, "effect"),
+        toleration_seconds=fields.number_or_none(body, "tolerationSeconds"),
+    )
+
+
+def _constraint(body: Body) -> SpreadConstraint:
+    return SpreadConstraint(
+        spread_by_field=fields.text(body, "spreadByField"),
+        spread_by_label=fields.text(body, "spreadByLabel"),
+        max_groups=fields.number(body, "maxGroups"),
+        min_groups=fields.number(body, "minGroups"),
+    )
+
+
+def _scheduling(body: Body) -> ReplicaScheduling:
+    weights = fields.mapping_or_none(body, "weightPreference")
+    return ReplicaScheduling(
+        type=fields.text(body, "replicaSchedulingType"),
+        preference=fields.text(body, "replicaDivisionPreference"),
+        weights=None if weights is None else _weights(weights),
+    )
+
+
+def _weights(body: Body) -> WeightPreference:
+    rules = fields.bodies_or_none(body, "staticWeightList")
+    return WeightPreference(
+        static_weights=None
+        if rules is None
+        else tuple(
+            StaticWeight(
+                _affinity(fields.mapping(rule, "targetCluster")), fields.number(rule, "weight")
+            )
+            for rule in rules
+        ),
+        dynamic_weight=fields.text(body, "dynamicWeight"),
+    )
+
+
+def _workload_affinity(body: Body) -> WorkloadAffinity:
+    affinity = fields.mapping_or_none(body, "affinity")
+    anti = fields.mapping_or_none(body, "antiAffinity")
+    return WorkloadAffinity(
+        affinity_key=None if affinity is None else fields.text(affinity, "groupByLabelKey"),
+        anti_affinity_key=None if anti is None else fields.text(anti, "groupByLabelKey"),
+    )

@@ -1,0 +1,221 @@
+"""Scheduling of one binding: filter, rank, select, divide, for one affinity group after another."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import repeat
+
+from reconciler.dialects.karmada.applied import applied_placement
+from reconciler.dialects.karmada.binding import Binding, Target
+from reconciler.dialects.karmada.clusters import Members
+from reconciler.dialects.karmada.divide import Shares, Strategy, divide
+from reconciler.dialects.karmada.estimate import estimate_fleet
+from reconciler.dialects.karmada.failure import Failure, FailureKind, scheduler_error
+from reconciler.dialects.karmada.filter_affinity import reject_affinity
+from reconciler.dialects.karmada.filter_api import reject_missing_apis
+from reconciler.dialects.karmada.filter_eviction import reject_evicting
+from reconciler.dialects.karmada.filter_spread import reject_without_topology
+from reconciler.dialects.karmada.filter_taints import reject_taints
+from reconciler.dialects.karmada.placement import AffinityTerm, Placement
+from reconciler.dialects.karmada.rank import rank, score_affinity, score_locality
+from reconciler.dialects.karmada.request import Request, request_of
+from reconciler.dialects.karmada.select import select_clusters
+from reconciler.dialects.karmada.triggers import Trigger, find_trigger
+from reconciler.dialects.karmada.verdict import Attempt, Requeue, Verdict
+from reconciler.model.conditions import Condition
+from reconciler.schedule.framework import Mask, Profile, Rejection, run_filters
+
+SCHEDULED = "Scheduled"
+SUCCESS = Condition(SCHEDULED, "True", "Success", "Binding has been scheduled successfully.")
+
+PROFILE: Profile[Request, Members] = Profile(
+    # Upstream's registry is a Go map: which plugin gives the reason is random there. This is the
+    # order in which it registers them; feasibility does not depend on it.
+    filters={
+        "APIEnablement": reject_missing_apis,
+        "TaintToleration": reject_taints,
+        "ClusterAffinity": reject_affinity,
+        "SpreadConstraint": reject_without_topology,
+        "ClusterEviction": reject_evicting,
+    },
+    scores={"ClusterAffinity": score_affinity, "ClusterLocality": score_locality},
+)
+
+REQUEUE = {
+    FailureKind.NO_CLUSTER_FIT: Requeue.NO,
+    FailureKind.UNSCHEDULABLE: Requeue.UNSCHEDULABLE,
+    FailureKind.SCHEDULER_ERROR: Requeue.BACKOFF,
+}
+
+
+def schedule(
+    binding: Binding, members: Members, now: datetime, *, propagate_empty: bool = False
+) -> Verdict:
+    """Decide what becomes of a binding that came up.
+
+    Args:
+        binding: As it stands in the manifest.
+        members: All clusters, deleting ones included.
+        now: Aware UTC; the decision does not depend on it.
+        propagate_empty: `--enable-empty-workload-propagation`: selected clusters without a replica
+            stay in the result.
+
+    Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `doScheduleBinding` and
+    `scheduleResourceBindingWithClusterAffinities`.
+    """
+    trigger, placement = find_trigger(binding, members), binding.placement
+    if trigger is Trigger.DELETING:
+        return Verdict(trigger=trigger, observed_affinity=binding.observed_affinity)
+    if placement is None:
+        return _failed(trigger, binding, (), scheduler_error("the binding has no placement"))
+    if trigger is Trigger.NONE:
+        return Verdict(
+            trigger=trigger,
+            observed_affinity=binding.observed_affinity,
+            observed_generation=_renewed(binding),
+        )
+    attempts: list[Attempt] = []
+    for term in _terms(binding, placement):
+        request = request_of(binding, placement, term, members)
+        name = "" if term is None else term.affinity_name
+        attempt = attempt_group(request, members, now, name=name, propagate_empty=propagate_empty)
+        attempts.append(attempt)
+        if not isinstance(attempt.result, Failure):
+            break
+    if not attempts:  # an empty list of groups: upstream reports success and changes nothing
+        return _succeeded(trigger, binding, (), None)
+    last, first = attempts[-1].result, attempts[0].result
+    if isinstance(last, Failure) and isinstance(first, Failure):
+        return _failed(trigger, binding, tuple(attempts), first)
+    return _succeeded(trigger, binding, tuple(attempts), placement)
+
+
+def _terms(binding: Binding, placement: Placement) -> Sequence[AffinityTerm | None]:
+    """The groups to try: from the one observed last, or from the first on a reschedule."""
+    terms = placement.cluster_affinities
+    if terms is None:
+        return (None,)
+    if binding.reschedule_required:
+        return terms
+    names = [term.affinity_name for term in terms]
+    observed = binding.observed_affinity
+    return terms[names.index(observed) :] if observed in names else terms
+
+
+def attempt_group(
+    request: Request, members: Members, now: datetime, *, name: str, propagate_empty: bool
+) -> Attempt:
+    """Try to schedule a binding with one affinity group; keep the record of every stage.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/generic_scheduler.go `Schedule`.
+    """
+    fleet, binding = members.fleet, request.binding
+    candidates = Mask(fleet.all & ~fleet.deleting)
+    feasible, rejections = run_filters(PROFILE, request, members, candidates, now)
+
+    if not feasible:
+        failure = Failure(FailureKind.NO_CLUSTER_FIT, fit_error(len(fleet.clusters), rejections))
+        return Attempt(affinity_name=name, feasible=feasible, rejections=rejections, result=failure)
+    capacity = estimate_fleet(
+        members,
+        replicas=binding.replicas,
+        requirements=binding.requirements,
+        components=binding.components,
+    )
+    ranking = rank(request, members, feasible, capacity)
+    selected = select_clusters(request.placement, binding.replicas, ranking, members)
+    if isinstance(selected, Failure):
+        return Attempt(
+            affinity_name=name,
+            feasible=feasible,
+            rejections=rejections,
+            ranking=ranking,
+            result=selected.within("failed to select clusters"),
+        )
+    division = divide(request, members, ranking, selected, propagate_empty=propagate_empty)
+    return Attempt(
+        affinity_name=name,
+        feasible=feasible,
+        rejections=rejections,
+        ranking=ranking,
+        selected=selected,
+        division=None if isinstance(division, Failure) else division,
+        result=division.within("failed to assign replicas")
+        if isinstance(division, Failure)
+        else _targets(members, division.strategy, division.shares),
+    )
+
+
+def _targets(members: Members, strategy: Strategy, shares: Shares) -> tuple[Target, ...]:
+    names = members.fleet.names(position for position, _ in shares)
+    if strategy is Strategy.DUPLICATED and shares:
+        return tuple(map(Target, names, repeat(shares[0][1])))
+    return tuple(map(Target, names, [replicas for _, replicas in shares]))
+
+
+def fit_error(clusters: int, rejections: Iterable[Rejection]) -> str:
+    """Return upstream's text for a binding that no cluster fits.
+
+    Source: karmada@f8fdd02 pkg/scheduler/framework/types.go `FitError`: reasons with their counts,
+    sorted as strings, so 10 comes before 2.
+
+    >>> fit_error(3, [])
+    '0/3 clusters are available: no cluster exists.'
+    """
+    counts: dict[str, int] = {}
+    for rejection in rejections:
+        reason = str(rejection.reason)
+        counts[reason] = counts.get(reason, 0) + rejection.clusters.bit_count()
+    reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+    return f"0/{clusters} clusters are available: {reasons or 'no cluster exists'}."
+
+
+def _succeeded(
+    trigger: Trigger, binding: Binding, attempts: tuple[Attempt, ...], placement: Placement | None
+) -> Verdict:
+    """The last attempt counts. Without any, only the status moves.
+
+    Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `patchScheduleResultForResourceBinding`.
+    """
+    result = attempts[-1].result if attempts else None
+    grouped = placement is not None and placement.cluster_affinities is not None
+    return Verdict(
+        trigger=trigger,
+        attempts=attempts,
+        clusters=None if isinstance(result, Failure) else result,
+        observed_affinity=attempts[-1].affinity_name if grouped else binding.observed_affinity,
+        observed_generation=binding.generation,
+        condition=SUCCESS,
+        applied=None if placement is None else _changed(binding, placement),
+        scheduled=True,
+    )
+
+
+def _failed(
+    trigger: Trigger, binding: Binding, attempts: tuple[Attempt, ...], failure: Failure
+) -> Verdict:
+    """When no cluster fits the result is cleared; all other failures keep it.
+
+    Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `getConditionByError` and the error handling
+    of `scheduleResourceBindingWithClusterAffinity`.
+    """
+    unfit = failure.kind is FailureKind.NO_CLUSTER_FIT and binding.placement is not None
+    return Verdict(
+        trigger=trigger,
+        attempts=attempts,
+        clusters=() if unfit else None,
+        observed_affinity=binding.observed_affinity,
+        condition=Condition(SCHEDULED, "False", failure.kind, failure.message),
+        applied=_changed(binding, binding.placement) if unfit and binding.placement else None,
+        requeue=REQUEUE[failure.kind],
+        error=failure,
+        returned_error="" if unfit else failure.message,
+    )
+
+
+def _changed(binding: Binding, placement: Placement) -> str | None:
+    text = applied_placement(placement)
+    return None if text == binding.applied else text
+
+
+def _renewed(binding: Binding) -> int | None:
+    return None if binding.generation == binding.observed_generation else binding.generation

@@ -1,0 +1,26 @@
+"""Which function answers which family of vectors."""
+
+from collections.abc import Callable, Mapping
+
+from tests.conformance.karmada import check_graceful, check_schedule, check_taints
+
+Body = Mapping[str, object]
+Check = Callable[[Body], str | None]
+
+FAMILIES: Mapping[str, Check] = {
+    "karmada/gracefuleviction": check_graceful,
+    "karmada/schedule": check_schedule,
+    "karmada/taints": check_taints,
+}
+
+_INPUTS = {
+    "ocm": {"managedClusters", "placementDecisions"},
+    "kubefleet": {"memberClusters", "policySnapshot", "snapshots", "resourceSnapshots"},
+}
+
+
+def dialect_of(case: Body) -> str:
+    """Return the dialect of a vector: two of them name a family `schedule`, so the input decides."""
+    given = case["input"]
+    keys = set(given) if isinstance(given, Mapping) else set()
+    return next((dialect for dialect, words in _INPUTS.items() if keys & words), "karmada")
