@@ -20,7 +20,7 @@ _INPUTS = {
 
 
 def dialect_of(case: Body) -> str:
-    """Return the dialect of a vector: two of them name a family `schedule`, so the input decides."""
+    """Return the dialect of a vector: two name a family `schedule`, so the input decides."""
     given = case["input"]
     keys = set(given) if isinstance(given, Mapping) else set()
     return next((dialect for dialect, words in _INPUTS.items() if keys & words), "karmada")

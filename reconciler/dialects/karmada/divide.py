@@ -12,6 +12,7 @@ from reconciler.dialects.karmada.placement import (
     DIVIDED,
     WEIGHTED,
     Placement,
+    ReplicaScheduling,
     StaticWeight,
 )
 from reconciler.dialects.karmada.rank import Ranking
@@ -123,25 +124,65 @@ def divide(
 def _divide(
     request: Request, members: Members, ranking: Ranking, selected: Sequence[int]
 ) -> Division | Failure:
-    scheduling, replicas = request.placement.replica_scheduling, request.binding.replicas
+    """Divide among all selected clusters, or among one overflow group after the other.
+
+    A group is asked for what it has room for, including what it holds already.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/common.go `assignWorkloadReplicas`.
+    """
     strategy = strategy_of(request.placement)
-    match strategy:
-        case Strategy.DUPLICATED:
-            return Division(strategy, [(position, replicas) for position in selected])
-        case Strategy.STATIC_WEIGHT:
-            weights = None if scheduling is None else scheduling.weights
-            rules = None if weights is None else weights.static_weights
-            votes = static_weights(rules or (), mask_of(selected), members)
-            return Division(strategy, _dispense(replicas, votes, request.binding.uid))
-        case Strategy.DYNAMIC_WEIGHT | Strategy.AGGREGATED:
-            return _divide_by_room(strategy, request, ranking, selected)
-        case _:
-            kind = "" if scheduling is None else scheduling.type
-            preference = "" if scheduling is None else scheduling.preference
-            return scheduler_error(
-                f"unsupported replica scheduling strategy, replicaSchedulingType: {kind}, "
-                f"replicaDivisionPreference: {preference}, please try another scheduling strategy"
-            )
+    if strategy is None:
+        return _unsupported(request.placement)
+    wanted = request.binding.replicas
+    if not request.tiers:
+        return _divide_tier(strategy, request, members, ranking, selected, wanted=wanted)
+    shares: Shares = []
+    steps: list[Step] = []
+    for number, tier in enumerate(ranking.tiers):
+        clusters = [position for position in selected if tier >> position & 1]
+        share = min(wanted, sum(map(ranking.available, clusters)))
+        if wanted <= 0:
+            break
+        if not clusters:
+            continue
+        found = _divide_tier(strategy, request, members, ranking, clusters, wanted=share)
+        if isinstance(found, Failure):
+            return found
+        shares += found.shares
+        steps += [replace(step, tier=number) for step in found.steps]
+        wanted -= share
+    if wanted > 0:
+        return unschedulable("Clusters available replicas are not enough to schedule.")
+    return Division(strategy, shares, tuple(steps))
+
+
+def _unsupported(placement: Placement) -> Failure:
+    scheduling = placement.replica_scheduling or ReplicaScheduling()
+    return scheduler_error(
+        f"unsupported replica scheduling strategy, replicaSchedulingType: {scheduling.type}, "
+        f"replicaDivisionPreference: {scheduling.preference}, "
+        "please try another scheduling strategy"
+    )
+
+
+def _divide_tier(
+    strategy: Strategy,
+    request: Request,
+    members: Members,
+    ranking: Ranking,
+    clusters: Sequence[int],
+    *,
+    wanted: int,
+) -> Division | Failure:
+    if strategy is Strategy.DUPLICATED:
+        return Division(strategy, [(position, wanted) for position in clusters])
+    if strategy is Strategy.STATIC_WEIGHT:
+        scheduling = request.placement.replica_scheduling
+        weights = None if scheduling is None else scheduling.weights
+        rules = None if weights is None else weights.static_weights
+        votes = static_weights(rules or (), mask_of(clusters), members)
+        return Division(strategy, _dispense(wanted, votes, request.binding.uid))
+    return _divide_by_room(strategy, request, ranking, clusters, wanted=wanted)
 
 
 def static_weights(
@@ -165,55 +206,24 @@ def static_weights(
 
 
 def _dispense(replicas: int, votes: Mapping[int, int], uid: str) -> Shares:
-    """Hand out replicas by weight; only clusters that got some, by name."""
+    """Hand out replicas by weight; all parties by name, also those that get none."""
     positions = sorted(votes)
     seats = allot(
         replicas,
         [votes[position] for position in positions],
         descending=breaks_ties_descending(uid),
     )
-    return [share for share in zip(positions, seats, strict=True) if share[1]]
+    return list(zip(positions, seats, strict=True))
 
 
 def _divide_by_room(
-    strategy: Strategy, request: Request, ranking: Ranking, selected: Sequence[int]
-) -> Division | Failure:
-    """Divide by what the clusters can take, one overflow group after the other.
-
-    Source: karmada@f8fdd02 pkg/scheduler/core/common.go `assignWorkloadReplicas`.
-    """
-    wanted = request.binding.replicas
-    if not request.tiers:
-        found = _divide_tier(strategy, request, ranking, selected, wanted=wanted)
-        if isinstance(found, Failure):
-            return found
-        return Division(strategy, found[0], (found[1],))
-    shares: Shares = []
-    steps: list[Step] = []
-    for number, tier in enumerate(ranking.tiers):
-        clusters = [position for position in selected if tier >> position & 1]
-        share = min(wanted, sum(map(ranking.available, clusters)))
-        if not clusters or wanted <= 0:
-            continue
-        found = _divide_tier(strategy, request, ranking, clusters, wanted=share)
-        if isinstance(found, Failure):
-            return found
-        shares += found[0]
-        steps.append(replace(found[1], tier=number))
-        wanted -= share
-    if wanted > 0:
-        return unschedulable("Clusters available replicas are not enough to schedule.")
-    return Division(strategy, shares, tuple(steps))
-
-
-def _divide_tier(
     strategy: Strategy,
     request: Request,
     ranking: Ranking,
     clusters: Sequence[int],
     *,
     wanted: int,
-) -> tuple[Shares, Step] | Failure:
+) -> Division | Failure:
     """Divide among some clusters, keeping to what they hold unless a reschedule was asked for.
 
     Source: karmada@f8fdd02 pkg/scheduler/core/assignment.go `assignByDynamicStrategy` and
@@ -233,7 +243,8 @@ def _divide_tier(
         rooms = [(i, column[i]) for i in clusters]
         mode, target, step = Mode.SCALE_UP, wanted - assigned, "failed to scale up"
     else:
-        return held, Step(tier=0, mode=Mode.UNCHANGED, target=0, room=0, parties=len(held))
+        unchanged = Step(tier=0, mode=Mode.UNCHANGED, target=0, room=0, parties=len(held))
+        return Division(strategy, held, (unchanged,))
     room = wrap32(sum(replicas for _, replicas in rooms))
     if room < target:
         return unschedulable(
@@ -242,7 +253,8 @@ def _divide_tier(
     if strategy is Strategy.AGGREGATED:
         rooms = _shortest_prefix(rooms, target, {i for i, replicas in held if replicas > 0})
     shares = _merge(held, _dispense(target, dict(rooms), request.binding.uid))
-    return shares, Step(tier=0, mode=mode, target=target, room=room, parties=len(rooms))
+    made = Step(tier=0, mode=mode, target=target, room=room, parties=len(rooms))
+    return Division(strategy, shares, (made,))
 
 
 def _shortest_prefix(rooms: Shares, target: int, prior: set[int]) -> Shares:
@@ -265,7 +277,7 @@ def _shortest_prefix(rooms: Shares, target: int, prior: set[int]) -> Shares:
 
 
 def _merge(held: Shares, added: Shares) -> Shares:
-    """Add to what is held: first the clusters that get more, then the others in their order.
+    """Add to what is held: first the clusters that took part, then the others in their order.
 
     Unlike upstream: the others keep the order of spec.clusters; upstream's is that of a Go map.
 
