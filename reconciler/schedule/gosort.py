@@ -216,7 +216,7 @@ class _Run:
             other = random & (modulus - 1)
             if other >= length:
                 other -= length
-            self.swap(index - 1 + i, a + other)
+            self.swap(index + i, a + other)
 
     def choose_pivot(self, a: int, b: int) -> tuple[int, _Hint]:
         """Return the position of the pivot, and what its search says about the order."""
