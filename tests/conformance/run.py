@@ -31,7 +31,7 @@ class Result:
 def read_cases(path: Path) -> Iterator[Body]:
     """Yield the vectors of a `.jsonl` or `.jsonl.gz` file."""
     text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    for line in text.decode().splitlines():
+    for line in text.decode().split("\n"):  # splitlines also splits at U+2028
         if line.strip():
             yield cast(Body, json.loads(line))
 

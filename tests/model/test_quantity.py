@@ -1,0 +1,58 @@
+"""Quantities: parsing is exact, rounding is up, texts are canonical."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.model.quantity import (
+    canonical_binary,
+    canonical_cpu,
+    canonical_decimal,
+    ceil_milli,
+    ceil_units,
+    parse_quantity,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "nanos"),
+    [
+        pytest.param("0", 0, id="zero"),
+        pytest.param("+1.5", 1_500_000_000, id="signed-fraction"),
+        pytest.param("-2", -2_000_000_000, id="negative"),
+        pytest.param("1e3", 1000 * 10**9, id="exponent"),
+        pytest.param("12E-1", 1_200_000_000, id="negative-exponent"),
+        pytest.param("2E", 2 * 10**27, id="exa-is-no-exponent"),
+        pytest.param("1.5Ki", 1536 * 10**9, id="binary-fraction"),
+        pytest.param("0.1n", 1, id="below-a-nano-rounds-up"),
+        pytest.param("1e99", (2**63 - 1) * 10**9, id="capped"),
+        pytest.param(3, 3 * 10**9, id="plain-number"),
+    ],
+)
+def test_parse(text: str | int, nanos: int) -> None:
+    """The amount in nano units."""
+    assert nanos == parse_quantity(text)
+
+
+@pytest.mark.parametrize("text", ["", "1 Gi", "1gi", "Ki", ".", "1e", "0x1", "1,5", "--1", "NaN"])
+def test_no_quantity(text: str) -> None:
+    """The message says what would do."""
+    with pytest.raises(ValueError, match="is not a quantity; write it as"):
+        parse_quantity(text)
+
+
+@given(st.integers(-(10**20), 10**20))
+def test_canonical_text_names_the_same_amount(nanos: int) -> None:
+    """Writing and reading is the identity."""
+    amount = parse_quantity(f"{nanos}n")
+
+    assert amount == parse_quantity(canonical_decimal(amount))
+
+
+@given(st.integers(0, 10**12))
+def test_canonical_binary_rounds_up_to_units(millis: int) -> None:
+    """The text names the amount in whole units."""
+    amount = parse_quantity(f"{millis}m")
+
+    assert ceil_units(amount) * 10**9 == parse_quantity(canonical_binary(amount))
+    assert ceil_milli(amount) * 10**6 == parse_quantity(canonical_cpu(amount))
