@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.model.identity import ClusterName
 
+EXACT = 2**53  # integers below it are float64 without loss
 FNV_OFFSET = 0x811C9DC5
 FNV_PRIME = 0x01000193
 
@@ -59,9 +60,8 @@ def allot(replicas: int, weights: Sequence[int], *, descending: bool = False) ->
     held = [0] * len(weights)
     votes = [float(weight) for weight in weights]
     sign = -1 if descending else 1
-    parties = [position for position, vote in enumerate(votes) if vote > 0]
-    if len(parties) > replicas:
-        parties = heapq.nsmallest(replicas, parties, key=lambda i: (-votes[i], sign * i))
+    least = least_weight(replicas, weights)
+    parties = [position for position, weight in enumerate(weights) if weight >= least]
     if not parties:
         return held
     left = replicas - _hand_out_at_once(replicas, votes, parties, held)
@@ -72,6 +72,22 @@ def allot(replicas: int, weights: Sequence[int], *, descending: bool = False) ->
         held[i] += 1
         heapq.heapreplace(queue, (-votes[i] / (2 * held[i] + 1), held[i], sign * i, i))
     return held
+
+
+def least_weight(replicas: int, weights: Sequence[int]) -> int:
+    """Return the least weight that can get any of the replicas; it is positive.
+
+    Each cluster starts with its whole weight, so one that is not among the `replicas` greatest, or
+    equal to the last of these, comes too late. Weights beyond 2**53 may be equal as float64 while
+    they are not as integers; then none is ruled out.
+
+    >>> least_weight(2, [5, 1, 4, 4])
+    4
+    """
+    if not 0 < replicas < len(weights):
+        return 1
+    last = sorted(weights, reverse=True)[replicas - 1]
+    return max(1, last) if last < EXACT else 1
 
 
 def _hand_out_at_once(

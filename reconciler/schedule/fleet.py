@@ -24,12 +24,15 @@ V = TypeVar("V")
 MEMO_LIMIT = 1024  # ours: distinct questions kept, so that a huge repository cannot fill the memory
 
 
-def remember(memo: dict[K, V], key: K, answer: Callable[[], V]) -> V:
-    """Return the remembered answer to a question, or find it and remember it."""
+def remember(memo: dict[K, V], key: K, answer: Callable[[], V], *, limit: int = MEMO_LIMIT) -> V:
+    """Return the remembered answer to a question, or find it and remember it.
+
+    When `limit` answers are known, all are forgotten first.
+    """
     known = memo.get(key)
     if known is not None:
         return known
-    if len(memo) >= MEMO_LIMIT:
+    if len(memo) >= limit:
         memo.clear()
     found = memo[key] = answer()
     return found
@@ -41,6 +44,7 @@ class Fleet:
 
     Attributes:
         clusters: Ascending by name, deleting ones included; bit i of a mask is clusters[i].
+        names: Their names, in the same order.
         position: Name to bit.
         all: Everyone.
         deleting: Those with a deletionTimestamp.
@@ -49,17 +53,13 @@ class Fleet:
     """
 
     clusters: tuple[Cluster, ...]
+    names: tuple[ClusterName, ...]
     position: Mapping[ClusterName, int]
     all: Mask
     deleting: Mask
     by_label: Mapping[str, Mapping[str, Mask]]
     by_taints: Mapping[tuple[Taint, ...], Mask]
     _selected: dict[LabelSelector, Mask] = field(default_factory=dict, repr=False)
-
-    def names(self, positions: Iterable[int]) -> list[ClusterName]:
-        """Return the names of the clusters at these positions, in their order."""
-        clusters = self.clusters
-        return [clusters[position].name for position in positions]
 
     def named(self, names: Iterable[str]) -> Mask:
         """Return the clusters of these names; names of no cluster are left out."""
@@ -85,6 +85,7 @@ def fleet_of(clusters: Iterable[Cluster]) -> Fleet:
     ordered = tuple(sorted(clusters, key=lambda cluster: cluster.name))
     return Fleet(
         clusters=ordered,
+        names=tuple(cluster.name for cluster in ordered),
         position={cluster.name: position for position, cluster in enumerate(ordered)},
         all=Mask((1 << len(ordered)) - 1),
         deleting=mask_of(i for i, cluster in enumerate(ordered) if cluster.deleting),

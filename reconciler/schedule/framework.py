@@ -13,6 +13,7 @@ Column = Sequence[int]
 """One number for each cluster of a set, ascending by name."""
 
 NOBODY = Mask(0)
+_ONE = ord("1")
 _BITS_OF_TEXT = bytes.maketrans(b"01", b"\x00\x01")
 
 
@@ -22,10 +23,14 @@ def mask_of(positions: Iterable[int]) -> Mask:
     >>> mask_of([0, 2])
     5
     """
-    mask = 0
-    for position in positions:
-        mask |= 1 << position
-    return Mask(mask)
+    found = list(positions)
+    if not found:
+        return NOBODY
+    size = max(found) + 1
+    text = bytearray(b"0") * size
+    for position in found:
+        text[size - 1 - position] = _ONE
+    return Mask(int(text, 2))
 
 
 def bits_of(mask: Mask, size: int) -> bytes:

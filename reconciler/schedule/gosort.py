@@ -9,6 +9,7 @@ matters here, so each step follows the published algorithm of Go's package `sort
 
 from collections.abc import Sequence
 from enum import Enum, auto
+from operator import ge
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -40,6 +41,8 @@ def sort_descending(items: Sequence[T], keys: Sequence[int]) -> list[T]:
     >>> sort_descending("abc", [1, 2, 1])
     ['b', 'a', 'c']
     """
+    if all(map(ge, keys, keys[1:])):  # pdqsort leaves an ordered list alone
+        return list(items)
     if len(items) <= MAX_INSERTION:  # insertion sort is stable, and so is the built-in
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=True)
     else:

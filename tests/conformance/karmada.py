@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
-from reconciler.dialects.karmada.binding import Target, decode_binding
-from reconciler.dialects.karmada.clusters import Members, decode_cluster, members_of
+from reconciler.dialects.karmada.binding import decode_binding
+from reconciler.dialects.karmada.clusters import Members, Target, decode_cluster, members_of
 from reconciler.dialects.karmada.estimate import estimates
 from reconciler.dialects.karmada.evict import Action, Leaving, evict
 from reconciler.dialects.karmada.failure import Failure

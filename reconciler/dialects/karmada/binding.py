@@ -3,23 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from reconciler.dialects.karmada.applied import APPLIED_PLACEMENT
-from reconciler.dialects.karmada.clusters import Requirements, decode_resources
+from reconciler.dialects.karmada.clusters import Requirements, Target, decode_resources
 from reconciler.dialects.karmada.placement import Placement, decode_placement
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_moment
 from reconciler.model.world import Body
-
-
-class Target(NamedTuple):
-    """A cluster and its replicas; a tuple, since a decision may hold thousands of them."""
-
-    name: ClusterName
-    replicas: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

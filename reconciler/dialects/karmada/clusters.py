@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reconciler.dialects.karmada.placement import ClusterAffinity
 from reconciler.errors import UserError
@@ -30,6 +31,13 @@ Requirements = tuple[tuple[str, Quantity], ...]
 
 Ask = tuple[Requirements | None, int]
 """A question about capacity: the requirements, and what a cluster without limit answers."""
+
+
+class Target(NamedTuple):
+    """A cluster and its replicas; a tuple, since a decision may hold thousands of them."""
+
+    name: ClusterName
+    replicas: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,6 +191,7 @@ class Members:
     )
     rooms: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     capacities: dict[Ask, Capacity] = field(default_factory=dict, repr=False)
+    targets: dict[int, tuple[Target, ...]] = field(default_factory=dict, repr=False)
     orders: dict[tuple[Ask, Mask], tuple[int, ...]] = field(default_factory=dict, repr=False)
 
     def matching(self, affinity: ClusterAffinity) -> Mask:

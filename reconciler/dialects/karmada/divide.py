@@ -1,6 +1,6 @@
 """Division of replicas among the selected clusters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -17,7 +17,7 @@ from reconciler.dialects.karmada.placement import (
 )
 from reconciler.dialects.karmada.rank import Ranking
 from reconciler.dialects.karmada.request import Request
-from reconciler.schedule.apportion import allot, breaks_ties_descending
+from reconciler.schedule.apportion import allot, breaks_ties_descending, least_weight
 from reconciler.schedule.framework import NOBODY, Mask, mask_of, positions_of
 from reconciler.schedule.gosort import sort_descending
 
@@ -181,7 +181,8 @@ def _divide_tier(
         weights = None if scheduling is None else scheduling.weights
         rules = None if weights is None else weights.static_weights
         votes = static_weights(rules or (), mask_of(clusters), members)
-        return Division(strategy, _dispense(wanted, votes, request.binding.uid))
+        shares = _dispense(wanted, list(votes), list(votes.values()), request.binding.uid)
+        return Division(strategy, shares)
     return _divide_by_room(strategy, request, ranking, clusters, wanted=wanted)
 
 
@@ -205,15 +206,12 @@ def static_weights(
     return votes or dict.fromkeys(positions_of(selected), 1)
 
 
-def _dispense(replicas: int, votes: Mapping[int, int], uid: str) -> Shares:
-    """Hand out replicas by weight; all parties by name, also those that get none."""
-    positions = sorted(votes)
-    seats = allot(
-        replicas,
-        [votes[position] for position in positions],
-        descending=breaks_ties_descending(uid),
-    )
-    return list(zip(positions, seats, strict=True))
+def _dispense(replicas: int, parties: Sequence[int], weights: Sequence[int], uid: str) -> Shares:
+    """Hand out replicas by weight; the clusters that may get some, by name."""
+    least = least_weight(replicas, weights)
+    able = sorted(party for party in zip(parties, weights, strict=True) if party[1] >= least)
+    seats = allot(replicas, [weight for _, weight in able], descending=breaks_ties_descending(uid))
+    return [(position, seat) for (position, _), seat in zip(able, seats, strict=True)]
 
 
 def _divide_by_room(
@@ -232,32 +230,39 @@ def _divide_by_room(
     among = set(clusters) if request.held else ()
     held = [share for share in request.held if share[0] in among]
     assigned = wrap32(sum(replicas for _, replicas in held))
-    column = ranking.capacity.column
+    parties, rooms = clusters, list(map(ranking.capacity.column.__getitem__, clusters))
     if request.binding.reschedule_required:
-        rooms = [(i, wrap32(column[i] + ranking.held.get(i, 0))) for i in clusters]
+        rooms = [
+            wrap32(room + ranking.held.get(i, 0)) for i, room in zip(parties, rooms, strict=True)
+        ]
         mode, target, held, step = Mode.FRESH, wanted, [], "failed to do fresh scale"
     elif assigned > wanted:
-        mode, target, step = Mode.SCALE_DOWN, wanted, "failed to scale down"
-        rooms, held = held, []
+        parties, rooms = [i for i, _ in held], [replicas for _, replicas in held]
+        mode, target, held, step = Mode.SCALE_DOWN, wanted, [], "failed to scale down"
     elif assigned < wanted:
-        rooms = [(i, column[i]) for i in clusters]
         mode, target, step = Mode.SCALE_UP, wanted - assigned, "failed to scale up"
     else:
         unchanged = Step(tier=0, mode=Mode.UNCHANGED, target=0, room=0, parties=len(held))
         return Division(strategy, held, (unchanged,))
-    room = wrap32(sum(replicas for _, replicas in rooms))
+    room = wrap32(sum(rooms))
     if room < target:
         return unschedulable(
             f"Clusters available replicas {room} are not enough to schedule."
         ).within(step)
     if strategy is Strategy.AGGREGATED:
-        rooms = _shortest_prefix(rooms, target, {i for i, replicas in held if replicas > 0})
-    shares = _merge(held, _dispense(target, dict(rooms), request.binding.uid))
-    made = Step(tier=0, mode=mode, target=target, room=room, parties=len(rooms))
-    return Division(strategy, shares, (made,))
+        prior = {i for i, replicas in held if replicas > 0}
+        parties, rooms = _shortest_prefix(parties, rooms, target, prior)
+    made = Step(tier=0, mode=mode, target=target, room=room, parties=len(parties))
+    if mode is Mode.SCALE_DOWN:  # of two entries of one cluster the last one counts
+        weights = dict(zip(parties, rooms, strict=True))
+        parties, rooms = list(weights), list(weights.values())
+    shares = _dispense(target, parties, rooms, request.binding.uid)
+    return Division(strategy, _merge(held, shares, parties), (made,))
 
 
-def _shortest_prefix(rooms: Shares, target: int, prior: set[int]) -> Shares:
+def _shortest_prefix(
+    parties: Sequence[int], rooms: Sequence[int], target: int, prior: set[int]
+) -> tuple[list[int], list[int]]:
     """Return the fewest clusters with room for the target: those held first, then the roomiest.
 
     The sort by room is Go's unstable one.
@@ -265,26 +270,29 @@ def _shortest_prefix(rooms: Shares, target: int, prior: set[int]) -> Shares:
     Source: karmada@f8fdd02 pkg/scheduler/core/division_algorithm.go `dynamicDivideReplicas` and
     assignment.go `resortAvailableClusters`.
     """
-    ordered = sort_descending(rooms, [replicas for _, replicas in rooms])
+    ordered = sort_descending(list(zip(parties, rooms, strict=True)), rooms)
     if prior:
-        ordered.sort(key=lambda share: share[0] not in prior)
+        ordered.sort(key=lambda party: party[0] not in prior)
     room = 0
-    for count, (_, replicas) in enumerate(ordered, start=1):
-        room = wrap32(room + replicas)
+    kept: Shares = []
+    for party in ordered:
+        kept.append(party)
+        room = wrap32(room + party[1])
         if room >= target:
-            return ordered[:count]
-    return ordered
+            break
+    return [i for i, _ in kept], [replicas for _, replicas in kept]
 
 
-def _merge(held: Shares, added: Shares) -> Shares:
-    """Add to what is held: first the clusters that took part, then the others in their order.
+def _merge(held: Shares, added: Shares, parties: Sequence[int]) -> Shares:
+    """Add to what is held: first the clusters that took part, by name, then the others.
 
     Unlike upstream: the others keep the order of spec.clusters; upstream's is that of a Go map.
 
     Source: karmada@f8fdd02 pkg/util/binding.go `MergeTargetClusters`.
     """
-    if not held or not added:
-        return added or held
-    left = dict(held)
-    merged = [(position, replicas + left.pop(position, 0)) for position, replicas in added]
-    return merged + list(left.items())
+    if not held:
+        return added
+    left, shares = dict(held), dict(added)
+    for position in left.keys() & set(parties):
+        shares[position] = shares.get(position, 0) + left.pop(position)
+    return sorted(shares.items()) + list(left.items())

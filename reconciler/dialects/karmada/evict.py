@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from reconciler.dialects.karmada.applied import read_applied
-from reconciler.dialects.karmada.binding import Binding, EvictionTask, Target
-from reconciler.dialects.karmada.clusters import MemberCluster
+from reconciler.dialects.karmada.binding import Binding, EvictionTask
+from reconciler.dialects.karmada.clusters import MemberCluster, Target
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import earliest

@@ -5,9 +5,9 @@ from datetime import datetime
 from itertools import repeat
 
 from reconciler.dialects.karmada.applied import applied_placement
-from reconciler.dialects.karmada.binding import Binding, Target
-from reconciler.dialects.karmada.clusters import Members
-from reconciler.dialects.karmada.divide import Shares, Strategy, divide
+from reconciler.dialects.karmada.binding import Binding
+from reconciler.dialects.karmada.clusters import Members, Target
+from reconciler.dialects.karmada.divide import Division, Strategy, divide
 from reconciler.dialects.karmada.estimate import estimate_fleet
 from reconciler.dialects.karmada.failure import Failure, FailureKind, scheduler_error
 from reconciler.dialects.karmada.filter_affinity import reject_affinity
@@ -22,9 +22,11 @@ from reconciler.dialects.karmada.select import select_clusters
 from reconciler.dialects.karmada.triggers import Trigger, find_trigger
 from reconciler.dialects.karmada.verdict import Attempt, Requeue, Verdict
 from reconciler.model.conditions import Condition
+from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, Profile, Rejection, run_filters
 
 SCHEDULED = "Scheduled"
+TARGETS_LIMIT = 128  # ours: 5,000 clusters times 128 numbers of replicas take about 50 MB
 SUCCESS = Condition(SCHEDULED, "True", "Success", "Binding has been scheduled successfully.")
 
 PROFILE: Profile[Request, Members] = Profile(
@@ -141,15 +143,23 @@ def attempt_group(
         division=None if isinstance(division, Failure) else division,
         result=division.within("failed to assign replicas")
         if isinstance(division, Failure)
-        else _targets(members, division.strategy, division.shares),
+        else _targets(members, division),
     )
 
 
-def _targets(members: Members, strategy: Strategy, shares: Shares) -> tuple[Target, ...]:
-    names = members.fleet.names(position for position, _ in shares)
-    if strategy is Strategy.DUPLICATED and shares:
-        return tuple(map(Target, names, repeat(shares[0][1])))
-    return tuple(map(Target, names, [replicas for _, replicas in shares]))
+def _targets(members: Members, division: Division) -> tuple[Target, ...]:
+    """Name the clusters. Where all of them get the same, bindings share the entries."""
+    shares, names = division.shares, members.fleet.names
+    if division.strategy is not Strategy.DUPLICATED or not shares:
+        return tuple(Target(names[position], replicas) for position, replicas in shares)
+    replicas = shares[0][1]
+    column = remember(
+        members.targets,
+        replicas,
+        lambda: tuple(map(Target, names, repeat(replicas))),
+        limit=TARGETS_LIMIT,
+    )
+    return tuple(column[position] for position, _ in shares)
 
 
 def fit_error(clusters: int, rejections: Iterable[Rejection]) -> str:

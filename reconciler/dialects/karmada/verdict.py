@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reconciler.dialects.karmada.binding import Target
+from reconciler.dialects.karmada.clusters import Target
 from reconciler.dialects.karmada.divide import Division
 from reconciler.dialects.karmada.failure import Failure
 from reconciler.dialects.karmada.rank import Ranking
