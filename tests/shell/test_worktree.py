@@ -1,6 +1,8 @@
 """Moving a branch together with its checkouts, around a person's work."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,14 +10,17 @@ import pytest
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell.git import worktree
+from reconciler.shell.git.checkouts import find_checkouts
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
 from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.index import Move, locked_index
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.worktree import advance
+from reconciler.shell.git.worktree import advance, recover
 from tests.shell.repositories import NOW, Checkout, git, new_bare, new_checkout
 
+ROOT = Path(__file__).parent.parent.parent
 FILES = {
     "mine.yaml": "mine\n",
     "other.yaml": "other\n",
@@ -368,6 +373,89 @@ def test_a_bare_repository_only_moves_its_branch(tmp_path: Path) -> None:
     advance(repository, "main", old=old, new=new)
 
     assert new == repository.resolve("main")
+
+
+def test_a_git_folder_elsewhere_is_no_hindrance(tmp_path: Path) -> None:
+    """Git does not list such a checkout, nor that of a submodule."""
+    git(tmp_path, "init", "--quiet", "-b", "main", f"--separate-git-dir={tmp_path}/g", "r")
+    checkout = Checkout(tmp_path / "r")
+    checkout.commit(FILES)
+    repository = Repository.open(checkout.folder)
+    old = repository.resolve("main")
+
+    advance(repository, "main", old=old, new=commit(repository, *CHANGES, parent=old))
+
+    assert "" == checkout.status()
+    assert "new\n" == (checkout.folder / "status/a.yaml").read_text()
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from reconciler.shell.git import index, worktree
+from reconciler.shell.git.repository import Repository
+
+def die(*_, **__):
+    os.kill(os.getpid(), 9)
+
+def then_die(function):
+    def run(*arguments, **named):
+        function(*arguments, **named)
+        die()
+    return run
+
+def half(git, move):
+    (git.folder / "status/a.yaml").write_text("new\\n")
+    (git.folder / "status/gone.yaml").unlink()
+    die()
+
+match sys.argv[1]:
+    case "before": worktree.publish = die
+    case "swapped": worktree.publish = then_die(worktree.publish)
+    case "half": worktree._move = half
+    case "moved": worktree._move = then_die(worktree._move)
+    case "installed": index.LockedIndex.install = then_die(index.LockedIndex.install)
+worktree.advance(Repository.open(Path.cwd()), "main", old=sys.argv[2], new=sys.argv[3])
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", "swapped", "half", "moved", "installed"])
+@pytest.mark.parametrize("through", ["recover", "advance"])
+def test_a_kill_at_any_moment_is_made_good(tmp_path: Path, moment: str, through: str) -> None:
+    """The next start finds the lock, knows it for ours, and finishes; edits elsewhere stay."""
+    checkout, repository, old, new = start(tmp_path)
+    checkout.write({"mine.yaml": "edited\n"})
+    checkout.git("add", "mine.yaml")
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, moment, old, new],
+        cwd=checkout.folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
+    )  # fmt: skip
+    assert -9 == killed.returncode
+    assert (checkout.folder / ".git/index.lock").exists()
+
+    if through == "recover":
+        recover(repository, "main")
+    head = repository.resolve("main")
+    assert (old if moment == "before" else new) == head
+    advance(repository, "main", old=head, new=commit(repository, *CHANGES[:1], parent=head))
+
+    assert "M  mine.yaml" == checkout.status()
+    assert "new\n" == (checkout.folder / "status/a.yaml").read_text()
+    assert (moment == "before") == (checkout.folder / "status/gone.yaml").exists()
+    assert [] == list(repository.git_dir.glob("*index-*"))
+    assert not (checkout.folder / ".git/index.lock").exists()
+
+
+def test_a_lock_of_ours_in_use_is_respected(tmp_path: Path) -> None:
+    """Another reconciler is at work, not dead."""
+    checkout, repository, old, new = start(tmp_path)
+    (found,) = find_checkouts(repository, "main")
+
+    with locked_index(found, Move(old, new)), pytest.raises(CheckoutBusy, match="at work here"):
+        advance(repository, "main", old=old, new=new)
+
+    advance(repository, "main", old=old, new=new)
+    assert "" == checkout.status()
 
 
 def test_a_full_disk_or_any_other_failure_of_git_is_told(tmp_path: Path) -> None:

@@ -29,20 +29,31 @@ def find_checkouts(repository: Repository, branch: str) -> list[Checkout]:
     Raises:
         CheckoutBusy: The branch is being rebased in one of them.
     """
-    listed = repository.git.output("worktree", "list", "--porcelain", "-z")
-    text = listed.decode(errors="surrogateescape")
-    found = []
-    for record in text.split("\0\0"):
-        facts = dict(line.partition(" ")[::2] for line in record.split("\0") if line)
-        folder = Path(facts.get("worktree", ""))
-        if "bare" in facts or not folder.is_absolute() or not (folder / ".git").exists():
+    folders = _listed(repository)
+    if repository.work_tree is not None:  # not listed if its git folder lies elsewhere
+        folders.setdefault(repository.work_tree, repository.git.run("symbolic-ref", "HEAD").stdout)
+    found: dict[Path, Checkout] = {}
+    for folder, reference in folders.items():
+        if not (folder / ".git").exists():
             continue
         checkout = _checkout(repository, folder)
-        if facts.get("branch") == f"refs/heads/{branch}":
-            found.append(checkout)
+        if reference.strip() == f"refs/heads/{branch}".encode():
+            found.setdefault(checkout.git_dir, checkout)
         else:
             _refuse_rebase(checkout, branch)
-    return sorted(found, key=lambda checkout: checkout.folder)
+    return sorted(found.values(), key=lambda checkout: checkout.folder)
+
+
+def _listed(repository: Repository) -> dict[Path, bytes]:
+    """Return the folders that git knows, each with the reference that is checked out."""
+    listed = repository.git.output("worktree", "list", "--porcelain", "-z")
+    folders = {}
+    for record in listed.split(b"\0\0"):
+        facts = dict(line.partition(b" ")[::2] for line in record.split(b"\0") if line)
+        if b"worktree" in facts and b"bare" not in facts:
+            folder = Path(facts[b"worktree"].decode(errors="surrogateescape"))
+            folders[folder] = facts.get(b"branch", b"")
+    return folders
 
 
 def refuse_obstacles(checkout: Checkout, git: Git, changes: Sequence[ChangedFile]) -> None:

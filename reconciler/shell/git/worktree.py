@@ -6,16 +6,14 @@ touched: whatever is in the way refuses the move before anything has changed.
 """
 
 import contextlib
-import os
 import re
-import shutil
-import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reconciler.shell.git.checkouts import Checkout, find_checkouts, refuse_obstacles
 from reconciler.shell.git.command import Finished, Git, one_line
 from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
+from reconciler.shell.git.index import LockedIndex, Move, left_behind, locked_index
 from reconciler.shell.git.objects import ChangedFile, changed_files
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository, check_branch
@@ -48,99 +46,113 @@ def advance(
     if old is None or not checkouts:
         publish(repository, branch, old=old, new=new, reason=reason)
         return
+    _recover(repository, checkouts, head=repository.find(branch))
+    move = Move(old, new)
     changes = changed_files(repository, old, new)
     with contextlib.ExitStack() as locks:
         prepared = [
-            locks.enter_context(_prepared(checkout, changes, old=old, new=new))
-            for checkout in checkouts
+            locks.enter_context(_prepared(checkout, changes, move)) for checkout in checkouts
         ]
         publish(repository, branch, old=old, new=new, reason=reason)
-        moved: list[_Locked] = []
+        begun: list[LockedIndex] = []
         try:
             for locked in prepared:
-                moved.append(locked)
-                _move(locked.git, old, new)
+                begun.append(locked)
+                _move(locked.git, move)
         except BaseException:
-            _put_back(repository, branch, moved, old=old, new=new)
+            _put_back(repository, branch, begun, move)
             raise
         for locked in prepared:
             locked.install()
 
 
-class _Locked:
-    """A checkout whose index nobody else can write, and a private copy of that index."""
+def recover(repository: Repository, branch: str) -> None:
+    """Finish a move that a killed process left half-done, so that nobody finds a stale lock.
 
-    def __init__(self, checkout: Checkout) -> None:
-        self.folder = checkout.folder
-        self._index = checkout.git_dir / "index"
-        self._lock = checkout.git_dir / "index.lock"
-        self._copy = checkout.git_dir / f"reconciler-index-{uuid.uuid4().hex}"
-        self.git = checkout.git.having(variables={"GIT_INDEX_FILE": str(self._copy)})
-        self._held = False
+    Call it once at the start; `advance` does so too.
 
-    def take(self) -> None:
-        """Take the lock that every git command takes before it writes the index."""
-        try:
-            os.close(os.open(self._lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        except FileExistsError:
-            raise CheckoutBusy(
-                f"{self.folder}: git is at work here ({self._lock} exists); let it finish, "
-                "and remove that file only if no git command is running"
-            ) from None
-        self._held = True
-        with contextlib.suppress(FileNotFoundError):  # `git clone --no-checkout` has no index
-            shutil.copy(self._index, self._copy)
+    Raises:
+        CheckoutBusy: A person edited a file since; the lock is gone, and `git status` tells.
+    """
+    checkouts = find_checkouts(repository, check_branch(branch))
+    _recover(repository, checkouts, head=repository.find(branch))
 
-    def install(self) -> None:
-        """Put the private index in place, which gives the lock up."""
-        self._copy.replace(self._lock)
-        self._held = False  # from the next line on it may be somebody else's
-        self._lock.replace(self._index)
 
-    def release(self) -> None:
-        """Give the lock up, if it is still held, and remove the copy."""
-        self._copy.unlink(missing_ok=True)
-        if self._held:
-            self._lock.unlink(missing_ok=True)
-            self._held = False
+def _recover(repository: Repository, checkouts: Sequence[Checkout], *, head: str | None) -> None:
+    for checkout in checkouts:
+        move = left_behind(checkout)
+        if move is None:
+            continue
+        moved = head is not None and _contains(repository, head, move.new)
+        changes = changed_files(repository, move.old, move.new) if moved else ()
+        with locked_index(checkout, move) as locked:
+            if not moved:
+                continue  # killed before the branch moved, so before any file did
+            done = _adopt(locked, changes, move)
+            _check(locked, [change for change in changes if change.path not in done], move)
+            _move(locked.git, move)
+            locked.install()
+
+
+def _contains(repository: Repository, tip: str, commit: str) -> bool:
+    return repository.git.run("merge-base", "--is-ancestor", commit, tip).code == 0
+
+
+def _adopt(locked: LockedIndex, changes: Sequence[ChangedFile], move: Move) -> set[str]:
+    """Enter into the index what was moved already; return its paths."""
+    folder = locked.checkout.folder
+    done, records = set(), []
+    for change in changes:
+        place, after = folder / change.path, change.after
+        if after is None:
+            there = not place.exists() and not place.is_symlink()
+        else:
+            there = after.is_file and place.is_file() and not place.is_symlink()
+            there = there and after.blob == locked.git.line(
+                "hash-object", "--no-filters", "--", str(place)
+            )
+        if there:
+            done.add(change.path)
+            entry = f"{after.mode} {after.blob}" if after else f"0 {'0' * len(move.new)}"
+            records.append(f"{entry}\t{change.path}\0")
+    stdin = "".join(records).encode(errors="surrogateescape")
+    locked.git.output("update-index", "--add", "--remove", "-z", "--index-info", stdin=stdin)
+    return done
 
 
 @contextlib.contextmanager
 def _prepared(
-    checkout: Checkout, changes: Sequence[ChangedFile], *, old: str, new: str
-) -> Iterator[_Locked]:
+    checkout: Checkout, changes: Sequence[ChangedFile], move: Move
+) -> Iterator[LockedIndex]:
     """Lock a checkout for which the move will succeed."""
-    locked = _Locked(checkout)
-    try:
-        locked.take()
-        # Else a file that was only touched, not changed, would refuse the move.
-        locked.git.run("update-index", "-q", "--refresh")
-        refuse_obstacles(checkout, locked.git, changes)
-        dry = locked.git.run("read-tree", "-n", "-m", "-u", old, new)
-        if dry.code != 0:
-            raise _refusal(checkout.folder, dry)
+    with locked_index(checkout, move) as locked:
+        _check(locked, changes, move)
         yield locked
-    finally:
-        locked.release()
 
 
-def _move(git: Git, old: str, new: str) -> None:
-    finished = git.run("read-tree", "-m", "-u", old, new)
+def _check(locked: LockedIndex, changes: Sequence[ChangedFile], move: Move) -> None:
+    """Refuse a move that would touch a person's work; nothing changes here."""
+    # Else a file that was only touched, not changed, would refuse the move.
+    locked.git.run("update-index", "-q", "--refresh")
+    refuse_obstacles(locked.checkout, locked.git, changes)
+    dry = locked.git.run("read-tree", "-n", "-m", "-u", move.old, move.new)
+    if dry.code != 0:
+        raise _refusal(locked.checkout.folder, dry)
+
+
+def _move(git: Git, move: Move) -> None:
+    finished = git.run("read-tree", "-m", "-u", move.old, move.new)
     if finished.code != 0:
         raise _refusal(git.folder, finished)
 
 
 def _put_back(
-    repository: Repository,
-    branch: str,
-    moved: Sequence[_Locked],
-    *,
-    old: str,
-    new: str,
+    repository: Repository, branch: str, begun: Sequence[LockedIndex], move: Move
 ) -> None:
     """Undo a move that failed half-way: somebody edited a file after the dry run."""
-    for locked in moved:
-        locked.git.run("read-tree", "-m", "-u", new, old)
+    for locked in begun:
+        locked.git.run("read-tree", "-m", "-u", move.new, move.old)
+    old, new = move.old, move.new
     try:
         publish(repository, branch, old=new, new=old, reason="put back: the checkout was busy")
     except LostRace as error:
