@@ -9,8 +9,9 @@ import pytest
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell.git.commits import check_path, write_commit
 from reconciler.shell.git.errors import GitError, LostRace, PathBlocked
+from reconciler.shell.git.history import read_commit
 from reconciler.shell.git.identity import Identity
-from reconciler.shell.git.objects import list_files, read_commit, read_file
+from reconciler.shell.git.objects import list_files, read_file
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository
 from tests.shell.repositories import NOW, git, new_bare, new_checkout

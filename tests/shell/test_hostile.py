@@ -11,13 +11,13 @@ from reconciler.core.changes import DeleteFile, WriteFile
 from reconciler.errors import UsageError
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import GitError, RemoteMisconfigured
+from reconciler.shell.git.history import read_commit
 from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.objects import (
     changed_files,
     list_files,
     read_blobs,
-    read_commit,
     read_file,
 )
 from reconciler.shell.git.repository import Repository

@@ -92,6 +92,22 @@ def test_an_absent_branch_is_none_and_can_be_made(mirror: Mirror, bare: Path) ->
     assert None is mirror.repository.find("decisions")
 
 
+def test_a_sha256_remote_goes_round(tmp_path: Path) -> None:
+    """The operator says so; without that the message does."""
+    git(tmp_path, "init", "--quiet", "--bare", "--object-format=sha256", "-b", "main", "r.git")
+    url = f"file://{tmp_path}/r.git"
+    with Mirror.open(url, tmp_path / "m", object_format="sha256", prefix="team") as mirror:
+        new = commit(mirror, "b", "2", parent=mirror.fetch("main"))
+        mirror.push("main", old=None, new=new)
+
+    assert "team/b" == git(tmp_path / "r.git", "ls-tree", "-r", "--name-only", "main")
+    with (
+        Mirror.open(url, tmp_path / "wrong") as mirror,
+        pytest.raises(RemoteMisconfigured, match="mismatched algorithms"),
+    ):
+        mirror.fetch("main")
+
+
 def test_a_rewind_of_the_remote_is_followed(mirror: Mirror, bare: Path, tmp_path: Path) -> None:
     """And a push on top of what was rewound does not bring it back."""
     person = clone(bare, tmp_path / "person")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.history import read_commit, read_history
 from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.objects import (
     ChangedFile,
@@ -14,7 +15,6 @@ from reconciler.shell.git.objects import (
     changed_files,
     list_files,
     read_blobs,
-    read_commit,
     read_file,
 )
 from reconciler.shell.git.repository import Repository
@@ -163,6 +163,24 @@ def test_a_commit_is_read(tmp_path: Path) -> None:
     assert "web: a -> b\n\nNote: not\nlast" == commit.body
     assert (("Reconciled-From", "x"), ("To-Whom", "y")) == commit.trailers
     assert (parent,) == commit.parents
+
+
+def test_history_is_read_newest_first(tmp_path: Path) -> None:
+    """Along first parents, all of it or what touched a path."""
+    checkout = new_checkout(tmp_path / "r", {"a": "1"})
+    for number in range(3):
+        checkout.commit({f"t/{number}": "x"}, f"Commit {number}")
+    checkout.commit({"a": "2"}, "Last")
+    repository = Repository.open(checkout.folder)
+
+    def subjects(*, limit: int | None = None, path: str = "") -> list[str]:
+        found = read_history(repository, checkout.head(), limit=limit, path=path)
+        return [commit.subject for commit in found]
+
+    assert ["Last", "Commit 2", "Commit 1", "Commit 0", "Start"] == subjects()
+    assert ["Last", "Commit 2"] == subjects(limit=2)
+    assert ["Commit 2", "Commit 1", "Commit 0"] == subjects(path="t")
+    assert [] == subjects(path="absent")
 
 
 def test_an_option_is_no_revision(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Self
 from reconciler.errors import UsageError
 from reconciler.shell.git.answers import answer_to_push, answer_to_transport
 from reconciler.shell.git.command import Finished, Git
+from reconciler.shell.git.commits import check_path
 from reconciler.shell.git.errors import GitError, LostRace, MirrorBusy, RemoteRefused
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.remote import ASKPASS, Remote, parse_remote
@@ -20,8 +21,10 @@ from reconciler.shell.git.repository import Repository, check_branch, check_comm
 CONFIGURATION = """\
 # Written by reconciler at every start; edits are lost.
 [core]
-\trepositoryformatversion = 0
+\trepositoryformatversion = 1
 \tbare = true
+[extensions]
+\tobjectFormat = {object_format}
 [gc]
 \tauto = 0
 [http]
@@ -52,6 +55,8 @@ class Mirror:
         folder: Path,
         *,
         insecure: bool = False,
+        prefix: str = "",
+        object_format: str = "sha1",
         variables: Mapping[str, str] | None = None,
         timeout_seconds: float = 120.0,
     ) -> "Mirror":
@@ -61,6 +66,8 @@ class Mirror:
             url: Of the remote. Credentials in it reach git through its environment only.
             folder: Where the mirror is kept; made if absent. It is ours alone.
             insecure: Accept http and git, which anybody on the way can read and change.
+            prefix: The folder of the repository that matters, POSIX; `""` for all of it.
+            object_format: `sha1`, or `sha256` if the remote is so.
             variables: Environment that the operator gives to git, such as `GIT_SSL_CAINFO`.
             timeout_seconds: Limit for a fetch or a push. Locks twice as old are removed.
 
@@ -75,8 +82,11 @@ class Mirror:
         try:
             _remove_leftovers(folder, older_than_seconds=2 * timeout_seconds)
             # No template, so no hooks.
-            Git(folder=folder).output("init", "--quiet", "--bare", "--template=", str(folder))
-            (folder / "config").write_text(CONFIGURATION)
+            Git(folder=folder).output(
+                "init", "--quiet", "--bare", "--template=", f"--object-format={object_format}",
+                str(folder),
+            )  # fmt: skip
+            (folder / "config").write_text(CONFIGURATION.format(object_format=object_format))
             askpass = folder / "reconciler-askpass"
             askpass.write_text(ASKPASS)
             askpass.chmod(0o700)
@@ -97,8 +107,8 @@ class Mirror:
                 git_dir=folder,
                 common_dir=folder,
                 work_tree=None,
-                prefix="",
-                object_format="sha1",
+                prefix=check_path(prefix) if prefix else "",
+                object_format=object_format,
             )
         except BaseException:
             os.close(lock)

@@ -1,13 +1,10 @@
 """Reads in bulk from the object database; nothing is ever checked out."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.repository import Repository, check_commit
 
 LIMIT_BYTES = 16 * 1024 * 1024
@@ -58,23 +55,6 @@ class Oversized:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitRecord:
-    """One commit as git stores it.
-
-    `committed_at` is aware UTC. `body` has no trailers; `trailers` are the lines of a last
-    paragraph of nothing but `Key: value`, in order. `parents` are full hex ids, in order.
-    """
-
-    revision: str
-    author: Identity
-    committed_at: datetime
-    subject: str
-    body: str
-    trailers: tuple[tuple[str, str], ...]
-    parents: tuple[str, ...]
-
-
 def list_files(repository: Repository, revision: str, *, prefix: str = "") -> dict[str, Entry]:
     """Return every file of a commit, symlinks and submodules included and marked as such.
 
@@ -119,20 +99,22 @@ def read_blobs(
     Raises:
         GitError: An object is missing, or is no blob; the id is in the message.
     """
+    return read_objects(repository, ids, kind="blob", limit_bytes=limit_bytes)
+
+
+def read_objects(
+    repository: Repository, ids: Iterable[str], *, kind: str, limit_bytes: int = LIMIT_BYTES
+) -> Iterator[tuple[str, bytes | Oversized]]:
+    """Read objects of one kind, as `read_blobs` does."""
     wanted = list(ids)
-    lines = [f"{blob}\n".encode("ascii") for blob in wanted]
-    patient = Git(
-        folder=repository.git.folder,
-        options=repository.git.options,
-        variables=repository.git.variables,
-        timeout_seconds=READ_SECONDS,
-    )
+    lines = [f"{name}\n".encode("ascii") for name in wanted]
+    patient = replace(repository.git, timeout_seconds=READ_SECONDS)
     with patient.stream("cat-file", "--batch", "--buffer", stdin=lines) as output:
-        for blob in wanted:
+        for name in wanted:
             header = output.readline().decode("ascii", errors="replace").split()
-            if len(header) != 3 or header[1] != "blob":
-                raise GitError(f"git has no blob {blob}: {' '.join(header[1:]) or 'no answer'}")
-            yield blob, _content(output, int(header[2]), limit_bytes)
+            if len(header) != 3 or header[1] != kind:
+                raise GitError(f"git has no {kind} {name}: {' '.join(header[1:]) or 'no answer'}")
+            yield name, _content(output, int(header[2]), limit_bytes)
 
 
 def read_file(repository: Repository, revision: str, path: str) -> bytes | None:
@@ -190,34 +172,6 @@ def changed_files(
     return tuple(changes)
 
 
-def read_commit(repository: Repository, revision: str) -> CommitRecord:
-    """Read one commit.
-
-    Args:
-        repository: Where to read.
-        revision: Full hex commit id.
-    """
-    raw = repository.git.output("cat-file", "commit", check_commit(revision))
-    head, _, message = raw.partition(b"\n\n")
-    headers = [
-        line.partition(b" ") for line in head.split(b"\n") if not line.startswith(b" ")
-    ]  # lines that begin with a space continue a signature
-    values = {key: value for key, _, value in reversed(headers)}
-    text = _decoded(message, values.get(b"encoding", b"utf-8"))
-    subject, body, trailers = _parts(text)
-    author, _ = _signed(values[b"author"])
-    _, committed_at = _signed(values[b"committer"])
-    return CommitRecord(
-        revision=revision,
-        author=author,
-        committed_at=committed_at,
-        subject=subject,
-        body=body,
-        trailers=trailers,
-        parents=tuple(value.decode() for key, _, value in headers if key == b"parent"),
-    )
-
-
 def _records(listed: bytes) -> list[str]:
     return listed.decode(errors="surrogateescape").split("\0")[:-1]
 
@@ -235,37 +189,3 @@ def _content(output: BinaryIO, size: int, limit: int) -> bytes | Oversized:
     while left and (chunk := output.read(min(left, CHUNK_BYTES))):
         left -= len(chunk)
     return Oversized(size)
-
-
-def _decoded(message: bytes, encoding: bytes) -> str:
-    try:
-        return message.decode(encoding.decode("ascii"), errors="replace")
-    except LookupError:
-        return message.decode(errors="replace")
-
-
-def _signed(line: bytes) -> tuple[Identity, datetime]:
-    """Split `Name <email> seconds zone`."""
-    who, _, when = line.rpartition(b"> ")
-    name, _, email = who.partition(b" <")
-    identity = Identity(name.decode(errors="replace"), email.decode(errors="replace"))
-    return identity, datetime.fromtimestamp(int(when.split()[0]), UTC)
-
-
-def _parts(text: str) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-    """Split a message into subject, body without trailers, and trailers."""
-    subject, _, rest = text.strip("\n").partition("\n\n")
-    paragraphs = rest.strip("\n").split("\n\n")
-    trailers = _trailers(paragraphs[-1])
-    body = "\n\n".join(paragraphs[:-1] if trailers else paragraphs)
-    return " ".join(subject.split("\n")), body, trailers
-
-
-def _trailers(paragraph: str) -> tuple[tuple[str, str], ...]:
-    found = []
-    for line in paragraph.split("\n"):
-        key, colon, value = line.partition(": ")
-        if not colon or not key.replace("-", "").isalnum():
-            return ()
-        found.append((key, value.strip()))
-    return tuple(found)
