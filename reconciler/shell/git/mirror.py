@@ -81,29 +81,9 @@ class Mirror:
         lock = _lock(folder)
         try:
             _remove_leftovers(folder, older_than_seconds=2 * timeout_seconds)
-            # No template, so no hooks.
-            Git(folder=folder).output(
-                "init", "--quiet", "--bare", "--template=", f"--object-format={object_format}",
-                str(folder),
-            )  # fmt: skip
-            (folder / "config").write_text(CONFIGURATION.format(object_format=object_format))
-            askpass = folder / "reconciler-askpass"
-            askpass.write_text(ASKPASS)
-            askpass.chmod(0o700)
-            git = Git(
-                folder=folder,
-                options=(f"--git-dir={folder}",),
-                variables={
-                    "GIT_ASKPASS": str(askpass),
-                    **remote.variables,
-                    **(variables or {}),
-                    "GIT_ALLOW_PROTOCOL": remote.protocol,
-                },
-                secrets=remote.secrets,
-                timeout_seconds=timeout_seconds,
-            )
+            _configure(folder, object_format)
             repository = Repository(
-                git=git,
+                git=_git(folder, remote, variables or {}, timeout_seconds),
                 git_dir=folder,
                 common_dir=folder,
                 work_tree=None,
@@ -228,6 +208,32 @@ def _claim(folder: Path, remote: Remote) -> None:
         raise UsageError(
             f'"{folder}" is the mirror of {mark.read_text().strip()}; name another folder'
         )
+
+
+def _configure(folder: Path, object_format: str) -> None:
+    """Make the repository if there is none, and write every file that could run a program."""
+    Git(folder=folder).output(
+        "init", "--quiet", "--bare", "--template=", f"--object-format={object_format}", str(folder)
+    )
+    (folder / "config").write_text(CONFIGURATION.format(object_format=object_format))
+    askpass = folder / "reconciler-askpass"
+    askpass.write_text(ASKPASS)
+    askpass.chmod(0o700)
+
+
+def _git(folder: Path, remote: Remote, variables: Mapping[str, str], timeout_seconds: float) -> Git:
+    return Git(
+        folder=folder,
+        options=(f"--git-dir={folder}",),
+        variables={
+            "GIT_ASKPASS": str(folder / "reconciler-askpass"),
+            **remote.variables,
+            **variables,
+            "GIT_ALLOW_PROTOCOL": remote.protocol,
+        },
+        secrets=remote.secrets,
+        timeout_seconds=timeout_seconds,
+    )
 
 
 def _lock(folder: Path) -> int:
