@@ -177,6 +177,13 @@ class Mirror:
         except GitError as error:
             return Finished(128, b"", str(error))
 
+    def maintain(self) -> None:
+        """Pack what many small fetches and commits left; call it about once a day.
+
+        Git's own automatic upkeep is off, so that it never runs in the middle of a pass.
+        """
+        self.repository.git.output("gc", "--quiet")
+
     def close(self) -> None:
         """Let another process use the folder."""
         if self._lock >= 0:
