@@ -1,0 +1,101 @@
+"""What a remote's answer means: who must act, and whether a retry helps.
+
+Source: git 2.39 to 2.50 transport.c `print_one_push_status` for the porcelain lines; the rest was
+measured against real servers. Messages are in English, since git runs with `LC_ALL=C`.
+"""
+
+import re
+
+from reconciler.shell.git.command import Finished, one_line
+from reconciler.shell.git.errors import (
+    GitError,
+    LostRace,
+    RemoteMisconfigured,
+    RemoteRefused,
+    RemoteUnreachable,
+)
+
+REFUSED = re.compile(r"^!\t[^\t]*\t\[([^\]]+)\] ?(?:\((.*)\))?", re.MULTILINE)
+
+RACES = (
+    "fetch first",
+    "non-fast-forward",
+    "stale info",
+    "needs force",
+    "already exists",
+    "remote ref updated since checkout",
+    "incorrect old value provided",
+)
+LOCKED = (
+    "failed to update ref",
+    "cannot lock ref",
+    "failed to lock",
+    "failed to write",
+    "unpacker error",
+)
+OPERATOR = ("branch is currently checked out", "refusing to update checked out branch")
+
+MISCONFIGURED = (
+    "authentication failed",
+    "could not read username",
+    "could not read password",
+    "permission denied",
+    "returned error: 401",
+    "returned error: 403",
+    "returned error: 404",
+    "does not appear to be a git repository",
+    "not found",
+    "access denied",
+    "host key verification failed",
+    "certificate",
+    "dubious ownership",
+    "service not enabled",
+    "not exported",
+    "mismatched algorithms",
+    "no such file or directory",
+)
+MISCONFIGURED_EXCEPTIONS = ("could not resolve host",)
+
+
+def answer_to_push(url: str, finished: Finished) -> GitError:
+    """Return the error that a push which did not succeed stands for.
+
+    Args:
+        url: Without credentials, for the message.
+        finished: A command that ended with another code than 0.
+
+    Returns:
+        `LostRace`, `RemoteRefused`, `RemoteMisconfigured` or `RemoteUnreachable`. Only with exit
+        code 1 and a line about the reference has the remote surely not moved.
+    """
+    line = REFUSED.search(finished.stdout.decode(errors="replace"))
+    if finished.code != 1 or line is None:
+        return answer_to_transport(url, finished)
+    place, why = line[1], line[2] or ""
+    said = one_line(
+        "\n".join(
+            text.removeprefix("remote: ")
+            for text in finished.stderr.splitlines()
+            if text.startswith("remote: ")
+        )
+    )
+    detail = f"{why}: {said}" if said else why
+    if any(race in why for race in RACES):
+        return LostRace(f"{url} moved: {why}")
+    if any(state in why for state in OPERATOR):
+        return RemoteMisconfigured(
+            f"{url} has the branch checked out; push to a bare repository or to another branch"
+        )
+    if place == "remote failure" or any(lock in why for lock in LOCKED):
+        return RemoteUnreachable(f"{url} is busy: {detail}")
+    return RemoteRefused(f"{url} refused the push ({place}): {detail}")
+
+
+def answer_to_transport(url: str, finished: Finished) -> GitError:
+    """Return the error that a command stands for which got no proper answer from the remote."""
+    said = one_line(finished.stderr) or f"exit code {finished.code}"
+    text = finished.stderr.lower()
+    known = any(sign in text for sign in MISCONFIGURED)
+    if known and not any(sign in text for sign in MISCONFIGURED_EXCEPTIONS):
+        return RemoteMisconfigured(f"{url}: {said}; check the URL and the credentials")
+    return RemoteUnreachable(f"{url}: {said}")

@@ -1,0 +1,164 @@
+"""Which folders have a branch checked out, and what stands in the way of moving their files."""
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reconciler.shell.git.command import Git
+from reconciler.shell.git.errors import CheckoutBusy
+from reconciler.shell.git.objects import ChangedFile
+from reconciler.shell.git.repository import Repository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkout:
+    """A folder of files that follows a branch. `git` runs in it and never runs a filter."""
+
+    folder: Path
+    git_dir: Path
+    git: Git
+
+
+def find_checkouts(repository: Repository, branch: str) -> list[Checkout]:
+    """Return every checkout of a branch, linked worktrees included, sorted by folder.
+
+    A worktree whose folder is gone has no files to move and is left out.
+
+    Raises:
+        CheckoutBusy: The branch is being rebased in one of them.
+    """
+    folders = _listed(repository)
+    if repository.work_tree is not None:  # not listed if its git folder lies elsewhere
+        folders.setdefault(repository.work_tree, repository.git.run("symbolic-ref", "HEAD").stdout)
+    found: dict[Path, Checkout] = {}
+    for folder, reference in folders.items():
+        if not (folder / ".git").exists():
+            continue
+        checkout = _checkout(repository, folder)
+        if reference.strip() == f"refs/heads/{branch}".encode():
+            found.setdefault(checkout.git_dir, checkout)
+        else:
+            _refuse_rebase(checkout, branch)
+    return sorted(found.values(), key=lambda checkout: checkout.folder)
+
+
+def _listed(repository: Repository) -> dict[Path, bytes]:
+    """Return the folders that git knows, each with the reference that is checked out."""
+    listed = repository.git.output("worktree", "list", "--porcelain", "-z")
+    folders = {}
+    for record in listed.split(b"\0\0"):
+        facts = dict(line.partition(b" ")[::2] for line in record.split(b"\0") if line)
+        if b"worktree" in facts and b"bare" not in facts:
+            folder = Path(facts[b"worktree"].decode(errors="surrogateescape"))
+            folders[folder] = facts.get(b"branch", b"")
+    return folders
+
+
+def refuse_obstacles(checkout: Checkout, git: Git, changes: Sequence[ChangedFile]) -> None:
+    """Refuse if a file that must move is not as its last commit has it.
+
+    This asks what `git read-tree -m -u` does not: it would overwrite an ignored file, and bring
+    back a file that a person deleted.
+
+    Args:
+        checkout: The folder to look into; no symlink is followed.
+        git: Runs in it, with the index that counts.
+        changes: What differs between the two commits.
+
+    Raises:
+        CheckoutBusy: Something is in the way; it names the file.
+    """
+    marks = _marks(git)
+    for change in changes:
+        mark = marks.get(change.path)
+        if mark is not None and mark.islower():
+            raise _busy(
+                checkout, change, 'is marked "assume unchanged"', "unmark it with git update-index"
+            )
+        if mark == "M":
+            raise _busy(checkout, change, "has a merge conflict", "resolve it")
+        if (change.before is None) != (mark is None):
+            state = "is staged for deletion" if mark is None else "is staged already"
+            raise _busy(checkout, change, state, "commit or unstage it")
+        _refuse_file(checkout, change, expected=change.before is not None and mark != "S")
+
+
+def _refuse_file(checkout: Checkout, change: ChangedFile, *, expected: bool) -> None:
+    """Look at one path of the work tree, part by part."""
+    place = checkout.folder
+    *folders, name = change.path.split("/")
+    for folder in folders:
+        place /= folder
+        found = _mode(place)
+        if found is None:
+            break
+        if not stat.S_ISDIR(found):
+            link = "is a symbolic link" if stat.S_ISLNK(found) else "is not a folder"
+            relative = place.relative_to(checkout.folder).as_posix()
+            raise CheckoutBusy(
+                f'{checkout.folder}: "{relative}" {link}, and "{change.path}" goes below it; '
+                "move it away"
+            )
+    present = _mode(checkout.folder.joinpath(*folders, name))
+    if present is None and expected:
+        raise _busy(checkout, change, "was deleted", "commit the deletion or restore the file")
+    if present is not None and not expected:
+        raise _busy(checkout, change, "is in the way and not under version control", "move it away")
+
+
+def _mode(place: Path) -> int | None:
+    """Return the mode of what stands at `place`, links not followed; `None` if nothing does."""
+    try:
+        return os.lstat(place).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _marks(git: Git) -> Mapping[str, str]:
+    """Return the letter that `git ls-files -v` gives each path of the index.
+
+    Lower case: assumed unchanged. S: left out by a sparse checkout. M: unmerged.
+    """
+    listed = git.output("ls-files", "-v", "-z").decode(errors="surrogateescape")
+    return {record[2:]: record[0] for record in listed.split("\0")[:-1]}
+
+
+def _busy(checkout: Checkout, change: ChangedFile, state: str, advice: str) -> CheckoutBusy:
+    return CheckoutBusy(f'{checkout.folder}: "{change.path}" {state}; {advice}')
+
+
+def _checkout(repository: Repository, folder: Path) -> Checkout:
+    git = Git(
+        folder=folder,
+        options=(f"--git-dir={folder / '.git'}", f"--work-tree={folder}"),
+        variables=repository.git.variables,
+    )
+    git_dir = Path(git.line("rev-parse", "--absolute-git-dir"))
+    return Checkout(folder=folder, git_dir=git_dir, git=git.having(settings=_no_filters(git)))
+
+
+def _no_filters(git: Git) -> dict[str, str]:
+    """Return settings that switch off every filter that the repository's configuration names.
+
+    A filter is a program, run for each file that an attribute gives to it.
+    """
+    listed = git.output("config", "--list", "--name-only", "-z").decode(errors="surrogateescape")
+    settings: dict[str, str] = {}
+    for key in listed.split("\0"):
+        if key.startswith("filter."):
+            name = key.rpartition(".")[0]
+            settings |= {f"{name}.{part}": "" for part in ("clean", "smudge", "process")}
+            settings[f"{name}.required"] = "false"
+    return settings
+
+
+def _refuse_rebase(checkout: Checkout, branch: str) -> None:
+    for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
+        marker = checkout.git_dir / name
+        if marker.is_file() and marker.read_text().strip() == f"refs/heads/{branch}":
+            raise CheckoutBusy(
+                f'{checkout.folder}: branch "{branch}" is being rebased; '
+                "finish it, or give it up with git rebase --abort"
+            )

@@ -1,0 +1,287 @@
+"""The only file that runs git.
+
+Every command goes through GitPython's runner as a list of arguments, in an environment built from
+nothing, with settings that switch off whatever a repository could make git execute: hooks, file
+system monitors, signing programs, transports. A repository is data here, never a program.
+"""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from reconciler.shell.git.errors import GitError
+
+try:
+    from git.cmd import Git as Runner
+except ImportError as error:  # GitPython looks for git when it is imported
+    raise GitError("git was not found; install git 2.34 or later and put it on the PATH") from error
+
+KEPT = ("PATH", "SSH_AUTH_SOCK")
+"""Variables of the caller's environment that git may see."""
+
+SSH_COMMAND = "ssh -o BatchMode=yes -o ConnectTimeout=15"
+
+ENVIRONMENT: Mapping[str, str] = {
+    "GIT_ALLOW_PROTOCOL": "none",  # only the mirror talks to remotes, and says by which protocol
+    "GIT_ASKPASS": "true",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_COMMITTER_EMAIL": "reconciler@localhost",  # reflogs only; commits name their identity
+    "GIT_COMMITTER_NAME": "reconciler",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_LFS_SKIP_SMUDGE": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_LAZY_FETCH": "1",  # a partial clone must not fetch behind our back
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_SSH_COMMAND": SSH_COMMAND,
+    "GIT_SSH_VARIANT": "ssh",
+    "GIT_TERMINAL_PROMPT": "0",
+    "HOME": "/nonexistent",
+    "LANGUAGE": "C",
+    "LC_ALL": "C",
+}
+
+SETTINGS: Mapping[str, str] = {
+    "commit.gpgsign": "false",
+    "core.alternateRefsCommand": "true",
+    "core.attributesFile": "/dev/null",
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.sshCommand": SSH_COMMAND,
+    "core.untrackedCache": "false",
+    "credential.helper": "",
+    "fetch.recurseSubmodules": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "protocol.ext.allow": "never",
+    "push.gpgSign": "false",
+    "push.recurseSubmodules": "no",
+    "safe.bareRepository": "explicit",
+    "submodule.recurse": "false",
+    "tag.gpgSign": "false",
+}
+"""Settings that outrank those of any file; a repository's own cannot undo them."""
+
+NOT_FOUND = 127  # what env(1) answers when there is no git
+TERMINATION_SECONDS = 2.0  # for git to remove its lock files after a SIGTERM
+USERINFO = re.compile(r"(?<=://)[^/@\s'\"]*@")
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a command left: exit code (negative: killed by a signal) and both outputs.
+
+    `stderr` is text in which credentials are masked; `stdout` is as git wrote it.
+    """
+
+    code: int
+    stdout: bytes
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Git:
+    """A way to run git: where, and with what beyond the hardened environment.
+
+    Attributes:
+        folder: Where commands start. Relative arguments are read from here.
+        options: Options before the verb, such as `--git-dir=...`.
+        variables: Environment on top of `ENVIRONMENT`; given by our code or by the operator.
+        settings: Configuration on top of `SETTINGS`, key to value.
+        secrets: Texts that never appear in an error.
+        timeout_seconds: Limit for one command.
+    """
+
+    folder: Path
+    options: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    timeout_seconds: float = 120.0
+
+    def having(
+        self,
+        *,
+        variables: Mapping[str, str] | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> "Git":
+        """Return a copy with more variables and settings; the newer win."""
+        return replace(
+            self,
+            variables={**self.variables, **(variables or {})},
+            settings={**self.settings, **(settings or {})},
+        )
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> Finished:
+        """Run a command to its end, whatever its exit code.
+
+        Raises:
+            GitError: The time limit passed; git was terminated. Or there is no git.
+        """
+        with self._start(arguments) as process:
+            try:
+                stdout, stderr = process.communicate(stdin, timeout=self.timeout_seconds)
+            except subprocess.TimeoutExpired:
+                _stop(process)
+                raise self._too_slow(arguments) from None
+            except BaseException:
+                _stop(process)
+                raise
+        finished = Finished(process.returncode, stdout, self.mask(stderr.decode(errors="replace")))
+        if finished.code == NOT_FOUND:
+            raise self.error(arguments, finished)
+        return finished
+
+    def output(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """Run a command that must succeed, and return its output.
+
+        Raises:
+            GitError: It exited with another code than 0, or the time limit passed.
+        """
+        finished = self.run(*arguments, stdin=stdin)
+        if finished.code != 0:
+            raise self.error(arguments, finished)
+        return finished.stdout
+
+    def line(self, *arguments: str) -> str:
+        """Run a command that must succeed, and return its output as one line of text."""
+        return self.output(*arguments).decode(errors="surrogateescape").removesuffix("\n")
+
+    @contextlib.contextmanager
+    def stream(self, *arguments: str, stdin: Iterable[bytes]) -> Iterator[BinaryIO]:
+        """Run a command that is fed and read at the same time.
+
+        A thread of its own writes `stdin`, so neither side can wait for the other for ever. An
+        exception inside the block ends the command.
+
+        Yields:
+            The command's output, to be read to its end.
+
+        Raises:
+            GitError: At the end of the block, if the command failed or its time limit passed.
+        """
+        problems: list[bytes] = []
+        expired = threading.Event()
+        with self._start(arguments) as process:
+            timer = threading.Timer(self.timeout_seconds, _expire, (process, expired))
+            helpers = [
+                threading.Thread(target=_feed, args=(process, stdin)),
+                threading.Thread(target=_drain, args=(process, problems)),
+                timer,
+            ]
+            for helper in helpers:
+                helper.daemon = True
+                helper.start()
+            try:
+                yield cast("BinaryIO", process.stdout)
+                process.wait()
+            except BaseException:
+                if expired.is_set():
+                    raise self._too_slow(arguments) from None
+                raise
+            finally:
+                timer.cancel()
+                _stop(process)
+                for helper in helpers:
+                    helper.join()
+        if expired.is_set():
+            raise self._too_slow(arguments)
+        stderr = self.mask(b"".join(problems).decode(errors="replace"))
+        if process.returncode != 0:
+            raise self.error(arguments, Finished(process.returncode, b"", stderr))
+
+    def mask(self, text: str) -> str:
+        """Return `text` without secrets: user info of URLs and `secrets` become `***`.
+
+        >>> Git(folder=Path()).mask("cannot reach 'https://me:token@example.com/r'")
+        "cannot reach 'https://***@example.com/r'"
+        """
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        return USERINFO.sub("***@", text)
+
+    def error(self, arguments: tuple[str, ...], finished: Finished) -> GitError:
+        """Return the error that a finished command stands for."""
+        if finished.code == NOT_FOUND:
+            return GitError("git was not found; install git 2.34 or later and put it on the PATH")
+        said = one_line(finished.stderr) or f"exit code {finished.code}"
+        return GitError(f"git {arguments[0]}: {said}")
+
+    def _too_slow(self, arguments: tuple[str, ...]) -> GitError:
+        return GitError(f"git {arguments[0]} took longer than {self.timeout_seconds:g} seconds")
+
+    def _start(self, arguments: tuple[str, ...]) -> "subprocess.Popen[bytes]":
+        variables = {**ENVIRONMENT, **self._configuration(), **self.variables}
+        # GitPython adds to the environment of this process and never removes; env(1) removes.
+        # Values stay out of the argument list, where other users could read them.
+        dropped = sorted(set(os.environ) - set(KEPT) - set(variables))
+        unset = [argument for name in dropped for argument in ("-u", name)]
+        running = Runner(str(self.folder)).execute(
+            ["env", *unset, "git", *self.options, *arguments],
+            istream=subprocess.PIPE,
+            as_process=True,
+            shell=False,
+            env=variables,
+            start_new_session=True,
+        )
+        process = running.proc
+        running.proc = None  # ours now: it must not end when the wrapper is collected
+        return cast("subprocess.Popen[bytes]", process)
+
+    def _configuration(self) -> dict[str, str]:
+        settings = {**SETTINGS, **self.settings}
+        variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+        for i, (key, value) in enumerate(settings.items()):
+            variables[f"GIT_CONFIG_KEY_{i}"] = key
+            variables[f"GIT_CONFIG_VALUE_{i}"] = value
+        return variables
+
+
+def one_line(text: str) -> str:
+    r"""Return what git said as one printable line, without its prefixes.
+
+    >>> one_line("error: Entry 'a' not uptodate.\nfatal: stop\n")
+    "Entry 'a' not uptodate.; stop"
+    """
+    lines = (re.sub(r"^(fatal|error|warning): ", "", line.strip()) for line in text.splitlines())
+    joined = "; ".join(line for line in lines if line and not line.startswith("hint:"))
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in joined)
+
+
+def _feed(process: "subprocess.Popen[bytes]", chunks: Iterable[bytes]) -> None:
+    stdin = cast("BinaryIO", process.stdin)
+    with contextlib.suppress(BrokenPipeError):  # the command ended early; its exit code tells
+        try:
+            for chunk in chunks:
+                stdin.write(chunk)
+        finally:
+            stdin.close()
+
+
+def _drain(process: "subprocess.Popen[bytes]", into: list[bytes]) -> None:
+    into.append(cast("BinaryIO", process.stderr).read())
+
+
+def _expire(process: "subprocess.Popen[bytes]", expired: threading.Event) -> None:
+    expired.set()
+    _stop(process)
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    """End a command and its children: politely, so that locks are removed, then for good."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(TERMINATION_SECONDS)

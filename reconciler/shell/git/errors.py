@@ -1,0 +1,35 @@
+"""What can go wrong with git, by what to do about it."""
+
+from reconciler.errors import ShellError
+
+
+class GitError(ShellError):
+    """A git command failed, or took longer than its limit."""
+
+
+class LostRace(GitError):
+    """The branch moved; read it again, compute again, publish again."""
+
+
+class RemoteRefused(GitError):
+    """The remote answered no: a hook or a protection rule. Retrying the same cannot help."""
+
+
+class RemoteUnreachable(GitError):
+    """The remote did not answer, or not now; back off and retry."""
+
+
+class RemoteMisconfigured(GitError):
+    """The remote is absent, or does not know us; an operator must act."""
+
+
+class PathBlocked(GitError):
+    """A folder stands where a file must go, or something else where a folder must."""
+
+
+class CheckoutBusy(ShellError):
+    """A checkout cannot follow without touching a person's work; the message says what to do."""
+
+
+class MirrorBusy(ShellError):
+    """Another process uses the folder of a mirror."""

@@ -1,0 +1,112 @@
+"""Reads commits: who, when, why, and what machines wrote into the trailers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.objects import read_objects
+from reconciler.shell.git.repository import Repository, check_commit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRecord:
+    """One commit as git stores it.
+
+    `committed_at` is aware UTC. `body` has no trailers; `trailers` are the lines of a last
+    paragraph of nothing but `Key: value`, in order. `parents` are full hex ids, in order.
+    """
+
+    revision: str
+    author: Identity
+    committed_at: datetime
+    subject: str
+    body: str
+    trailers: tuple[tuple[str, str], ...]
+    parents: tuple[str, ...]
+
+
+def read_commit(repository: Repository, revision: str) -> CommitRecord:
+    """Read one commit.
+
+    Args:
+        repository: Where to read.
+        revision: Full hex commit id.
+    """
+    return _record(revision, repository.git.output("cat-file", "commit", check_commit(revision)))
+
+
+def read_history(
+    repository: Repository, head: str, *, limit: int | None = None, path: str = ""
+) -> Iterator[CommitRecord]:
+    """Read the commits that lead to `head`, newest first, along first parents.
+
+    Args:
+        repository: Where to read.
+        head: Full hex commit id.
+        limit: How many at most; `None` reads all.
+        path: Only commits that changed this file or something below this folder.
+    """
+    counted = () if limit is None else (f"--max-count={limit}",)
+    below = (path,) if path else ()
+    listed = repository.git.line(
+        "rev-list", "--first-parent", *counted, check_commit(head), "--", *below
+    )
+    for revision, raw in read_objects(repository, listed.split(), kind="commit"):
+        if isinstance(raw, bytes):  # a message above the limit of a file tells nobody anything
+            yield _record(revision, raw)
+
+
+def _record(revision: str, raw: bytes) -> CommitRecord:
+    head, _, message = raw.partition(b"\n\n")
+    headers = [
+        line.partition(b" ") for line in head.split(b"\n") if not line.startswith(b" ")
+    ]  # lines that begin with a space continue a signature
+    values = {key: value for key, _, value in reversed(headers)}
+    text = _decoded(message, values.get(b"encoding", b"utf-8"))
+    subject, body, trailers = _parts(text)
+    author, _ = _signed(values[b"author"])
+    _, committed_at = _signed(values[b"committer"])
+    return CommitRecord(
+        revision=revision,
+        author=author,
+        committed_at=committed_at,
+        subject=subject,
+        body=body,
+        trailers=trailers,
+        parents=tuple(value.decode() for key, _, value in headers if key == b"parent"),
+    )
+
+
+def _decoded(message: bytes, encoding: bytes) -> str:
+    try:
+        return message.decode(encoding.decode("ascii"), errors="replace")
+    except LookupError:
+        return message.decode(errors="replace")
+
+
+def _signed(line: bytes) -> tuple[Identity, datetime]:
+    """Split `Name <email> seconds zone`."""
+    who, _, when = line.rpartition(b"> ")
+    name, _, email = who.partition(b" <")
+    identity = Identity(name.decode(errors="replace"), email.decode(errors="replace"))
+    return identity, datetime.fromtimestamp(int(when.split()[0]), UTC)
+
+
+def _parts(text: str) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+    """Split a message into subject, body without trailers, and trailers."""
+    subject, _, rest = text.strip("\n").partition("\n\n")
+    paragraphs = rest.strip("\n").split("\n\n")
+    trailers = _trailers(paragraphs[-1])
+    body = "\n\n".join(paragraphs[:-1] if trailers else paragraphs)
+    return " ".join(subject.split("\n")), body, trailers
+
+
+def _trailers(paragraph: str) -> tuple[tuple[str, str], ...]:
+    found = []
+    for line in paragraph.split("\n"):
+        key, colon, value = line.partition(": ")
+        if not colon or not key.replace("-", "").isalnum():
+            return ()
+        found.append((key, value.strip()))
+    return tuple(found)

@@ -1,0 +1,191 @@
+"""Reads in bulk from the object database; nothing is ever checked out."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.repository import Repository, check_commit
+
+LIMIT_BYTES = 16 * 1024 * 1024
+CHUNK_BYTES = 1024 * 1024
+READ_SECONDS = 600.0  # a reader may parse while it reads
+
+REGULAR = ("100644", "100755", "100664")  # the last one only in very old histories
+SYMLINK = "120000"
+GITLINK = "160000"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a tree: its mode as git writes it, and the full hex id of its blob."""
+
+    mode: str
+    blob: str
+
+    @property
+    def is_file(self) -> bool:
+        """True of a regular file; false of a symlink or a submodule, which nobody may follow."""
+        return self.mode in REGULAR
+
+    @property
+    def is_symlink(self) -> bool:
+        """True if the blob holds the target of a symbolic link."""
+        return self.mode == SYMLINK
+
+    @property
+    def is_gitlink(self) -> bool:
+        """True of a submodule; `blob` is then a commit of another repository."""
+        return self.mode == GITLINK
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A path that differs between two commits; `None` means absent on that side."""
+
+    path: str
+    before: Entry | None
+    after: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Oversized:
+    """Stands in for the content of a blob that is larger than the limit."""
+
+    size_bytes: int
+
+
+def list_files(repository: Repository, revision: str, *, prefix: str = "") -> dict[str, Entry]:
+    """Return every file of a commit, symlinks and submodules included and marked as such.
+
+    Args:
+        repository: Where to read.
+        revision: Full hex commit id.
+        prefix: Only what is below this folder; POSIX, no slash at the end.
+
+    Returns:
+        Path relative to `prefix` to entry, in git's order. A path that is not UTF-8 has surrogates
+        in place of its odd bytes. Empty if there is no such folder.
+    """
+    folder = f"{prefix}/" if prefix else ""
+    wanted = ("--", folder) if folder else ()
+    listed = repository.git.output(
+        "ls-tree", "-r", "-z", "--full-tree", check_commit(revision), *wanted
+    )
+    files = {}
+    for record in _records(listed):
+        facts, _, path = record.partition("\t")
+        mode, _, blob = facts.split(" ")
+        files[path.removeprefix(folder)] = Entry(mode, blob)
+    return files
+
+
+def read_blobs(
+    repository: Repository, ids: Iterable[str], *, limit_bytes: int = LIMIT_BYTES
+) -> Iterator[tuple[str, bytes | Oversized]]:
+    """Read blobs, in the order asked for.
+
+    One process answers for all of them, and no more than one blob is held at a time. A blob above
+    the limit is read past, not kept.
+
+    Args:
+        repository: Where to read.
+        ids: Full hex ids of blobs.
+        limit_bytes: Size up to which content is returned.
+
+    Yields:
+        The id, and the content or its size.
+
+    Raises:
+        GitError: An object is missing, or is no blob; the id is in the message.
+    """
+    return read_objects(repository, ids, kind="blob", limit_bytes=limit_bytes)
+
+
+def read_objects(
+    repository: Repository, ids: Iterable[str], *, kind: str, limit_bytes: int = LIMIT_BYTES
+) -> Iterator[tuple[str, bytes | Oversized]]:
+    """Read objects of one kind, as `read_blobs` does."""
+    wanted = list(ids)
+    lines = [f"{name}\n".encode("ascii") for name in wanted]
+    patient = replace(repository.git, timeout_seconds=READ_SECONDS)
+    with patient.stream("cat-file", "--batch", "--buffer", stdin=lines) as output:
+        for name in wanted:
+            header = output.readline().decode("ascii", errors="replace").split()
+            if len(header) != 3 or header[1] != kind:
+                raise GitError(f"git has no {kind} {name}: {' '.join(header[1:]) or 'no answer'}")
+            yield name, _content(output, int(header[2]), limit_bytes)
+
+
+def read_file(repository: Repository, revision: str, path: str) -> bytes | None:
+    """Return the content of one regular file of a commit, `None` if there is none.
+
+    Args:
+        repository: Where to read.
+        revision: Full hex commit id.
+        path: Relative to the top of the repository, POSIX.
+    """
+    listed = repository.git.output(
+        "ls-tree", "-z", "--full-tree", check_commit(revision), "--", path
+    )
+    for record in _records(listed):
+        facts, _, found = record.partition("\t")
+        mode, _, blob = facts.split(" ")
+        if found == path and mode in REGULAR:
+            return repository.git.output("cat-file", "blob", blob)
+    return None
+
+
+def changed_files(
+    repository: Repository, old: str, new: str, *, prefix: str = ""
+) -> tuple[ChangedFile, ...]:
+    """Return what differs between the trees of two commits, renames as delete and add.
+
+    The trees alone count, so a force-push, a merge and a rewind are read like any other change.
+
+    Args:
+        repository: Where to read.
+        old: Full hex commit id.
+        new: Full hex commit id.
+        prefix: Only what is below this folder; POSIX, no slash at the end.
+
+    Returns:
+        Changes with paths relative to `prefix`, in git's order.
+    """
+    folder = f"{prefix}/" if prefix else ""
+    wanted = ("--", folder) if folder else ("--",)
+    listed = repository.git.output(
+        "diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
+        check_commit(old), check_commit(new), *wanted,
+    )  # fmt: skip
+    fields = iter(_records(listed))
+    changes = []
+    for facts, path in zip(fields, fields, strict=True):
+        old_mode, new_mode, old_blob, new_blob, _ = facts.removeprefix(":").split(" ")
+        changes.append(
+            ChangedFile(
+                path.removeprefix(folder),
+                _entry_unless_absent(old_mode, old_blob),
+                _entry_unless_absent(new_mode, new_blob),
+            )
+        )
+    return tuple(changes)
+
+
+def _records(listed: bytes) -> list[str]:
+    return listed.decode(errors="surrogateescape").split("\0")[:-1]
+
+
+def _entry_unless_absent(mode: str, blob: str) -> Entry | None:
+    return None if mode == "000000" else Entry(mode, blob)
+
+
+def _content(output: BinaryIO, size: int, limit: int) -> bytes | Oversized:
+    if size <= limit:
+        content = output.read(size)
+        output.read(1)  # the line feed after each object
+        return content
+    left = size + 1
+    while left and (chunk := output.read(min(left, CHUNK_BYTES))):
+        left -= len(chunk)
+    return Oversized(size)

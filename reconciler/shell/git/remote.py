@@ -1,0 +1,111 @@
+"""Addresses of remotes: which are accepted, and how their credentials reach git."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+
+from reconciler.errors import UsageError
+
+SCP_LIKE = re.compile(r"(?:[A-Za-z0-9_.][\w.-]*@)?[A-Za-z0-9_][\w.-]*:(?!:)(?!//)[^-:].*")
+HOST = re.compile(r"[A-Za-z0-9_][\w.-]*|\[[0-9A-Fa-f:.]+\]")
+ACCEPTED = "https://host/path, ssh://host/path, user@host:path, file:///path or an absolute path"
+
+ASKPASS = """\
+#!/bin/sh
+# Answers git for one host only, so that a redirect elsewhere gets nothing.
+case "$1" in
+Username*"'$RECONCILER_GIT_ORIGIN'"*) printf '%s\\n' "$RECONCILER_GIT_USERNAME" ;;
+Password*"'$RECONCILER_GIT_ORIGIN_USER'"*) printf '%s\\n' "$RECONCILER_GIT_PASSWORD" ;;
+*) exit 1 ;;
+esac
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """An address that was checked.
+
+    Attributes:
+        url: Without credentials, fit for a command line and a message.
+        protocol: The one protocol that git may use: `https`, `ssh`, `file`, ...
+        variables: Environment that hands credentials to git; empty without any.
+        secrets: Texts that never appear in an error.
+    """
+
+    url: str
+    protocol: str
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+
+def parse_remote(address: str, *, insecure: bool = False) -> Remote:
+    """Check the address of a remote, and take the credentials out of it.
+
+    Args:
+        address: What the operator gave; never what a repository says.
+        insecure: Accept http and git as well, which anybody on the way can read and change.
+
+    Raises:
+        UsageError: It is not accepted; the message shows no credentials.
+    """
+    if not address.isprintable() or address.startswith("-") or " " in address:
+        raise UsageError(f"the URL of a remote must be plain text; write {ACCEPTED}")
+    if address.startswith("/"):
+        return Remote(url=address, protocol="file")
+    if "://" not in address:
+        if SCP_LIKE.fullmatch(address):
+            return Remote(url=address, protocol="ssh")
+        raise UsageError(f"the URL of a remote must be {ACCEPTED}")
+    accepted = {"https", "ssh", "file"} | ({"http", "git"} if insecure else set())
+    protocol = address.partition("://")[0]
+    if protocol not in accepted:
+        raise UsageError(f'"{protocol}" is no protocol for a remote; write {ACCEPTED}')
+    return _parse_url(address)
+
+
+def _parse_url(address: str) -> Remote:
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise UsageError(
+            f"the URL of a remote has a strange host or port; write {ACCEPTED}"
+        ) from None
+    if parts.scheme == "file":
+        if parts.netloc or not parts.path.startswith("/"):
+            raise UsageError("a file URL must name no host: file:///path")
+        return Remote(url=address, protocol="file")
+    place = f"[{host}]" if ":" in host else host
+    if not HOST.fullmatch(place) or (parts.username or "").startswith("-"):
+        raise UsageError(f"the URL of a remote must name a host; write {ACCEPTED}")
+    where = f"{place}:{port}" if port else place
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    if parts.scheme == "ssh":
+        user = f"{parts.username}@" if parts.username else ""
+        return Remote(url=f"ssh://{user}{where}{path}", protocol="ssh")
+    return _with_credentials(f"{parts.scheme}://{where}", path, parts.username, parts.password)
+
+
+def _with_credentials(origin: str, path: str, username: str | None, password: str | None) -> Remote:
+    """Hand user name and password to git in the environment, not in a list of arguments."""
+    protocol = origin.partition(":")[0]
+    if username is None:
+        return Remote(url=origin + path, protocol=protocol)
+    # A lone token stands where the user name is; forges accept it with any password.
+    user, secret = unquote(username), unquote(password or "")
+    shown = username if password is not None else "***"
+    named = origin.replace("://", f"://{username}@", 1)
+    return Remote(
+        url=origin + path,
+        protocol=protocol,
+        variables={
+            "RECONCILER_GIT_ORIGIN": origin,
+            "RECONCILER_GIT_ORIGIN_USER": named,
+            "RECONCILER_GIT_USERNAME": user,
+            "RECONCILER_GIT_PASSWORD": secret,
+        },
+        secrets=tuple(
+            text for text in (password, secret, user if shown == "***" else None) if text
+        ),
+    )

@@ -1,0 +1,216 @@
+"""A repository on this machine: where its parts are, and what its branches point to."""
+
+import difflib
+import os
+import pwd
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from reconciler.errors import UsageError
+from reconciler.shell.git.command import Git
+from reconciler.shell.git.errors import GitError
+
+COMMIT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # SHA-1 or SHA-256
+
+UNFIT = re.compile(
+    r"""
+    ^[-./] | [./]$ | /\. | // | \.\. | @\{ | ^@$ | ^HEAD$ | ^$  # positions and pairs
+    | [\x00-\x20\x7f~^:?*\[\\]                                  # characters
+    | \.lock(?:/|$)                                             # names of lock files
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A repository that was found, and looked at once.
+
+    Attributes:
+        git: Runs commands on the object database and the references; knows no work tree.
+        git_dir: What belongs to this checkout: `HEAD` and the index.
+        common_dir: What all checkouts share: objects, references, configuration.
+        work_tree: Top folder of the checkout, `None` for a bare repository.
+        prefix: The folder that was opened, relative to the top, POSIX; `""` for the top itself.
+        object_format: `sha1` or `sha256`.
+    """
+
+    git: Git
+    git_dir: Path
+    common_dir: Path
+    work_tree: Path | None
+    prefix: str
+    object_format: str
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        variables: Mapping[str, str] | None = None,
+        trust_owner: bool = False,
+    ) -> "Repository":
+        """Find the repository that `path` is in.
+
+        Args:
+            path: A checkout, a folder in one, a linked worktree, or a bare repository itself.
+            variables: Environment that the operator gives to git.
+            trust_owner: Accept a repository that belongs to another user.
+
+        Raises:
+            UsageError: There is no repository, or it belongs to another user.
+            GitError: Git cannot read what was found.
+        """
+        folder = path.resolve()
+        if not folder.is_dir():
+            raise UsageError(f'"{path}" is not a folder; name one inside a git repository')
+        top, named = _find(path, folder)
+        if not trust_owner:
+            _check_owner(named)
+        asking = Git(folder=folder, options=(f"--git-dir={named}",), variables=variables or {})
+        facts = asking.line(
+            "rev-parse",
+            "--path-format=absolute",
+            "--absolute-git-dir",
+            "--git-common-dir",
+            "--show-object-format",
+        )
+        git_dir, common_dir, object_format = facts.split("\n")
+        return cls(
+            git=Git(
+                folder=Path(git_dir), options=(f"--git-dir={git_dir}",), variables=variables or {}
+            ),
+            git_dir=Path(git_dir),
+            common_dir=Path(common_dir),
+            work_tree=top,
+            prefix="" if top is None or top == folder else folder.relative_to(top).as_posix(),
+            object_format=object_format,
+        )
+
+    def head_branch(self) -> str:
+        """Return the name of the branch that HEAD names, checked out or bare.
+
+        Raises:
+            UsageError: HEAD is detached, so a branch must be named.
+        """
+        finished = self.git.run("symbolic-ref", "--quiet", "HEAD")
+        name = finished.stdout.decode(errors="surrogateescape").removesuffix("\n")
+        if finished.code != 0 or not name.startswith("refs/heads/"):
+            raise UsageError("no branch is checked out (HEAD is detached); name a branch")
+        return check_branch(name.removeprefix("refs/heads/"))
+
+    def find(self, branch: str) -> str | None:
+        """Return the full hex id of the commit a branch points to, `None` if there is no branch."""
+        return self.find_reference(f"refs/heads/{check_branch(branch)}")
+
+    def find_reference(self, reference: str) -> str | None:
+        """Return the id of the commit that a full reference name points to, `None` if absent."""
+        finished = self.git.run(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}"
+        )
+        found = finished.stdout.decode().strip()
+        if finished.code == 0 and COMMIT_ID.fullmatch(found):
+            return found
+        if one := finished.stderr.strip():
+            raise GitError(f"git cannot read {reference}: {one}")
+        return None
+
+    def resolve(self, branch: str) -> str:
+        """Return the full hex id of the commit that a branch points to.
+
+        Raises:
+            UsageError: There is no such branch, or it has no commit yet; names near it are listed.
+        """
+        found = self.find(branch)
+        if found is not None:
+            return found
+        names = self.branches()
+        if not names:
+            raise UsageError(f'branch "{branch}" has no commit yet; commit something to it first')
+        near = difflib.get_close_matches(branch, names, n=3) or names[:3]
+        raise UsageError(
+            f'there is no branch "{branch}"; near it: {", ".join(near)}',
+        )
+
+    def branches(self) -> list[str]:
+        """Return the names of all branches, sorted."""
+        listed = self.git.line("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/")
+        return sorted(listed.split("\n")) if listed else []
+
+    def checkout_git(self) -> Git:
+        """Return a way to run git in the work tree.
+
+        Raises:
+            ValueError: The repository is bare.
+        """
+        if self.work_tree is None:
+            raise ValueError("a bare repository has no work tree")
+        return Git(
+            folder=self.work_tree,
+            options=(f"--git-dir={self.git_dir}", f"--work-tree={self.work_tree}"),
+            variables=self.git.variables,
+        )
+
+
+def check_branch(name: str) -> str:
+    """Return `name` if git accepts it for a branch.
+
+    Source: ours, the rules of git-check-ref-format(1), and no leading dash.
+
+    Raises:
+        UsageError: It is not, so it must not come near a command line.
+
+    >>> check_branch("feature/x")
+    'feature/x'
+    """
+    if UNFIT.search(name):
+        raise UsageError(f"{name!r} is no branch name; see git-check-ref-format(1) for the rules")
+    return name
+
+
+def check_commit(revision: str) -> str:
+    """Return `revision` if it is a full hex commit id.
+
+    Raises:
+        ValueError: It is not; resolve names first.
+    """
+    if not COMMIT_ID.fullmatch(revision):
+        raise ValueError(f"{revision!r} is not a full commit id")
+    return revision
+
+
+def _find(path: Path, folder: Path) -> tuple[Path | None, Path]:
+    """Return the top of the work tree (`None` if bare) and the git folder or file.
+
+    Git's own search is not used, since it honours `core.worktree`, and a bare repository that
+    somebody committed below the folder.
+    """
+    if all((folder / part).exists() for part in ("HEAD", "objects", "refs")):
+        return None, folder
+    for top in (folder, *folder.parents):
+        if (top / ".git").exists():
+            return top, top / ".git"
+    raise UsageError(f'"{path}" is not in a git repository; clone one, or run git init in it')
+
+
+def _check_owner(named: Path) -> None:
+    """Refuse what belongs to another user, as git does: its owner could have prepared it."""
+    owner = named.stat().st_uid
+    users = {os.geteuid()}
+    if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdecimal():
+        users.add(int(os.environ["SUDO_UID"]))
+    if owner in users:
+        return
+    raise UsageError(
+        f'"{named}" belongs to {_user(owner)}, but this process runs as {_user(os.geteuid())}; '
+        "run it as the owner, change the owner, or trust the owner explicitly"
+    )
+
+
+def _user(number: int) -> str:
+    try:
+        return f'user "{pwd.getpwuid(number).pw_name}"'
+    except KeyError:
+        return f"user {number}"

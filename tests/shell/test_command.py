@@ -1,0 +1,90 @@
+"""Running git: environment, time limit, errors without secrets."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from reconciler.shell.git.command import Git
+from reconciler.shell.git.errors import GitError
+from tests.shell.repositories import new_checkout
+
+
+def test_nothing_of_the_callers_environment_leaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only PATH and the agent's socket come from outside."""
+    monkeypatch.setenv("GIT_DIR", "/somewhere/else")
+    monkeypatch.setenv("GIT_TRACE", "1")
+    monkeypatch.setenv("GIT_EXTERNAL_DIFF", "/bin/false")
+    monkeypatch.setenv("SECRET_TOKEN", "hush")
+    new_checkout(tmp_path / "r", {})
+    git = Git(folder=tmp_path / "r", settings={"alias.env": "!env"})
+
+    printed = git.output("env").decode()
+
+    assert "SECRET_TOKEN" not in printed
+    assert "GIT_TRACE" not in printed
+    assert "GIT_EXTERNAL_DIFF" not in printed
+    assert "GIT_DIR=/somewhere/else" not in printed
+    assert f"PATH={os.environ['PATH']}" in printed or os.environ["PATH"] in printed
+    assert "GIT_TERMINAL_PROMPT=0" in printed
+
+
+def test_what_the_operator_gives_arrives(tmp_path: Path) -> None:
+    """Variables on top of the hardened environment reach git."""
+    new_checkout(tmp_path / "r", {})
+    git = Git(folder=tmp_path / "r", variables={"GIT_SSL_CAINFO": "/ca.pem"})
+
+    assert "/ca.pem" in git.having(settings={"alias.env": "!env"}).output("env").decode()
+
+
+def test_a_failure_is_one_line_that_names_the_command(tmp_path: Path) -> None:
+    """The text is fit for a log and a terminal."""
+    with pytest.raises(GitError, match=r"^git cat-file: [^\n]*repository[^\n]*$"):
+        Git(folder=tmp_path, options=("--git-dir=nowhere",)).output("cat-file", "-p", "HEAD")
+
+
+def test_a_command_ends_at_its_time_limit(tmp_path: Path) -> None:
+    """Children of git end as well."""
+    new_checkout(tmp_path / "r", {})
+    git = Git(folder=tmp_path / "r", settings={"alias.hang": "!sleep 600"}, timeout_seconds=0.2)
+
+    with pytest.raises(GitError, match=r"took longer than 0\.2 seconds"):
+        git.run("hang")
+
+
+def test_a_stream_ends_at_its_time_limit(tmp_path: Path) -> None:
+    """A command that never answers does not hold its reader."""
+    new_checkout(tmp_path / "r", {})
+    git = Git(folder=tmp_path / "r", settings={"alias.hang": "!sleep 600"}, timeout_seconds=0.2)
+
+    with (
+        pytest.raises(GitError, match=r"took longer than 0\.2 seconds"),
+        git.stream("hang", stdin=()) as output,
+    ):
+        output.read()
+
+
+def test_a_stream_reports_its_failure(tmp_path: Path) -> None:
+    """The exit code is looked at when the output has been read."""
+    git = Git(folder=tmp_path, options=("--git-dir=nowhere",))
+
+    with (
+        pytest.raises(GitError, match="not a git repository"),
+        git.stream("cat-file", "--batch", stdin=[b"x\n"]) as output,
+    ):
+        output.read()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("fatal: unable to access 'https://me:hunter2@h/r/'", id="password"),
+        pytest.param("fatal: unable to access 'https://hunter2@h/r/'", id="token-as-user"),
+        pytest.param("remote: bad token hunter2", id="secret-in-text"),
+    ],
+)
+def test_credentials_never_reach_an_error(text: str) -> None:
+    """User info of every URL, and secrets wherever they stand."""
+    assert "hunter2" not in Git(folder=Path(), secrets=("hunter2",)).mask(text)

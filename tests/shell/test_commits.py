@@ -1,0 +1,262 @@
+"""Writing commits and moving branches."""
+
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.changes import Change, DeleteFile, WriteFile
+from reconciler.shell.git.commits import check_path, write_commit
+from reconciler.shell.git.errors import GitError, LostRace, PathBlocked
+from reconciler.shell.git.history import read_commit
+from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.objects import list_files, read_file
+from reconciler.shell.git.publish import publish
+from reconciler.shell.git.repository import Repository
+from tests.shell.repositories import NOW, git, new_bare, new_checkout
+
+ROBOT = Identity("reconciler", "reconciler@example.com")
+
+
+def commit(
+    repository: Repository, *changes: Change, parent: str | None, message: str = "Place web"
+) -> str:
+    """Write a commit with the dullest of everything."""
+    return write_commit(repository, changes, parent=parent, message=message, at=NOW, author=ROBOT)
+
+
+def opened(tmp_path: Path) -> tuple[Repository, str]:
+    """A bare repository with two files, and its head."""
+    repository = Repository.open(new_bare(tmp_path / "b.git", {"a.yaml": "a", "s/b.yaml": "b"}))
+    return repository, repository.resolve("main")
+
+
+def test_a_commit_holds_the_changes_and_the_rest(tmp_path: Path) -> None:
+    """Written, replaced, deleted; a folder that becomes empty is gone."""
+    repository, parent = opened(tmp_path)
+
+    new = commit(
+        repository,
+        WriteFile("a.yaml", "new"),
+        DeleteFile("s/b.yaml"),
+        DeleteFile("s/absent.yaml"),
+        WriteFile("status/größe.yaml", "größe\n"),
+        WriteFile('"quoted" name', "q"),
+        WriteFile(" lead and trail ", "w"),
+        parent=parent,
+    )
+
+    assert [" lead and trail ", '"quoted" name', "a.yaml", "status/größe.yaml"] == list(
+        list_files(repository, new)
+    )
+    assert "größe\n".encode() == read_file(repository, new, "status/größe.yaml")
+    written = read_commit(repository, new)
+    assert (ROBOT, NOW, "Place web", (parent,)) == (
+        written.author, written.committed_at, written.subject, written.parents,
+    )  # fmt: skip
+
+
+def test_nothing_but_objects_is_left_behind(tmp_path: Path) -> None:
+    """No branch moves, no temporary reference remains, the repository is sound."""
+    repository, parent = opened(tmp_path)
+    before = git(repository.git_dir, "for-each-ref")
+
+    commit(repository, WriteFile("x", "y"), parent=parent)
+
+    assert before == git(repository.git_dir, "for-each-ref")
+    assert not list((repository.git_dir / "refs").glob("reconciler/*"))
+    git(repository.git_dir, "fsck", "--strict")
+
+
+def test_same_arguments_same_id(tmp_path: Path) -> None:
+    """Two daemons that decide the same write the same commit."""
+    repository, parent = opened(tmp_path)
+    other = Repository.open(new_bare(tmp_path / "c.git", {"a.yaml": "a", "s/b.yaml": "b"}))
+
+    first = commit(repository, WriteFile("x", "y"), parent=parent)
+
+    assert first == commit(repository, WriteFile("x", "y"), parent=parent)
+    assert first == commit(other, WriteFile("x", "y"), parent=parent)
+
+
+def test_an_equal_tree_is_no_commit(tmp_path: Path) -> None:
+    """Writing what is there, or deleting what is not, answers with the parent."""
+    repository, parent = opened(tmp_path)
+
+    assert parent == commit(repository, parent=parent)
+    assert parent == commit(repository, WriteFile("a.yaml", "a"), DeleteFile("gone"), parent=parent)
+
+
+def test_the_last_file_can_go(tmp_path: Path) -> None:
+    """An empty tree is a tree, and stays one."""
+    repository, parent = opened(tmp_path)
+
+    empty = commit(repository, DeleteFile("a.yaml"), DeleteFile("s/b.yaml"), parent=parent)
+
+    assert {} == list_files(repository, empty)
+    assert empty == commit(repository, DeleteFile("a.yaml"), parent=empty)
+
+
+def test_a_history_can_begin(tmp_path: Path) -> None:
+    """As an output branch does that does not exist yet."""
+    repository, _ = opened(tmp_path)
+
+    first = commit(repository, WriteFile("x", "y"), parent=None)
+    publish(repository, "decisions", old=None, new=first)
+
+    assert () == read_commit(repository, first).parents
+    assert first == repository.resolve("decisions")
+
+
+def test_a_subfolder_root_is_put_before_every_path(tmp_path: Path) -> None:
+    """A monorepo: the rest of the repository is out of reach."""
+    checkout = new_checkout(tmp_path / "r", {"team/a.yaml": "a", "a.yaml": "top"})
+    repository = Repository.open(checkout.folder / "team")
+
+    new = commit(repository, DeleteFile("a.yaml"), WriteFile("b.yaml", "b"), parent=checkout.head())
+
+    assert ["a.yaml", "team/b.yaml"] == list(list_files(repository, new))
+
+
+def test_a_sha256_repository_is_written(tmp_path: Path) -> None:
+    """The id has the repository's length."""
+    git(tmp_path, "init", "--quiet", "--object-format=sha256", "--initial-branch=main", "r")
+    repository = Repository.open(tmp_path / "r")
+
+    assert 64 == len(commit(repository, WriteFile("x", "y"), parent=None))
+    assert "" == git(tmp_path / "r", "for-each-ref")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "", "/abs", "../x", "a/../b", "a//b", "a/", "./a", ".git/config", "a/.GIT/x", ".git",
+        "git~1/x", "GIT~2", ".git /x", ".git./x", ".g\u200cit/x", ".git::$INDEX_ALLOCATION/x",
+        "a\nb", "a\0b", "a\\b", "a\x7f", "x" * 256, "y/" * 3000 + "z",
+    ],
+)  # fmt: skip
+def test_a_path_that_leads_elsewhere_is_refused(tmp_path: Path, path: str) -> None:
+    """Git itself accepts some of them."""
+    repository, parent = opened(tmp_path)
+
+    with pytest.raises(ValueError, match=r"has a |must be relative|is longer"):
+        commit(repository, WriteFile(path, "x"), parent=parent)
+
+
+@pytest.mark.parametrize("path", [".github/x.yaml", "a/.gitignore", "git/x", "..a", "a..b/c"])
+def test_a_path_that_only_looks_like_it_passes(path: str) -> None:
+    """Dots are no crime."""
+    assert path == check_path(path)
+
+
+def test_a_path_twice_is_refused(tmp_path: Path) -> None:
+    """Which one wins would be an accident."""
+    repository, parent = opened(tmp_path)
+
+    with pytest.raises(ValueError, match="changed twice"):
+        commit(repository, WriteFile("x", "1"), DeleteFile("x"), parent=parent)
+    with pytest.raises(ValueError, match="a file and a folder"):
+        commit(repository, WriteFile("x", "1"), WriteFile("x/y", "1"), parent=parent)
+
+
+def test_a_symlinked_folder_is_not_written_through(tmp_path: Path) -> None:
+    """Nor is it replaced, nor a file by a folder, nor a folder by a file."""
+    checkout = new_checkout(tmp_path / "r", {"file": "f", "folder/x": "x"})
+    (checkout.folder / "status").symlink_to(tmp_path)
+    checkout.git("add", "--all")
+    checkout.git("commit", "--quiet", "--message=x")
+    repository = Repository.open(checkout.folder)
+
+    for path in ("status/x", "file/x", "folder"):
+        with pytest.raises(PathBlocked, match="is something else; move it away"):
+            commit(repository, WriteFile(path, "x"), parent=checkout.head())
+
+
+@pytest.mark.parametrize(
+    "identity",
+    [Identity("a\nb", "x"), Identity("a", "b>c"), Identity("<", "x"), Identity("", "x")],
+)
+def test_an_identity_cannot_forge_a_header(tmp_path: Path, identity: Identity) -> None:
+    """Line breaks and brackets would end the field."""
+    repository, parent = opened(tmp_path)
+
+    with pytest.raises(ValueError, match="printable text"):
+        write_commit(
+            repository, [], parent=parent, message="x", at=NOW + timedelta(1), author=identity
+        )
+
+
+def test_a_message_cannot_end_the_stream(tmp_path: Path) -> None:
+    """It is counted, not parsed."""
+    repository, parent = opened(tmp_path)
+
+    new = commit(
+        repository, WriteFile("x", "y"), parent=parent, message="x\n\ndone\nreset refs/heads/main\n"
+    )
+
+    assert "done\nreset refs/heads/main" == read_commit(repository, new).body
+    assert parent == repository.resolve("main")
+
+
+def test_a_branch_moves_only_from_where_it_was(tmp_path: Path) -> None:
+    """The loser learns it, and nothing of the winner is lost."""
+    repository, parent = opened(tmp_path)
+    ours = commit(repository, WriteFile("x", "ours"), parent=parent)
+    theirs = commit(repository, WriteFile("x", "theirs"), parent=parent)
+
+    publish(repository, "main", old=parent, new=theirs)
+
+    with pytest.raises(LostRace, match='branch "main" is at'):
+        publish(repository, "main", old=parent, new=ours)
+    assert theirs == repository.resolve("main")
+    publish(repository, "main", old=parent, new=theirs)
+
+
+def test_a_deleted_branch_does_not_come_back(tmp_path: Path) -> None:
+    """Whoever deleted it meant it."""
+    repository, parent = opened(tmp_path)
+    new = commit(repository, WriteFile("x", "y"), parent=parent)
+    git(repository.git_dir, "update-ref", "-d", "refs/heads/main")
+
+    with pytest.raises(LostRace, match="nothing"):
+        publish(repository, "main", old=parent, new=new)
+
+
+def test_a_lock_is_waited_for_and_never_removed(tmp_path: Path) -> None:
+    """Whoever holds it is at work."""
+    repository, parent = opened(tmp_path)
+    new = commit(repository, WriteFile("x", "y"), parent=parent)
+    lock = repository.git_dir / "refs/heads/main.lock"
+    lock.touch()
+    waits: list[float] = []
+
+    with pytest.raises(GitError, match="lock"):
+        publish(repository, "main", old=parent, new=new, sleep=waits.append)
+
+    assert lock.exists()
+    assert 5 == len(waits)
+    publish(repository, "main", old=parent, new=new, sleep=lambda _: lock.unlink())
+    assert new == repository.resolve("main")
+
+
+def test_of_many_writers_exactly_one_wins(tmp_path: Path) -> None:
+    """Compare and swap, with real processes."""
+    repository, parent = opened(tmp_path)
+    heads = [commit(repository, WriteFile("x", str(i)), parent=parent) for i in range(8)]
+    won: list[str] = []
+
+    def move(new: str) -> None:
+        try:
+            publish(repository, "main", old=parent, new=new)
+        except LostRace:
+            return
+        won.append(new)
+
+    threads = [threading.Thread(target=move, args=(head,)) for head in heads]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [repository.resolve("main")] == won

@@ -1,0 +1,120 @@
+"""Waking up when a branch moves. The poll is far away, so only an event ends a wait."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.watch import Wakeups
+from tests.shell.repositories import Checkout, git, new_bare, new_checkout
+
+FAR = 50.0
+
+
+def watching(folder: Path) -> Wakeups:
+    """Wakeups of a repository, events only."""
+    return Wakeups(Repository.open(folder).common_dir, poll_seconds=FAR)
+
+
+def woken(wakeups: Wakeups) -> bool:
+    """True if an event came long before the poll."""
+    start = time.monotonic()
+    return wakeups.wait() and time.monotonic() - start < FAR / 2
+
+
+def test_a_commit_wakes(tmp_path: Path) -> None:
+    """As a person makes it."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    with watching(checkout.folder) as wakeups:
+        checkout.commit({"x": "2"})
+
+        assert woken(wakeups)
+        assert "" == wakeups.problem
+
+
+def test_a_commit_in_a_linked_worktree_wakes(tmp_path: Path) -> None:
+    """Its branch lives in the common folder, nested as branch names are."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    checkout.git("worktree", "add", "--quiet", "-b", "team/a/b", str(tmp_path / "linked"))
+    with watching(tmp_path / "linked") as wakeups:
+        Checkout(tmp_path / "linked").commit({"x": "2"})
+
+        assert woken(wakeups)
+
+
+def test_a_push_into_a_bare_repository_wakes(tmp_path: Path) -> None:
+    """The common way in production without a server."""
+    bare = new_bare(tmp_path / "b.git", {"x": "1"})
+    git(tmp_path, "clone", "--quiet", str(bare), "person")
+    person = Checkout(tmp_path / "person")
+    person.commit({"x": "2"})
+    with watching(bare) as wakeups:
+        person.git("push", "--quiet", "origin", "main")
+
+        assert woken(wakeups)
+
+
+def test_packed_references_wake(tmp_path: Path) -> None:
+    """A reference that exists in the packed file only may be deleted there."""
+    bare = new_bare(tmp_path / "b.git", {"x": "1"})
+    git(bare, "branch", "side", "main")
+    git(bare, "pack-refs", "--all", "--prune")
+    with watching(bare) as wakeups:
+        git(bare, "update-ref", "-d", "refs/heads/side")
+
+        assert woken(wakeups)
+
+
+@pytest.mark.parametrize("name", ["refs/heads/main.lock", "FETCH_HEAD", "index"])
+def test_what_moves_no_branch_does_not_wake(tmp_path: Path, name: str) -> None:
+    """Locks and other files come and go; the event after them is the first to be seen."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    with Wakeups(checkout.folder / ".git", poll_seconds=0.3) as wakeups:
+        start = time.monotonic()
+        (checkout.folder / ".git" / name).touch()
+        wakeups.wait()
+
+        assert time.monotonic() - start >= 0.3
+
+
+def test_the_poll_and_the_timeout_end_a_wait(tmp_path: Path) -> None:
+    """Whichever is first; a moment in the past does not wait at all."""
+    with Wakeups(None, poll_seconds=0.01) as wakeups:
+        assert wakeups.wait()
+    with Wakeups(None, poll_seconds=FAR) as wakeups:
+        assert wakeups.wait(0.01)
+        assert wakeups.wait(-5)
+
+
+def test_a_wake_up_before_the_wait_counts(tmp_path: Path) -> None:
+    """A webhook may come while a pass runs."""
+    with Wakeups(None, poll_seconds=FAR) as wakeups:
+        wakeups.wake()
+
+        assert woken(wakeups)
+
+
+def test_a_stop_is_noticed_at_once(tmp_path: Path) -> None:
+    """Within a tenth of a second, watchers included, and it stays."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    answers: list[bool] = []
+    with watching(checkout.folder) as wakeups:
+        waiting = threading.Thread(target=lambda: answers.append(wakeups.wait()))
+        waiting.start()
+        start = time.monotonic()
+        wakeups.stop()
+        waiting.join()
+    took = time.monotonic() - start
+
+    assert [False] == answers
+    assert took < 1, "a tenth of a second, with room for a busy machine"
+    assert not wakeups.wait()
+
+
+def test_what_cannot_be_watched_is_polled(tmp_path: Path) -> None:
+    """The reason is told once, to whoever logs."""
+    with Wakeups(tmp_path / "absent", poll_seconds=0.01) as wakeups:
+        assert "cannot be watched" in wakeups.problem
+        assert wakeups.wait()
