@@ -1,0 +1,64 @@
+"""Which names may exist: no name reaches a path, a ref or a message before it passed here."""
+
+import re
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LOOSE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?")
+_KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
+_VERSION = re.compile(r"v[0-9]+((alpha|beta)[0-9]+)?|[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+
+LONGEST_NAME = 253  # DNS-1123 subdomain
+LONGEST_LABEL = 63  # DNS-1123 label
+LONGEST_KIND = 63
+
+SUBDOMAIN_RULE = (
+    "lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit, "
+    "at most 253 characters"
+)
+LABEL_RULE = (
+    "lower-case letters, digits and '-', beginning and ending with a letter or digit, "
+    "at most 63 characters"
+)
+LOOSE_RULE = (
+    "letters, digits, '-', '_', '.' and ':', beginning and ending with a letter or digit, "
+    "at most 253 characters"
+)
+
+
+def is_subdomain(name: str) -> bool:
+    """Say whether a name is a DNS-1123 subdomain."""
+    return len(name) <= LONGEST_NAME and _SUBDOMAIN.fullmatch(name) is not None
+
+
+def is_label(name: str) -> bool:
+    """Say whether a name is a DNS-1123 label."""
+    return len(name) <= LONGEST_LABEL and _LABEL.fullmatch(name) is not None
+
+
+def is_loose_name(name: str) -> bool:
+    """Say whether a workload may have this name: RBAC kinds use upper case and colons."""
+    return len(name) <= LONGEST_NAME and _LOOSE.fullmatch(name) is not None
+
+
+def is_kind(kind: str) -> bool:
+    """Say whether a text is a kind in upper camel case."""
+    return len(kind) <= LONGEST_KIND and _KIND.fullmatch(kind) is not None
+
+
+def is_api_version(api_version: str) -> bool:
+    """Say whether a text is `version` or `group/version`."""
+    group, slash, version = api_version.rpartition("/")
+    return _VERSION.fullmatch(version) is not None and (not slash or is_subdomain(group))
+
+
+def shown(text: object, limit: int = 60) -> str:
+    r"""Return user text fit for a message: in quotes, one line, no control characters, cut.
+
+    >>> shown("a\nb")
+    '"a\\nb"'
+    """
+    plain = str(text)
+    cut = plain if len(plain) <= limit else plain[: limit - 1] + "…"
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+    return f'"{safe}"'

@@ -1,0 +1,38 @@
+"""The path of each output file, and the git blob id that its content would have."""
+
+import hashlib
+
+from reconciler.manifests.scope import PLURALS
+from reconciler.model.identity import ObjectKey
+
+RECORD = ObjectKey("reconciler.dev", "ReconcilerStatus", "", "reconciler")
+FAULTS = ObjectKey("reconciler.dev", "FaultReport", "", "faults")
+
+LONGEST_STEM = 200  # a file name has at most 255 bytes; suffix, extension and slack come on top
+
+
+def output_path(root: str, key: ObjectKey) -> str:
+    """Return where the output of an object stands, root-relative POSIX.
+
+    Names reach this function only after they passed the rules of `names.py`. A name too long for a
+    file name is cut and given a digest, so that no two objects share a file.
+
+    >>> output_path("status", ObjectKey("work.karmada.io", "ResourceBinding", "ns", "web-service"))
+    'status/resourcebindings.work.karmada.io/ns/web-service.yaml'
+    """
+    if key in (RECORD, FAULTS):
+        return f"{root}/{key.name}.yaml"
+    folder = f"{root}/{PLURALS[key.kind]}.{key.group}"
+    if key.namespace:
+        folder = f"{folder}/{key.namespace}"
+    stem = key.name
+    if len(stem) > LONGEST_STEM:
+        digest = hashlib.sha256(key.name.encode()).hexdigest()[:16]
+        stem = f"{stem[:LONGEST_STEM]}-{digest}"
+    return f"{folder}/{stem}.yaml"
+
+
+def blob_id(content: bytes, *, like: str) -> str:
+    """Return the git blob id of a content, in the object format that the id `like` has."""
+    algorithm = hashlib.sha256 if len(like) == hashlib.sha256().digest_size * 2 else hashlib.sha1
+    return algorithm(b"blob %d\x00" % len(content) + content).hexdigest()

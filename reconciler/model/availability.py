@@ -1,0 +1,33 @@
+"""Assumed availability: how long a cluster may be silent before its copy counts as running."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Whether a silent cluster counts as applied, healthy and available.
+
+    `until` is the moment at which it will, `None` if it does already or never will.
+    """
+
+    available: bool
+    until: datetime | None
+
+
+def assume(placed_at: datetime, after_seconds: int | None, now: datetime) -> Assumption:
+    """Return what is assumed of a cluster that never reported.
+
+    Args:
+        placed_at: Moment of the pass that put the workload there.
+        after_seconds: How long to wait, zero or more; `None` means never.
+        now: Aware UTC.
+
+    Source: ours; without agents in the clusters there may be nobody to report.
+    """
+    if after_seconds is None:
+        return Assumption(available=False, until=None)
+    moment = placed_at + timedelta(seconds=after_seconds)
+    if now >= moment:
+        return Assumption(available=True, until=None)
+    return Assumption(available=False, until=moment)

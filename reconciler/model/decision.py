@@ -1,0 +1,61 @@
+"""What one object got and why: feeds the commit message, the preview and the explanation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from reconciler.model.identity import ClusterName, ObjectKey
+
+Placed = tuple[tuple[ClusterName, int], ...]
+"""Clusters with their replicas, ascending by name; 0 for what has no replicas."""
+
+
+class CauseKind(StrEnum):
+    """Why an object was looked at anew."""
+
+    CREATED = "created"
+    PLACEMENT_CHANGED = "placement changed"
+    REPLICAS_CHANGED = "replicas changed"
+    REBALANCED = "rebalanced"
+    EVICTED = "evicted"
+    CLUSTER_GONE = "cluster gone"
+    CLUSTERS_CHANGED = "clusters changed"
+    UNCLAIMED = "no policy"
+    REMOVED = "removed"
+    EDITED = "edited by hand"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A cause and its detail, such as the rebalancer's name; `""` where there is none."""
+
+    kind: CauseKind
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.detail})" if self.detail else str(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One object that moved, or that could not be placed.
+
+    Attributes:
+        key: The output that holds the decision.
+        subject: What was placed, as people call it, such as `default/nginx`.
+        cause: Why it was looked at.
+        before: Where it was, empty if it is new.
+        after: Where it is now, empty if nowhere.
+        problem: Why it has fewer clusters than it asked for, `""` if it has all.
+        rejected: Cluster to the sentence that says why it was turned away.
+        removed: Whether the object is gone altogether.
+    """
+
+    key: ObjectKey
+    subject: str
+    cause: Cause
+    before: Placed
+    after: Placed
+    problem: str = ""
+    rejected: Mapping[ClusterName, str] = field(default_factory=dict)
+    removed: bool = False

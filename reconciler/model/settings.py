@@ -1,0 +1,56 @@
+"""What the repository configures: the part of `reconciler.yaml` that every layer may ask."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reconciler.model.world import Body
+
+DEFAULT_ASSUME_AFTER_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings that decisions depend on; everything has a default.
+
+    Attributes:
+        include: Globs of the files that are read; empty means every YAML and JSON file.
+        exclude: Globs of files that are not read, on top of the built-in ones.
+        suspend: Whether passes leave everything as it is.
+        declared_clusters: Whether a cluster without a status counts as ready and unlimited.
+        assume_after_seconds: How long after it was chosen a silent cluster counts as applied,
+            healthy and available; `None` means never.
+        options: Dialect name to its own section, as written.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    suspend: bool = False
+    declared_clusters: bool = True
+    assume_after_seconds: int | None = DEFAULT_ASSUME_AFTER_SECONDS
+    options: Mapping[str, Body] = field(default_factory=dict)
+
+
+def decode_settings(body: Body | None) -> Settings:
+    """Return the settings of a validated ReconcilerConfiguration, or the defaults for `None`."""
+    spec = section(body or {}, "spec")
+    feedback = section(spec, "feedback")
+    assume = feedback.get("assumeAfterSeconds", DEFAULT_ASSUME_AFTER_SECONDS)
+    return Settings(
+        include=_globs(spec.get("include")),
+        exclude=_globs(spec.get("exclude")),
+        suspend=spec.get("suspend") is True,
+        declared_clusters=section(spec, "inventory").get("declared") is not False,
+        assume_after_seconds=assume if isinstance(assume, int) else None,
+        options={"karmada": section(spec, "karmada")},
+    )
+
+
+def section(body: Body, name: str) -> Body:
+    """Return a mapping inside a body, empty if it is absent or null."""
+    value = body.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _globs(value: object) -> tuple[str, ...]:
+    """Return a list of globs as written."""
+    return tuple(str(item) for item in value) if isinstance(value, list | tuple) else ()
