@@ -1,0 +1,133 @@
+"""The `reconciler` command: its verbs by name, common options, and how it ends.
+
+Exit codes: 0 done; 1 the answer is no (faults found, a race lost, a remote refused); 2 the command
+was given something that it cannot work with; 130 interrupted.
+"""
+
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from reconciler import __version__
+from reconciler.errors import ReconcilerError, UsageError
+
+VERBS = {
+    "demo": "Show the main job on a scratch repository, step by step.",
+    "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
+    "init": "Write the example repository into a new folder.",
+    "reconcile": "Run one pass: decide, commit, move the branch.",
+    "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
+    "validate": "Check manifests, in a repository or in any folder.",
+    "version": "Print the version.",
+}
+"""Verb to its line in --help; `reconciler/cli/<verb>.py` is loaded when the verb is used."""
+
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+
+class Verbs(click.Group):
+    """Loads a verb's file only when it is used, so that --help is fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs."""
+        del ctx
+        return sorted(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one verb."""
+        del ctx
+        if cmd_name not in VERBS:
+            return None
+        module = importlib.import_module(f"reconciler.cli.{cmd_name}")
+        command = module.command
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without loading them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(VERBS.items()))
+
+
+EPILOG = """\b
+Examples:
+  reconciler demo                      see it work
+  reconciler validate                  check this folder
+  reconciler reconcile --dry-run       what would a pass do here?
+  reconciler -C fleet run              serve the checkout in ./fleet
+  reconciler get rb -A -o wide         where is everything?
+\b
+Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
+
+
+@click.group(cls=Verbs, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "-C",
+    "directory",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="Work on the repository or folder DIR instead of the current one.",
+)
+@click.version_option(__version__, prog_name="reconciler", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(context: click.Context, directory: Path) -> None:
+    """Multi-cluster scheduling on Git: manifests in, decisions out, one commit a pass."""
+    context.obj = directory
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and exit; nothing but a sentence ever reaches the user on failure."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    previous = signal.signal(signal.SIGTERM, _terminate) if _is_main_thread() else None
+    try:
+        result = cli.main(args=arguments, prog_name="reconciler", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        error.show()
+        return EXIT_USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return 1
+    except UsageError as error:
+        click.echo(f"reconciler: {error}", err=True)
+        return EXIT_USAGE
+    except ReconcilerError as error:
+        click.echo(f"reconciler: {error}", err=True)
+        return 1
+    finally:
+        if previous is not None:
+            signal.signal(signal.SIGTERM, previous)
+    return result if isinstance(result, int) else 0
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """End on SIGTERM as on Ctrl-C; the daemon installs a handler of its own."""
+    del number, frame
+    raise KeyboardInterrupt
+
+
+def _is_main_thread() -> bool:
+    """Say whether signals can be handled here."""
+    import threading
+
+    return threading.current_thread() is threading.main_thread()
+
+
+def _discard_output() -> None:
+    """Let the interpreter end quietly after the reader of our output has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

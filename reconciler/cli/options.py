@@ -1,0 +1,158 @@
+"""Options that several verbs share, and the objects that they stand for."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import click
+
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.shell.git.identity import Identity
+    from reconciler.shell.passes import Branch, Passes
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Moment(click.ParamType[datetime]):
+    """A moment in RFC 3339, such as 2026-01-02T15:04:05Z."""
+
+    name = "moment"
+
+    def convert(
+        self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """Parse it."""
+        if isinstance(value, datetime):
+            return value
+        from reconciler.model.moments import parse_moment
+
+        try:
+            return parse_moment(value)
+        except ValueError:
+            self.fail(f'"{value}" must be a moment such as 2026-01-02T15:04:05Z', param, ctx)
+
+
+def service_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Add the options that say which branch is served, and by whom."""
+    options = [
+        click.option(
+            "--branch",
+            metavar="NAME",
+            envvar="RECONCILER_BRANCH",
+            help="Branch to serve; the one that is checked out by default (main for --remote).",
+        ),
+        click.option(
+            "--remote",
+            metavar="URL",
+            envvar="RECONCILER_REMOTE",
+            help="Serve this remote through a mirror of its own instead of a checkout.",
+        ),
+        click.option(
+            "--mirror",
+            metavar="DIR",
+            envvar="RECONCILER_MIRROR",
+            type=click.Path(path_type=Path),
+            help="Where the mirror of --remote is kept  [default: ~/.cache/reconciler/...]",
+        ),
+        click.option(
+            "--output-root",
+            metavar="DIR",
+            envvar="RECONCILER_OUTPUT_ROOT",
+            default="status",
+            show_default=True,
+            help="Folder of the repository that the reconciler owns.",
+        ),
+        click.option(
+            "--author",
+            metavar="'NAME <EMAIL>'",
+            envvar="RECONCILER_AUTHOR",
+            default="reconciler <reconciler@localhost>",
+            show_default=True,
+            help="Author of the commits.",
+        ),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def open_passes(
+    directory: Path,
+    *,
+    branch: str | None,
+    remote: str | None,
+    mirror: Path | None,
+    output_root: str,
+    author: str,
+) -> "Passes":
+    """Return what runs passes on the branch that the options name.
+
+    Raises:
+        UsageError: The options name nothing that can be served; the message says what would do.
+    """
+    from reconciler.shell.clock import SystemClock
+    from reconciler.shell.load import Loader
+    from reconciler.shell.passes import Passes
+    from reconciler.shell.resources import load_schemas
+
+    served = _branch(directory, branch, remote, mirror)
+    root = check_output_root(output_root)
+    return Passes(
+        branch=served,
+        loader=Loader(served.repository, load_schemas(), output_root=root),
+        clock=SystemClock(),
+        author=parse_author(author),
+    )
+
+
+def _branch(directory: Path, name: str | None, remote: str | None, folder: Path | None) -> "Branch":
+    """Return the branch to serve, here or at a remote."""
+    from reconciler.shell.git.mirror import Mirror
+    from reconciler.shell.git.repository import Repository
+    from reconciler.shell.passes import LocalBranch, RemoteBranch
+
+    if remote is not None:
+        mirror = Mirror.open(remote, folder or _default_mirror(remote))
+        return RemoteBranch(mirror, mirror.repository, name or "main")
+    if folder is not None:
+        raise UsageError("--mirror goes with --remote")
+    repository = Repository.open(directory)
+    branch = name or repository.head_branch()
+    repository.resolve(branch)
+    return LocalBranch(repository, branch)
+
+
+def _default_mirror(remote: str) -> Path:
+    """Return the folder of a remote's mirror below the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    digest = hashlib.sha256(remote.encode()).hexdigest()[:16]
+    return Path(base).expanduser() / "reconciler" / f"{digest}.git"
+
+
+def check_output_root(folder: str) -> str:
+    """Return the folder of outputs if it is a plain folder inside of the repository."""
+    parts = folder.split("/")
+    if not all(part.isprintable() and part.strip(". ") and "\\" not in part for part in parts):
+        raise UsageError(f'--output-root "{folder}" must be a folder inside of the repository')
+    if any(part.startswith(".") for part in parts):
+        raise UsageError(f'--output-root "{folder}" must not begin with a dot')
+    return folder
+
+
+def parse_author(text: str) -> "Identity":
+    """Return the identity that `NAME <EMAIL>` names."""
+    from reconciler.shell.git.identity import Identity, check_identity
+
+    name, bracket, rest = text.partition(" <")
+    if not bracket or not rest.endswith(">"):
+        raise UsageError(f'--author "{text}" must be NAME <EMAIL>')
+    try:
+        return check_identity(Identity(name.strip(), rest[:-1]))
+    except ValueError as error:
+        raise UsageError(f"--author: {error}") from None

@@ -1,0 +1,52 @@
+"""`reconciler reconcile`: one pass."""
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from reconciler.cli.options import Moment, open_passes, service_options
+
+
+@click.command(name="reconcile")
+@service_options
+@click.option(
+    "--now", metavar="MOMENT", type=Moment(), help="Decide as at this moment  [default: the clock]"
+)
+@click.option("--dry-run", is_flag=True, help="Decide and print, commit nothing.")
+@click.option("--no-push", is_flag=True, help="Commit, but move no branch; prints the commit.")
+@click.pass_obj
+def command(
+    directory: Path,
+    *,
+    branch: str | None,
+    remote: str | None,
+    mirror: Path | None,
+    output_root: str,
+    author: str,
+    now: datetime | None,
+    dry_run: bool,
+    no_push: bool,
+) -> int:
+    r"""Run one pass: read the branch, decide, commit, move the branch.
+
+    \b
+    Examples:
+      reconciler reconcile --dry-run
+      reconciler reconcile --now 2026-01-02T15:04:05Z
+      reconciler reconcile --remote https://git.example.org/fleet.git
+    """
+    from reconciler.cli.report import print_faults, print_pass
+
+    passes = open_passes(
+        directory,
+        branch=branch,
+        remote=remote,
+        mirror=mirror,
+        output_root=output_root,
+        author=author,
+    )
+    report = passes.decide(at=now) if dry_run else passes.run(at=now, publish=not no_push)
+    print_faults(report.outcome.faults)
+    print_pass(report, branch=passes.branch.name, dry_run=dry_run, moved=not no_push)
+    return 1 if report.outcome.faults else 0

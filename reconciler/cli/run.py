@@ -1,0 +1,77 @@
+"""`reconciler run`: the daemon."""
+
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from reconciler.cli.options import open_passes, service_options
+
+LOCAL_POLL_SECONDS = 5.0
+REMOTE_POLL_SECONDS = 60.0
+
+
+@click.command(name="run")
+@service_options
+@click.option(
+    "--poll-seconds",
+    type=click.FloatRange(min=0.1),
+    envvar="RECONCILER_POLL_SECONDS",
+    help="Look at least this often  [default: 5 for a checkout, 60 for a remote]",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["auto", "text", "json"]),
+    default="auto",
+    show_default=True,
+    envvar="RECONCILER_LOG_FORMAT",
+    help="How to log; auto is text on a terminal and json elsewhere.",
+)
+@click.pass_obj
+def command(
+    directory: Path,
+    *,
+    branch: str | None,
+    remote: str | None,
+    mirror: Path | None,
+    output_root: str,
+    author: str,
+    poll_seconds: float | None,
+    log_format: str,
+) -> int:
+    r"""Serve a branch: a pass whenever it moves or a moment comes, until SIGTERM or Ctrl-C.
+
+    \b
+    Examples:
+      reconciler run
+      reconciler run --remote git@git.example.org:platform/fleet.git --branch main
+    """
+    from reconciler.shell.daemon import Daemon
+    from reconciler.shell.log import configure_log
+    from reconciler.shell.passes import RemoteBranch
+    from reconciler.shell.watch import Wakeups
+
+    configure_log(log_format, sys.stderr)
+    passes = open_passes(
+        directory,
+        branch=branch,
+        remote=remote,
+        mirror=mirror,
+        output_root=output_root,
+        author=author,
+    )
+    distant = isinstance(passes.branch, RemoteBranch)
+    seconds = poll_seconds or (REMOTE_POLL_SECONDS if distant else LOCAL_POLL_SECONDS)
+    watched = None if distant else passes.branch.repository.common_dir
+    with Wakeups(watched, poll_seconds=seconds) as wakeups:
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            del number, frame
+            wakeups.stop()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, stop)
+        Daemon(passes=passes, wakeups=wakeups, poll_seconds=seconds).run()
+    return 0

@@ -1,0 +1,177 @@
+"""One file: its documents, each identified, validated and admitted, or the reason why not.
+
+The answer depends on the file alone, so it is remembered by path and blob id.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from reconciler.manifests.identify import OUR_GROUPS, Identity, Unidentified, identify
+from reconciler.manifests.reader import LIMIT_BYTES, Document, locate, read
+from reconciler.manifests.schema import Schemas, Violation
+from reconciler.model.world import Body, Fault
+
+SPEC_MISSING = ("/spec", "schema-required")
+
+Admission = Callable[[Body], tuple[Violation, ...]]
+"""What a webhook would say of a document that its schema accepts: nothing, or what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What documents are held against: schemas, and admission by (group, kind).
+
+    `status_only` lets a document lack its `spec`: the outputs beside what people write do.
+    """
+
+    schemas: Schemas
+    admissions: Mapping[tuple[str, str], Admission]
+    status_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """A document that may take effect. `line` is its first, from 1."""
+
+    identity: Identity
+    index: int
+    line: int
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A document that may not. `identity` is `None` where it cannot be told whose it is."""
+
+    fault: Fault
+    identity: Identity | None
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What one file holds. `ignored` counts documents that are not for us."""
+
+    path: str
+    blob: str
+    documents: tuple[Inspected, ...]
+    broken: tuple[Broken, ...]
+    ignored: int
+    data: bytes
+
+    @property
+    def looks_ours(self) -> bool:
+        """Whether the file mentions what every manifest has, readable or not."""
+        return b"apiVersion" in self.data
+
+
+def inspect(path: str, blob: str, data: bytes, rules: Rules) -> Inspection:
+    """Read one file and hold each of its documents against the rules. Raises nothing."""
+    reading = read(data, path)
+    documents: list[Inspected] = []
+    broken = [Broken(fault, None) for fault in reading.faults]
+    ignored = 0
+    for document in reading.documents:
+        identity = identify(document.body)
+        match identity:
+            case None:
+                ignored += 1
+            case Unidentified():
+                line, column = locate(data, document.index, identity.pointer)
+                fault = Fault(
+                    path=path,
+                    line=line,
+                    column=column,
+                    field=identity.pointer,
+                    rule=identity.rule,
+                    message=identity.message,
+                    expected=identity.expected,
+                )
+                broken.append(Broken(fault, None))
+            case Identity():
+                faults = tuple(_faults(path, data, document, identity, rules))
+                broken.extend(Broken(fault, identity) for fault in faults)
+                if not faults:
+                    documents.append(
+                        Inspected(identity, document.index, document.line, document.body)
+                    )
+    return Inspection(path, blob, tuple(documents), tuple(broken), ignored, data)
+
+
+def oversized(path: str, blob: str, size_bytes: int) -> Inspection:
+    """Return the inspection of a file that is too large to be read."""
+    fault = Fault(
+        path=path,
+        line=0,
+        column=0,
+        field="",
+        rule="yaml-size",
+        message=f"the file has {size_bytes} bytes, it must have at most {LIMIT_BYTES}",
+        expected="several smaller files",
+    )
+    return Inspection(path, blob, (), (Broken(fault, None),), 0, b"apiVersion")
+
+
+def _faults(
+    path: str, data: bytes, document: Document, identity: Identity, rules: Rules
+) -> Iterator[Fault]:
+    """Hold one identified document against the rules."""
+    subject = described(identity)
+    if document.aliased_at is not None and identity.group in OUR_GROUPS:
+        line, column = document.aliased_at
+        yield Fault(
+            path,
+            line,
+            column,
+            "",
+            "yaml-alias",
+            f"an alias stands in a {identity.kind}, aliases are read in workloads only",
+            "the value itself, written out",
+            subject,
+        )
+        return
+    for violation in _violations(document.body, identity, rules):
+        line, column = locate(data, document.index, violation.pointer)
+        yield Fault(
+            path,
+            line,
+            column,
+            violation.pointer,
+            violation.rule,
+            violation.message,
+            violation.expected,
+            subject,
+        )
+
+
+def _violations(body: Body, identity: Identity, rules: Rules) -> tuple[Violation, ...]:
+    """Ask the schema first, then admission; a kind that nobody knows is not judged."""
+    if not rules.schemas.covers(identity.api_version, identity.kind):
+        versions = rules.schemas.versions_of(identity.group, identity.kind)
+        if not versions:
+            return ()
+        known = ", ".join(f"{identity.group}/{version}" for version in versions)
+        return (
+            Violation(
+                "/apiVersion",
+                "schema-version",
+                f"`apiVersion` is {identity.api_version}, {identity.kind} is read as {known}",
+                known,
+            ),
+        )
+    violations = rules.schemas.validate(body)
+    if rules.status_only:
+        violations = tuple(v for v in violations if (v.pointer, v.rule) != SPEC_MISSING)
+    admission = rules.admissions.get((identity.group, identity.kind))
+    if violations or admission is None:
+        return violations
+    return admission(body)
+
+
+def described(identity: Identity) -> str:
+    """Return the object as people call it: `Kind namespace/name`.
+
+    >>> described(Identity("apps/v1", "Deployment", "default", "web"))
+    'Deployment default/web'
+    """
+    scope = f"{identity.namespace}/" if identity.namespace else ""
+    return f"{identity.kind} {scope}{identity.name}"

@@ -1,0 +1,146 @@
+"""The commit message of a pass: what moved, why, and from what it was computed.
+
+Subject, body and trailers are for people and for `verify`; no decision ever reads them. User text
+is made harmless: one line, no brackets that a CI system would obey, never at the start of a line.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from reconciler.core.changes import DeleteFile, Outcome, WriteFile
+from reconciler.model.decision import CauseKind, Decision, Placed
+from reconciler.model.moments import format_moment
+
+LONGEST_SUBJECT = 72  # what git log --oneline shows on a terminal
+MOST_LINES = 500  # a commit message is read by people
+
+
+def commit_message(
+    outcome: Outcome,
+    *,
+    revision: str,
+    now: datetime,
+    version: str,
+    output_root: str,
+    editors: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Return subject, body and trailers.
+
+    Args:
+        outcome: What the pass decided; it has changes.
+        revision: Full hex id of the input commit.
+        now: Moment of the pass.
+        version: Version of the reconciler.
+        output_root: Folder of the outputs.
+        editors: Output edited by hand, and by whom, as the history tells.
+    """
+    moved = [decision for decision in outcome.decisions if decision.before != decision.after]
+    stuck = [decision for decision in outcome.decisions if decision.problem]
+    lines = [f"- {decision_line(decision)}" for decision in moved]
+    lines += [f"- {_name(d)}: {plain(d.problem)}" for d in stuck]
+    lines += [f"- {plain(key)}: edited by {plain(editor)}" for key, editor in editors]
+    lines += [
+        f"- {plain(fault.path)}:{fault.line}: {plain(fault.message)}" for fault in outcome.faults
+    ]
+    removed = _removed(outcome, output_root)
+    lines += [f"- {plain(path)}: finished and removed" for path in removed]
+    if len(lines) > MOST_LINES:
+        lines = [*lines[:MOST_LINES], f"- and {len(lines) - MOST_LINES} more"]
+    subject = _cut(_subject(moved, stuck, removed, outcome))
+    trailers = (
+        f"Reconciled-From: {revision}\n"
+        f"Reconciled-At: {format_moment(now)}\n"
+        f"Reconciler-Version: {version}\n"
+    )
+    body = "\n".join(lines)
+    return f"{subject}\n\n{body}\n\n{trailers}" if body else f"{subject}\n\n{trailers}"
+
+
+def _subject(
+    moved: Sequence[Decision], stuck: Sequence[Decision], removed: Sequence[str], outcome: Outcome
+) -> str:
+    """Say in one line what moved."""
+    if len(moved) == 1:
+        return _subject_of_one(moved[0])
+    if moved:
+        counts = Counter(_verb(decision) for decision in moved)
+        parts = [f"{verb} {counts[verb]}" for verb in ("Place", "Rebalance", "Evict", "Remove")]
+        parts = [part for part in parts if not part.endswith(" 0")]
+        first, *rest = parts
+        plural = "s" if int(first.split()[1]) > 1 else ""
+        return ", ".join((f"{first} workload{plural}", *(part.lower() for part in rest)))
+    if removed:
+        return (
+            f"Remove {plain(removed[0])}" if len(removed) == 1 else f"Remove {len(removed)} files"
+        )
+    if stuck:
+        return f"Report {_name(stuck[0])} as unschedulable"
+    if outcome.faults:
+        plural = "s" if len(outcome.faults) > 1 else ""
+        return f"Report {len(outcome.faults)} fault{plural}"
+    return "Update status"
+
+
+def _subject_of_one(decision: Decision) -> str:
+    """Name the one object that moved, and where it is now."""
+    verb = _verb(decision)
+    if not decision.after:
+        verb = verb if verb == "Remove" else "Take"
+        return f"{verb} {_name(decision)} off {_all(decision.before)}"
+    return f"{verb} {_name(decision)} on {_all(decision.after)}"
+
+
+def _verb(decision: Decision) -> str:
+    """Return what happened to one object, as a verb."""
+    match decision.cause.kind:
+        case CauseKind.REBALANCED:
+            return "Rebalance"
+        case CauseKind.EVICTED:
+            return "Evict" if not decision.after else "Place"
+        case CauseKind.REMOVED | CauseKind.UNCLAIMED:
+            return "Remove"
+        case _:
+            return "Place"
+
+
+def decision_line(decision: Decision) -> str:
+    """Return a decision in one line: what, from where to where, and why."""
+    before, after = _all(decision.before), _all(decision.after)
+    return f"{_name(decision)}: {before} -> {after}: {plain(str(decision.cause))}"
+
+
+def _all(placed: Placed) -> str:
+    """Return clusters with replicas, `nowhere` if there are none."""
+    shown = ", ".join(f"{name}({replicas})" if replicas else name for name, replicas in placed)
+    return plain(shown) or "nowhere"
+
+
+def _name(decision: Decision) -> str:
+    """Return what was placed."""
+    return plain(decision.subject)
+
+
+def _removed(outcome: Outcome, output_root: str) -> list[str]:
+    """Return the people's files that the pass removed or shortened."""
+    return [
+        change.path
+        for change in outcome.changes
+        if isinstance(change, DeleteFile | WriteFile)
+        and not change.path.startswith(f"{output_root}/")
+    ]
+
+
+def plain(text: str) -> str:
+    r"""Return user text fit for a commit message: one line, printable, without square brackets.
+
+    >>> plain("a [skip ci]\nSigned-off-by: me")
+    'a (skip ci) Signed-off-by: me'
+    """
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    return shown.replace("[", "(").replace("]", ")").strip()
+
+
+def _cut(subject: str) -> str:
+    """Shorten a subject to what a log shows."""
+    return subject if len(subject) <= LONGEST_SUBJECT else f"{subject[: LONGEST_SUBJECT - 1]}…"

@@ -1,0 +1,206 @@
+"""The pass: sweeps of all dialects until nothing moves, then desired files against present ones.
+
+A sweep asks each dialect once, as upstream's controllers would each run once. Sweeps are repeated
+at the same moment until one changes nothing, so that a pass ends where upstream's chain of events
+would end. What still moves after the last sweep oscillates: it keeps its present decision.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from reconciler import __version__
+from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
+from reconciler.core.record import faults_body, record_body
+from reconciler.core.removal import remove_documents
+from reconciler.core.stamps import keep_moments
+from reconciler.core.sweep import sweep
+from reconciler.manifests.emitter import encode
+from reconciler.manifests.identify import OUR_GROUPS
+from reconciler.manifests.paths import FAULTS, RECORD, blob_id, output_path
+from reconciler.model.decision import Decision
+from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.settings import decode_settings
+from reconciler.model.world import Body, Fault, Manifest, World
+
+SWEEPS = 16  # ours: a chain of evict, schedule, observe and purge settles in five
+
+CONFIGURATION_KIND = "ReconcilerConfiguration"
+
+
+def reconcile(world: World, now: datetime) -> Outcome:
+    """Decide what the repository should hold at `now`, and when to look again.
+
+    Args:
+        world: The input tree and the state tree; not modified.
+        now: Aware UTC, whole seconds. The caller sees to it that it is later than the last pass;
+            any moment is computed.
+
+    Returns:
+        Changes that bring the output root to what it should be. A second call with the changed
+        world at the same `now` has no changes.
+
+    Source: ours; the order of the stages follows karmada@f8fdd02 pkg/controllers and pkg/scheduler.
+    """
+    settings = decode_settings(_configuration(world))
+    if settings.suspend:
+        return Outcome(faults=world.faults)
+    settled = _settle(world, now)
+    outputs = dict(settled.outputs)
+    faults = tuple(sorted({*world.faults, *settled.faults}))
+    if faults or world.held:
+        outputs[FAULTS] = faults_body(faults, world.held)
+    changes = _diff(world, outputs)
+    changes += remove_documents(world, settled.removed)
+    if changes:
+        record = record_body(world.revision, now, __version__)
+        path = output_path(world.output_root, RECORD)
+        changes = [change for change in changes if change.path != path]
+        changes.append(WriteFile(path, encode(record)))
+    return Outcome(
+        changes=tuple(sorted(changes, key=lambda change: change.path)),
+        decisions=tuple(d for d in settled.decisions if not _is_frozen(world, d.key)),
+        edited=settled.edited,
+        faults=faults,
+        recheck_at=settled.until,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settled:
+    """Where the sweeps ended."""
+
+    outputs: Mapping[ObjectKey, Body]
+    removed: frozenset[ObjectKey]
+    decisions: tuple[Decision, ...]
+    edited: tuple[ObjectKey, ...]
+    faults: tuple[Fault, ...]
+    until: datetime | None
+
+
+def _settle(world: World, now: datetime) -> _Settled:
+    """Sweep until nothing moves."""
+    current = world
+    removed: frozenset[ObjectKey] = frozenset()
+    decisions: dict[ObjectKey, Decision] = {}
+    edited: tuple[ObjectKey, ...] = ()
+    moving: frozenset[ObjectKey] = frozenset()
+    for number in range(SWEEPS):
+        result = sweep(current, decode_settings(_configuration(current)), now)
+        removed |= result.removed
+        edited = result.edited if number == 0 else edited
+        for decision in result.decisions:
+            decisions[decision.key] = _joined(decisions.get(decision.key), decision)
+        bodies = {
+            key: keep_moments(body, _body(current.outputs, key))
+            for key, body in result.outputs.items()
+        }
+        moving = _differing(current.outputs, bodies)
+        if not moving and not result.removed:
+            break
+        current = _with_outputs(current, bodies, result.removed)
+    outputs = {key: _final(world, key, m.body) for key, m in current.outputs.items()}
+    faults = result.faults
+    if moving:
+        outputs = _restore(world, outputs, moving)
+        faults += tuple(_oscillates(world, key) for key in sorted(moving))
+    return _Settled(
+        outputs={key: body for key, body in outputs.items() if key not in (RECORD, FAULTS)},
+        removed=removed,
+        decisions=tuple(decisions[key] for key in sorted(decisions) if key not in moving),
+        edited=edited,
+        faults=faults,
+        until=result.until,
+    )
+
+
+def _final(world: World, key: ObjectKey, body: Body) -> Body:
+    """Compare with the world as it was: sweeps may have gone there and back."""
+    return keep_moments(body, _body(world.outputs, key))
+
+
+def _joined(first: Decision | None, later: Decision) -> Decision:
+    """Tell two sweeps' decisions on one object as one: from the first state to the last."""
+    if first is None:
+        return later
+    return replace(later, cause=first.cause, before=first.before)
+
+
+def _differing(
+    outputs: Mapping[ObjectKey, Manifest], bodies: Mapping[ObjectKey, Body]
+) -> frozenset[ObjectKey]:
+    """Return the outputs that a sweep added, changed or took away."""
+    present = {key for key in outputs if key not in (RECORD, FAULTS)}
+    changed = {key for key, body in bodies.items() if _body(outputs, key) != body}
+    return frozenset(changed | (present - bodies.keys()))
+
+
+def _with_outputs(
+    world: World, bodies: Mapping[ObjectKey, Body], removed: frozenset[ObjectKey]
+) -> World:
+    """Return the world as the next sweep finds it."""
+    outputs = {
+        key: Manifest(key, Origin(output_path(world.output_root, key)), body)
+        for key, body in bodies.items()
+    }
+    records = {key: m for key, m in world.outputs.items() if key in (RECORD, FAULTS)}
+    inputs = {key: m for key, m in world.inputs.items() if key not in removed}
+    return replace(world, outputs=outputs | records, inputs=inputs if removed else world.inputs)
+
+
+def _restore(
+    world: World, outputs: Mapping[ObjectKey, Body], moving: frozenset[ObjectKey]
+) -> dict[ObjectKey, Body]:
+    """Give each oscillating object its present body back."""
+    kept = {key: body for key, body in outputs.items() if key not in moving}
+    kept |= {key: world.outputs[key].body for key in moving if key in world.outputs}
+    return kept
+
+
+def _oscillates(world: World, key: ObjectKey) -> Fault:
+    """Say that an object does not come to rest."""
+    return Fault(
+        path=output_path(world.output_root, key),
+        line=0,
+        column=0,
+        field="",
+        rule="oscillates",
+        message="the decision does not come to rest, so the present one is kept",
+        expected="policies and tolerations that agree with each other",
+        subject=str(key),
+    )
+
+
+def _diff(world: World, outputs: Mapping[ObjectKey, Body]) -> list[Change]:
+    """Compare desired outputs with the files that stand below the output root."""
+    changes: list[Change] = []
+    desired = {output_path(world.output_root, key): body for key, body in outputs.items()}
+    record = output_path(world.output_root, RECORD)
+    for path, body in desired.items():
+        if path in world.frozen:
+            continue
+        content = encode(body)
+        if world.present.get(path) != blob_id(content.encode(), like=world.revision):
+            changes.append(WriteFile(path, content))
+    gone = world.present.keys() - desired.keys() - world.frozen - {record}
+    changes.extend(DeleteFile(path) for path in gone)
+    return changes
+
+
+def _body(outputs: Mapping[ObjectKey, Manifest], key: ObjectKey) -> Body | None:
+    """Return the body of an output, `None` if there is none."""
+    manifest = outputs.get(key)
+    return manifest.body if manifest is not None else None
+
+
+def _is_frozen(world: World, key: ObjectKey) -> bool:
+    """Say whether an output is left as it is."""
+    return output_path(world.output_root, key) in world.frozen
+
+
+def _configuration(world: World) -> Body | None:
+    """Return the configuration of the repository, `None` if it has none."""
+    for key, manifest in world.inputs.items():
+        if key.kind == CONFIGURATION_KIND and key.group in OUR_GROUPS:
+            return manifest.body
+    return None

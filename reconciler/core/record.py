@@ -1,0 +1,110 @@
+"""What a pass leaves behind for the next: `reconciler.yaml` and `faults.yaml` of the outputs."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.manifests.paths import FAULTS, RECORD
+from reconciler.model.identity import ObjectKey
+from reconciler.model.moments import parse_moment, stamp
+from reconciler.model.settings import section
+from reconciler.model.world import Body, Fault, Held, Manifest
+
+API_VERSION = "reconciler.dev/v1alpha1"
+
+
+@dataclass(frozen=True, slots=True)
+class LastPass:
+    """The last pass that committed.
+
+    Attributes:
+        revision: Full hex id of its input commit.
+        at: Its moment.
+        faulty: Path to the objects that were faulty there, as `str(ObjectKey)`.
+        held: The files whose earlier versions were in force.
+    """
+
+    revision: str
+    at: datetime
+    faulty: Mapping[str, frozenset[str]]
+    held: tuple[Held, ...]
+
+
+def last_pass(outputs: Mapping[ObjectKey, Manifest]) -> LastPass | None:
+    """Return what the last committing pass recorded, `None` before the first one."""
+    record = outputs.get(RECORD)
+    if record is None:
+        return None
+    status = section(record.body, "status")
+    report = outputs.get(FAULTS)
+    body = report.body if report is not None else {}
+    faulty: dict[str, set[str]] = defaultdict(set)
+    for entry in _mappings(body.get("faults")):
+        faulty[str(entry["path"])].add(str(entry.get("object", "")))
+    return LastPass(
+        revision=str(status["inputRevision"]),
+        at=parse_moment(str(status["lastPassAt"])),
+        faulty={path: frozenset(objects) for path, objects in faulty.items()},
+        held=tuple(_decode_held(entry) for entry in _mappings(body.get("held"))),
+    )
+
+
+def record_body(revision: str, now: datetime, version: str) -> Body:
+    """Return the body of `reconciler.yaml`: when, from what, and by which version."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": RECORD.kind,
+        "metadata": {"name": RECORD.name},
+        "status": {"lastPassAt": stamp(now), "inputRevision": revision, "version": version},
+    }
+
+
+def faults_body(faults: Iterable[Fault], held: Iterable[Held]) -> Body:
+    """Return the body of `faults.yaml`: what to edit, and what is in force until then."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": FAULTS.kind,
+        "metadata": {"name": FAULTS.name},
+        "faults": [_encode_fault(fault) for fault in faults],
+        "held": [_encode_held(entry) for entry in held],
+    }
+
+
+def _encode_fault(fault: Fault) -> Body:
+    """Return a fault as a person reads it; what does not apply is left out."""
+    body: dict[str, object] = {"path": fault.path}
+    if fault.line:
+        body |= {"line": fault.line, "column": fault.column}
+    if fault.field:
+        body["field"] = fault.field
+    if fault.subject:
+        body["object"] = fault.subject
+    body |= {"rule": fault.rule, "message": fault.message}
+    if fault.expected:
+        body["expected"] = fault.expected
+    return body
+
+
+def _encode_held(entry: Held) -> Body:
+    """Return a held file: where its last good version is, and whom it holds."""
+    objects = [
+        {"group": key.group, "kind": key.kind, "namespace": key.namespace, "name": key.name}
+        for key in entry.keys
+    ]
+    return {"path": entry.path, "blob": entry.blob, "objects": objects}
+
+
+def _decode_held(body: Body) -> Held:
+    """Read back what `_encode_held` wrote."""
+    keys = tuple(
+        ObjectKey(*(str(entry[part]) for part in ("group", "kind", "namespace", "name")))
+        for entry in _mappings(body["objects"])
+    )
+    return Held(str(body["path"]), str(body["blob"]), keys)
+
+
+def _mappings(entries: object) -> Iterator[Body]:
+    """Yield the mappings of a list."""
+    if isinstance(entries, list | tuple):
+        yield from (entry for entry in entries if isinstance(entry, Mapping))

@@ -1,0 +1,36 @@
+"""Removing a person's finished object: its file, or its document where the file holds others."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from reconciler.core.changes import Change, DeleteFile, WriteFile
+from reconciler.manifests.reader import cut
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import World
+
+
+def remove_documents(world: World, removed: Iterable[ObjectKey]) -> list[Change]:
+    """Return the changes that take the documents of the removed objects out of their files.
+
+    Every other byte of the files stays: comments, other documents, their order.
+    """
+    indices: dict[str, list[int]] = defaultdict(list)
+    for key in removed:
+        origin = world.inputs[key].origin
+        indices[origin.path].append(origin.index)
+    changes: list[Change] = []
+    for path, positions in indices.items():
+        data = world.texts[path]
+        for index in sorted(positions, reverse=True):
+            data = cut(data, index)
+        changes.append(WriteFile(path, data.decode("utf-8")) if data else DeleteFile(path))
+    return changes
+
+
+def removable(world: World, key: ObjectKey) -> bool:
+    """Say whether the document of an object can be taken out of its file now.
+
+    Not while the file is faulty and an earlier version of it is in force.
+    """
+    path = world.inputs[key].origin.path
+    return path in world.texts and not any(entry.path == path for entry in world.held)

@@ -1,0 +1,55 @@
+"""Stamps alone never make a change.
+
+Where a desired body differs from the present one in moments set by this pass only, it takes over
+the present moments.
+"""
+
+from collections.abc import Mapping
+
+from reconciler.model.moments import Stamp
+from reconciler.model.world import Body
+
+
+def keep_moments(desired: Body, present: Body | None) -> Body:
+    """Return the desired body, with the present moments if nothing else differs.
+
+    The order of keys is that of `desired`, so that a file has one form.
+
+    >>> keep_moments({"at": Stamp("2026-01-02T00:00:00Z")}, {"at": "2026-01-01T00:00:00Z"})
+    {'at': '2026-01-01T00:00:00Z'}
+    """
+    if present is None or not _same(desired, present):
+        return desired
+    kept = _take_over(desired, present)
+    assert isinstance(kept, Mapping)  # noqa: S101  # a body is a mapping
+    return kept
+
+
+def _same(desired: object, present: object) -> bool:
+    """Say whether two values are equal but for stamps."""
+    if isinstance(desired, Stamp):
+        return isinstance(present, str)
+    if isinstance(desired, Mapping):
+        return (
+            isinstance(present, Mapping)
+            and desired.keys() == present.keys()
+            and all(_same(value, present[key]) for key, value in desired.items())
+        )
+    if isinstance(desired, list | tuple):
+        return (
+            isinstance(present, list | tuple)
+            and len(desired) == len(present)
+            and all(_same(mine, theirs) for mine, theirs in zip(desired, present, strict=True))
+        )
+    return type(desired) is type(present) and desired == present
+
+
+def _take_over(desired: object, present: object) -> object:
+    """Return `desired` with the moments of `present`, which is the same but for stamps."""
+    if isinstance(desired, Stamp):
+        return present
+    if isinstance(desired, Mapping) and isinstance(present, Mapping):
+        return {key: _take_over(value, present[key]) for key, value in desired.items()}
+    if isinstance(desired, list | tuple) and isinstance(present, list | tuple):
+        return [_take_over(mine, theirs) for mine, theirs in zip(desired, present, strict=True)]
+    return desired

@@ -1,0 +1,101 @@
+"""One sweep: every dialect prepares, rebalancers trigger, every dialect plans."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.core.dialects import DIALECTS
+from reconciler.core.removal import removable
+from reconciler.dialects.base import Prepared, Trigger
+from reconciler.manifests.admission import admit
+from reconciler.model.decision import Decision
+from reconciler.model.identity import ObjectKey
+from reconciler.model.moments import earliest
+from reconciler.model.settings import Settings, section
+from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.rebalance.target import Reference, Target
+from reconciler.rebalance.workload_rebalancer import Progress, advance, decode_rebalancer
+
+REBALANCER = ("apps.karmada.io", "WorkloadRebalancer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """What one sweep wants: all outputs, the inputs to remove, and what is to be told."""
+
+    outputs: Mapping[ObjectKey, Body]
+    removed: frozenset[ObjectKey]
+    decisions: tuple[Decision, ...]
+    edited: tuple[ObjectKey, ...]
+    faults: tuple[Fault, ...]
+    until: datetime | None
+
+
+def sweep(world: World, settings: Settings, now: datetime) -> Sweep:
+    """Ask everyone once."""
+    prepared = [dialect.prepare(world, settings, now) for dialect in DIALECTS]
+    rebalances = {
+        key: _rebalance(world, manifest, prepared, now)
+        for key, manifest in sorted(world.inputs.items())
+        if (key.group, key.kind) == REBALANCER
+    }
+    triggers = _triggers(rebalances)
+    outputs: dict[ObjectKey, Body] = {}
+    removed = set()
+    for key, (progress, metadata) in rebalances.items():
+        if progress.expired and removable(world, key):
+            removed.add(key)
+        else:
+            outputs[key] = _status_file(world.inputs[key], metadata, progress)
+    plans = [part.plan(triggers) for part in prepared]
+    for plan in plans:
+        outputs |= plan.outputs
+    return Sweep(
+        outputs=outputs,
+        removed=frozenset(removed),
+        decisions=tuple(decision for plan in plans for decision in plan.decisions),
+        edited=tuple(sorted(key for plan in plans for key in plan.edited)),
+        faults=tuple(fault for plan in plans for fault in plan.faults),
+        until=earliest(
+            *(plan.until for plan in plans),
+            *(progress.until for progress, _ in rebalances.values()),
+        ),
+    )
+
+
+def _rebalance(
+    world: World, manifest: Manifest, prepared: Iterable[Prepared], now: datetime
+) -> tuple[Progress, Body]:
+    """Admit one rebalancer and let it advance."""
+    present = world.outputs.get(manifest.key)
+    record = section(present.body, "metadata") if present is not None else None
+    spec = section(manifest.body, "spec")
+    admitted, metadata = admit(manifest.key, spec, record, now)
+    status = section(present.body, "status") if present is not None else {}
+
+    def target_of(reference: Reference) -> Target | None:
+        found = (part.target(reference) for part in prepared)
+        return next((target for target in found if target is not None), None)
+
+    return advance(decode_rebalancer(spec, status, admitted), target_of, now), metadata
+
+
+def _triggers(rebalances: Mapping[ObjectKey, tuple[Progress, Body]]) -> dict[ObjectKey, Trigger]:
+    """Return the latest trigger of each target; of equal ones the first rebalancer by name."""
+    triggers: dict[ObjectKey, Trigger] = {}
+    for key, (progress, _) in rebalances.items():
+        for target, moment in progress.triggers.items():
+            known = triggers.get(target)
+            if known is None or known.at < moment:
+                triggers[target] = Trigger(moment, key.name)
+    return triggers
+
+
+def _status_file(manifest: Manifest, metadata: Body, progress: Progress) -> Body:
+    """Return the status file of a rebalancer."""
+    return {
+        "apiVersion": manifest.body["apiVersion"],
+        "kind": manifest.key.kind,
+        "metadata": metadata,
+        "status": progress.status,
+    }

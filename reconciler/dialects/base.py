@@ -1,0 +1,69 @@
+"""The contract between the pass and a dialect: what each answers, in which order.
+
+A pass asks `prepare` (claims, bindings: the targets that exist), then lets `rebalance/` answer with
+triggers, then asks `plan`. Nothing is kept between passes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from reconciler.manifests.schema import Violation
+from reconciler.model.decision import Decision
+from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import Settings
+from reconciler.model.world import Body, Fault, World
+from reconciler.rebalance.target import Reference, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One dialect's part of a pass.
+
+    Attributes:
+        outputs: Every output of the dialect that should exist, with its body.
+        decisions: What moved, and what could not be placed, sorted by key.
+        edited: Outputs whose decision a person edited since the last pass, sorted.
+        faults: What a person must edit.
+        until: The next moment at which time alone could change this plan, `None` if never.
+    """
+
+    outputs: Mapping[ObjectKey, Body]
+    decisions: tuple[Decision, ...] = ()
+    edited: tuple[ObjectKey, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A demand to disregard an object's previous assignment.
+
+    `at` is the trigger's moment, `by` names the rebalancer.
+    """
+
+    at: datetime
+    by: str
+
+
+class Prepared(Protocol):
+    """What a dialect knows before triggers are there."""
+
+    def target(self, reference: Reference, /) -> Target | None:
+        """Return what a rebalancer's reference names in this dialect, `None` if nothing."""
+
+    def plan(self, triggers: Mapping[ObjectKey, Trigger], /) -> Plan:
+        """Decide, given the triggers by the key of their target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One API: its name, how it begins a pass, and what its admission refuses."""
+
+    name: str
+    groups: frozenset[str]
+    prepare: Callable[[World, Settings, datetime], Prepared]
+    admissions: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = field(
+        default_factory=dict
+    )

@@ -1,0 +1,124 @@
+"""What clusters report of a binding: aggregatedStatus, and the FullyApplied condition.
+
+A cluster that never reported counts as applied and healthy a while after it was chosen; the moments
+at which clusters were chosen stand in an annotation of the binding.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.model.availability import assume
+from reconciler.model.conditions import Condition, set_condition
+from reconciler.model.fields import mapping, text
+from reconciler.model.moments import earliest, parse_moment, stamp
+from reconciler.model.world import Body
+
+PLACED_AT = "reconciler.dev/placed-at"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """What is known of a binding's clusters.
+
+    Attributes:
+        placed_at: The annotation: cluster to the moment at which it was chosen, as JSON.
+        aggregated: aggregatedStatus, by name of cluster.
+        condition: FullyApplied.
+        until: When an assumption would change this, `None` if none would.
+    """
+
+    placed_at: str
+    aggregated: Sequence[Body]
+    condition: Condition
+    until: datetime | None
+
+
+def gather(
+    clusters: Iterable[str], metadata: Body, *, assume_after_seconds: int | None, now: datetime
+) -> Feedback:
+    """Return what is known of the clusters of a binding.
+
+    Args:
+        clusters: Names of the clusters that it is on.
+        metadata: The binding's metadata at the last pass; the moment of a cluster stays as long as
+            the binding is on it.
+        assume_after_seconds: See `model/availability.py`.
+        now: Moment for clusters newly chosen.
+    """
+    names = sorted(clusters)
+    known = _read(text(mapping(metadata, "annotations"), PLACED_AT))
+    placed_at = {name: known.get(name) or str(stamp(now)) for name in names}
+    assumptions = {
+        name: assume(parse_moment(placed_at[name]), assume_after_seconds, now) for name in names
+    }
+    available = [name for name in names if assumptions[name].available]
+    return Feedback(
+        placed_at=json.dumps(placed_at, sort_keys=True, separators=(",", ":")),
+        aggregated=[
+            {"clusterName": name, "applied": True, "health": "Healthy"} for name in available
+        ],
+        condition=_fully_applied(names, available, assume_after_seconds),
+        until=earliest(*(assumption.until for assumption in assumptions.values())),
+    )
+
+
+def _read(annotation: str) -> Mapping[str, str]:
+    """Read the annotation back; moments that a person garbled are forgotten."""
+    try:
+        value = json.loads(annotation or "{}")
+    except ValueError:
+        return {}
+    return (
+        {name: at for name, at in value.items() if _is_moment(at)}
+        if isinstance(value, dict)
+        else {}
+    )
+
+
+def _is_moment(value: object) -> bool:
+    """Say whether a value is the text of a moment."""
+    try:
+        return isinstance(value, str) and parse_moment(value) is not None
+    except ValueError:
+        return False
+
+
+def _fully_applied(
+    names: Sequence[str], available: Sequence[str], assume_after_seconds: int | None
+) -> Condition:
+    """Return the FullyApplied condition; its reason says what is assumed.
+
+    Source: karmada@f8fdd02 pkg/util/helper/workstatus.go `AggregateResourceBindingWorkStatus`;
+    the assumed reason is ours.
+    """
+    if not names:
+        return Condition(
+            "FullyApplied",
+            "False",
+            "FullyAppliedFailed",
+            "Failed to apply all works, see status.aggregatedStatus for details",
+        )
+    if len(available) == len(names):
+        return Condition(
+            "FullyApplied",
+            "True",
+            "FullyAppliedAssumed",
+            f"No cluster reported, all are assumed to have applied it {assume_after_seconds} s "
+            "after they were chosen",
+        )
+    waiting = ", ".join(name for name in names if name not in set(available))
+    return Condition("FullyApplied", "False", "AwaitingFeedback", f"No report yet from {waiting}")
+
+
+def with_feedback(status: Body, feedback: Feedback, now: datetime) -> Body:
+    """Return a binding's status with what is known of its clusters."""
+    present = status.get("conditions")
+    conditions = [c for c in present if isinstance(c, Mapping)] if isinstance(present, list) else []
+    updated = dict(status)
+    updated["conditions"] = set_condition(conditions, feedback.condition, at=stamp(now))
+    updated.pop("aggregatedStatus", None)
+    if feedback.aggregated:
+        updated["aggregatedStatus"] = list(feedback.aggregated)
+    return updated

@@ -1,0 +1,221 @@
+"""The binding of a workload: what a policy says of a template, kept beside what was decided."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.dialects.karmada.defaults import mutated, with_defaults
+from reconciler.dialects.karmada.policies import NAMESPACED, Policy, Template
+from reconciler.dialects.karmada.workloads import demand_of
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ObjectKey, uid_of
+from reconciler.model.world import Body
+
+GROUP = "work.karmada.io"
+API_VERSION = "work.karmada.io/v1alpha2"
+BINDING = "ResourceBinding"
+CLUSTER_BINDING = "ClusterResourceBinding"
+
+POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
+POLICY_NAME = "propagationpolicy.karmada.io/name"
+POLICY_ID = "propagationpolicy.karmada.io/permanent-id"
+CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
+CLUSTER_POLICY_ID = "clusterpropagationpolicy.karmada.io/permanent-id"
+CLAIM_ANNOTATIONS = frozenset({POLICY_NAMESPACE, POLICY_NAME, CLUSTER_POLICY_NAME})
+
+COPIED = (
+    "propagateDeps",
+    "schedulerName",
+    "failover",
+    "conflictResolution",
+    "suspension",
+    "preserveResourcesOnDeletion",
+)
+"""Fields that a binding takes from its policy as they are, besides the placement."""
+
+DECIDED = ("clusters", "gracefulEvictionTasks", "requiredBy", "rescheduleTriggeredAt")
+"""Fields that decisions write; an update of the template or policy keeps them."""
+
+ORDER = (
+    "resource",
+    "replicas",
+    "replicaRequirements",
+    "clusters",
+    "placement",
+    "gracefulEvictionTasks",
+    "requiredBy",
+    "rescheduleTriggeredAt",
+    "propagateDeps",
+    "schedulerName",
+    "conflictResolution",
+    "failover",
+    "suspension",
+    "preserveResourcesOnDeletion",
+)
+"""Order of the fields in the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A binding before its sweep: what its workload and policy want, and how it stood.
+
+    Attributes:
+        key: Of the binding.
+        subject: The workload as people call it.
+        policy: Who claims it; `None` leaves it where it is.
+        spec: What is wanted, decisions so far included.
+        present: The binding's file as the last pass left it, `None` if it is new.
+        labels: Of its claim.
+        annotations: Of its claim.
+        owners: Its ownerReferences.
+    """
+
+    key: ObjectKey
+    subject: str
+    policy: Policy | None
+    spec: Body
+    present: Body | None
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    owners: Sequence[Body]
+
+    @property
+    def metadata(self) -> Body:
+        """Metadata as the last pass left it."""
+        return mapping(self.present or {}, "metadata")
+
+    @property
+    def status(self) -> Body:
+        """Status as the last pass left it."""
+        return mapping(self.present or {}, "status")
+
+
+def draft_binding(template: Template, policy: Policy | None, present: Body | None) -> Draft:
+    """Return the binding of a workload before its sweep.
+
+    Without a policy the binding keeps its spec and loses its claim.
+
+    Source: karmada@f8fdd02 pkg/detector/detector.go `ApplyPolicy`, pkg/detector/policy.go
+    `HandlePropagationPolicyDeletion`.
+    """
+    spec = mapping(present or {}, "spec")
+    if policy is not None:
+        policy_spec = mutated(policy.key, with_defaults(mapping(policy.body, "spec")))
+        spec = claimed_spec(template, policy_spec, spec)
+    key = template.key
+    return Draft(
+        key=binding_key(key),
+        subject=f"{key.namespace}/{key.name}" if key.namespace else key.name,
+        policy=policy,
+        spec=spec,
+        present=present,
+        labels=claim_labels(policy),
+        annotations=claim_annotations(policy),
+        owners=owner_references(template),
+    )
+
+
+def binding_name(kind: str, name: str) -> str:
+    """Return the name of a workload's binding.
+
+    Source: karmada@f8fdd02 pkg/util/names/names.go `GenerateBindingName`.
+
+    >>> binding_name("ClusterRole", "system:Admin")
+    'system.admin-clusterrole'
+    """
+    return f"{name.replace(':', '.')}-{kind}".lower()
+
+
+def binding_key(template: ObjectKey) -> ObjectKey:
+    """Return the key of a workload's binding."""
+    kind = BINDING if template.namespace else CLUSTER_BINDING
+    return ObjectKey(GROUP, kind, template.namespace, binding_name(template.kind, template.name))
+
+
+def claimant(binding: Body | None) -> ObjectKey | None:
+    """Return the policy that a binding belongs to, `None` if to none.
+
+    Source: karmada@f8fdd02 pkg/detector/claim.go; the claim stands on the binding here, since a
+    person's file is never rewritten.
+    """
+    metadata = mapping(binding or {}, "metadata")
+    annotations, labels = mapping(metadata, "annotations"), mapping(metadata, "labels")
+    namespace, name = text(annotations, POLICY_NAMESPACE), text(annotations, POLICY_NAME)
+    if namespace and name and text(labels, POLICY_ID):
+        return ObjectKey("policy.karmada.io", NAMESPACED, namespace, name)
+    name = text(annotations, CLUSTER_POLICY_NAME)
+    if name and text(labels, CLUSTER_POLICY_ID):
+        return ObjectKey("policy.karmada.io", "ClusterPropagationPolicy", "", name)
+    return None
+
+
+def claim_labels(policy: Policy | None) -> dict[str, str]:
+    """Return the labels that a claim puts on a binding."""
+    if policy is None:
+        return {}
+    label = POLICY_ID if policy.key.kind == NAMESPACED else CLUSTER_POLICY_ID
+    return {label: uid_of(policy.key)}
+
+
+def claim_annotations(policy: Policy | None) -> dict[str, str]:
+    """Return the annotations that a claim puts on a binding."""
+    if policy is None:
+        return {}
+    if policy.key.kind == NAMESPACED:
+        return {POLICY_NAMESPACE: policy.key.namespace, POLICY_NAME: policy.key.name}
+    return {CLUSTER_POLICY_NAME: policy.key.name}
+
+
+def claimed_spec(template: Template, policy_spec: Body, present: Body) -> Body:
+    """Return the spec of a claimed workload's binding.
+
+    Args:
+        template: The workload.
+        policy_spec: Its policy's spec after defaults and mutation.
+        present: The binding's spec so far, empty if it is new; its decisions are kept.
+
+    Source: karmada@f8fdd02 pkg/detector/detector.go `BuildResourceBinding`.
+    """
+    spec: dict[str, object] = {"resource": _resource(template)}
+    demand = demand_of(template.api_version, template.key.kind, template.body)
+    if demand is not None:
+        if demand.replicas:
+            spec["replicas"] = demand.replicas
+        if demand.requirements is not None:
+            spec["replicaRequirements"] = demand.requirements
+    spec["placement"] = mapping(policy_spec, "placement")
+    spec |= {name: policy_spec[name] for name in COPIED if policy_spec.get(name) is not None}
+    spec |= {name: present[name] for name in DECIDED if present.get(name) is not None}
+    return ordered(spec)
+
+
+def ordered(spec: Mapping[str, object]) -> Body:
+    """Return a binding's spec in the order of the file."""
+    return {name: spec[name] for name in ORDER if name in spec}
+
+
+def _resource(template: Template) -> Body:
+    """Return the reference to the workload.
+
+    Unlike upstream: there is no resourceVersion, which would change with each commit.
+    """
+    key = template.key
+    resource = {"apiVersion": template.api_version, "kind": key.kind}
+    if key.namespace:
+        resource["namespace"] = key.namespace
+    resource["name"] = key.name
+    resource["uid"] = uid_of(key)
+    return resource
+
+
+def owner_references(template: Template) -> Sequence[Body]:
+    """Return the owner of a binding: its workload."""
+    return [
+        {
+            "apiVersion": template.api_version,
+            "kind": template.key.kind,
+            "name": template.key.name,
+            "uid": uid_of(template.key),
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+    ]

@@ -1,0 +1,230 @@
+"""Karmada's part of a pass: policies claim workloads, then each binding is decided."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.dialects.base import Dialect, Plan, Trigger
+from reconciler.dialects.karmada.admission import refuse_cluster, refuse_policy, refuse_rebalancer
+from reconciler.dialects.karmada.binding import decode_targets
+from reconciler.dialects.karmada.bindings import (
+    BINDING,
+    CLUSTER_BINDING,
+    GROUP,
+    Draft,
+    binding_key,
+    binding_name,
+    claimant,
+    draft_binding,
+)
+from reconciler.dialects.karmada.clusters import decode_cluster, members_of
+from reconciler.dialects.karmada.decide import Decided, Surroundings, decide, placed
+from reconciler.dialects.karmada.inventory import Inventory, departed, take_inventory
+from reconciler.dialects.karmada.policies import Policies, Template, decode_policies, template_of
+from reconciler.dialects.karmada.settings import decode_failover
+from reconciler.errors import UserError
+from reconciler.manifests.identify import OUR_GROUPS
+from reconciler.manifests.names import LONGEST_NAME
+from reconciler.manifests.paths import output_path
+from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.moments import earliest, parse_moment
+from reconciler.model.settings import Settings
+from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.rebalance.target import Reference, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """Karmada before triggers: every binding as its workload and policy want it.
+
+    `gone` are the bindings whose workload is no more. `waiting` are the workloads that are faulty
+    or held, by key.
+    """
+
+    world: World
+    settings: Settings
+    now: datetime
+    inventory: Inventory
+    drafts: Mapping[ObjectKey, Draft]
+    gone: Mapping[ObjectKey, Manifest]
+    waiting: frozenset[str]
+    faults: tuple[Fault, ...]
+
+    def target(self, reference: Reference, /) -> Target | None:
+        """Return the binding that a rebalancer refers to by its workload.
+
+        Source: karmada@f8fdd02 pkg/controllers/workloadrebalancer/workloadrebalancer_controller.go
+        `triggerReschedule`: kind, namespace and name decide, the API version does not.
+        """
+        namespace = reference.namespace
+        kind = BINDING if namespace else CLUSTER_BINDING
+        key = ObjectKey(GROUP, kind, namespace, binding_name(reference.kind, reference.name))
+        group = group_of(reference.api_version)
+        workload = ObjectKey(group, reference.kind, namespace, reference.name)
+        waiting = str(workload) in self.waiting
+        draft = self.drafts.get(key)
+        if draft is None:
+            return Target(key, waiting=True) if waiting else None
+        triggered = text(draft.spec, "rescheduleTriggeredAt")
+        suspended = mapping(draft.spec, "suspension").get("scheduling") is True
+        return Target(
+            key,
+            triggered_at=parse_moment(triggered) if triggered else None,
+            waiting=waiting or suspended,
+        )
+
+    def plan(self, triggers: Mapping[ObjectKey, Trigger], /) -> Plan:
+        """Decide every binding; one that cannot be decided keeps its file and is reported."""
+        around = self._surroundings()
+        outputs: dict[ObjectKey, Body] = dict(self.inventory.records)
+        faults = list(self.faults)
+        decided: dict[ObjectKey, Decided] = {}
+        for key, draft in self.drafts.items():
+            try:
+                decided[key] = decide(draft, triggers.get(key), around)
+                outputs[key] = decided[key].body
+            except UserError as error:
+                faults.append(_undecided(self.world, draft, error))
+                if draft.present is not None:
+                    outputs[key] = draft.present
+        decisions = [item.decision for item in decided.values() if item.decision is not None]
+        decisions += [_removed(key, manifest) for key, manifest in self.gone.items()]
+        return Plan(
+            outputs=outputs,
+            decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
+            edited=tuple(sorted(key for key, item in decided.items() if item.edited)),
+            faults=tuple(sorted(faults)),
+            until=earliest(*(item.until for item in decided.values())),
+        )
+
+    def _surroundings(self) -> Surroundings:
+        """Decode the fleet; a cluster without a file counts as leaving while a binding names it."""
+        clusters = dict(self.inventory.clusters)
+        for draft in self.drafts.values():
+            for name, _ in decode_targets(draft.spec):
+                if name not in clusters:
+                    clusters[name] = departed(name)
+        return Surroundings(
+            members=members_of(
+                decode_cluster(body, declared=self.settings.declared_clusters)
+                for body in clusters.values()
+            ),
+            failover=decode_failover(self.settings),
+            assume_after_seconds=self.settings.assume_after_seconds,
+            now=self.now,
+        )
+
+
+def prepare(world: World, settings: Settings, now: datetime) -> Claims:
+    """Let policies claim workloads, and draft the bindings."""
+    policies = decode_policies(world.inputs.values())
+    failover = decode_failover(settings)
+    drafts: dict[ObjectKey, Draft] = {}
+    owners: dict[ObjectKey, ObjectKey] = {}
+    faults = []
+    for template in _templates(world):
+        key = binding_key(template.key)
+        draft = _draft(template, policies, world.outputs.get(key))
+        if draft is None:
+            continue
+        fault = _unnameable(template, world, owners.get(key))
+        if fault is None:
+            drafts[key] = draft
+            owners[key] = template.key
+        else:
+            faults.append(fault)
+    held = {str(key) for entry in world.held for key in entry.keys}
+    return Claims(
+        world=world,
+        settings=settings,
+        now=now,
+        inventory=take_inventory(world, failover=failover.enabled, now=now),
+        drafts=drafts,
+        gone={
+            key: manifest
+            for key, manifest in sorted(world.outputs.items())
+            if key.group == GROUP and key not in drafts
+        },
+        waiting=frozenset(held | {fault.subject for fault in world.faults}),
+        faults=tuple(faults),
+    )
+
+
+def _templates(world: World) -> list[Template]:
+    """Return the workloads, sorted by key."""
+    return [
+        template_of(world.inputs[key])
+        for key in sorted(world.inputs)
+        if key.group not in OUR_GROUPS
+    ]
+
+
+def _draft(template: Template, policies: Policies, present: Manifest | None) -> Draft | None:
+    """Draft the binding of a workload; one that nobody claims or claimed has none."""
+    body = present.body if present is not None else None
+    policy = policies.claim(template, claimant(body))
+    if policy is None and body is None:
+        return None
+    return draft_binding(template, policy, body)
+
+
+def _unnameable(template: Template, world: World, owner: ObjectKey | None) -> Fault | None:
+    """Say why a workload cannot have a binding of its name, `None` if it can."""
+    origin = world.inputs[template.key].origin
+    name = binding_key(template.key).name
+    if owner is not None:
+        message = f"its binding would be named {name} like that of {owner}, so it is not placed"
+        expected = "names that differ in more than upper and lower case"
+    elif len(name) > LONGEST_NAME:
+        message = f"its binding's name would have {len(name)} characters, so it is not placed"
+        expected = f"a name of at most {LONGEST_NAME - len(template.key.kind) - 1} characters"
+    else:
+        return None
+    return Fault(
+        origin.path, 0, 0, "/metadata/name", "binding-name", message, expected, str(template.key)
+    )
+
+
+def _undecided(world: World, draft: Draft, error: UserError) -> Fault:
+    """Turn what a decoder found into a fault at the binding's file."""
+    return Fault(
+        path=output_path(world.output_root, draft.key),
+        line=0,
+        column=0,
+        field=error.field,
+        rule="binding-unreadable",
+        message=f"the binding of {draft.subject} cannot be decided: {error.message}",
+        expected="the file as the last pass wrote it (git checkout), or no file",
+        subject=str(draft.key),
+    )
+
+
+def _removed(key: ObjectKey, manifest: Manifest) -> Decision:
+    """Tell that a binding goes since its workload is no more."""
+    resource = mapping(mapping(manifest.body, "spec"), "resource")
+    name = text(resource, "name")
+    return Decision(
+        key=key,
+        subject=f"{key.namespace}/{name}" if key.namespace else name,
+        cause=Cause(CauseKind.REMOVED),
+        before=placed(mapping(manifest.body, "spec")),
+        after=(),
+        removed=True,
+    )
+
+
+KARMADA = Dialect(
+    name="karmada",
+    groups=frozenset(
+        ("apps.karmada.io", "cluster.karmada.io", "policy.karmada.io", "work.karmada.io")
+    ),
+    prepare=prepare,
+    admissions={
+        ("apps.karmada.io", "WorkloadRebalancer"): refuse_rebalancer,
+        ("cluster.karmada.io", "Cluster"): refuse_cluster,
+        ("policy.karmada.io", "ClusterPropagationPolicy"): refuse_policy,
+        ("policy.karmada.io", "PropagationPolicy"): refuse_policy,
+    },
+)

@@ -1,0 +1,190 @@
+"""Which policy claims a workload: matching by selector, election, and claims that stick."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from reconciler.dialects.karmada.placement import decode_label_selector
+from reconciler.model.fields import bodies, mapping, mapping_or_none, number, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.labels import LabelSelector, matches
+from reconciler.model.world import Body, Manifest
+
+GROUP = "policy.karmada.io"
+NAMESPACED = "PropagationPolicy"
+CLUSTER_WIDE = "ClusterPropagationPolicy"
+CLAIMED_BY = "resourcetemplate.karmada.io/claimed-by"
+
+
+class Implicit(IntEnum):
+    """How closely a selector names a workload; a closer match wins.
+
+    Source: karmada@f8fdd02 pkg/util/selector.go `ResourceSelectorPriority`.
+    """
+
+    NO_MATCH = 0
+    ALL = 1
+    LABELS = 2
+    NAME = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSelector:
+    """What a policy selects. Empty fields select anything."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    labels: LabelSelector | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """A policy as far as claims go; `body` is the whole of it, for its binding."""
+
+    key: ObjectKey
+    selectors: tuple[ResourceSelector, ...]
+    priority: int
+    deleting: bool
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A workload to be placed, as far as policies ask."""
+
+    key: ObjectKey
+    api_version: str
+    labels: Mapping[str, str]
+    body: Body
+
+    @property
+    def claimed_elsewhere(self) -> bool:
+        """Whether another controller owns it, so that no policy may claim it."""
+        return bool(self.labels.get(CLAIMED_BY))
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """All policies, indexed by what they select."""
+
+    by_key: Mapping[ObjectKey, Policy]
+    by_kind: Mapping[tuple[str, str], tuple[Policy, ...]] = field(repr=False)
+
+    def claim(self, template: Template, present: ObjectKey | None) -> Policy | None:
+        """Return the policy that a workload belongs to, `None` if no one takes it.
+
+        A claim sticks while its policy exists, is not being deleted, and still selects the
+        workload; a better policy that appears later does not take over. A new claim goes to the
+        PropagationPolicies of the workload's namespace, and only if none of these matches to a
+        ClusterPropagationPolicy, whatever their priorities.
+
+        Args:
+            template: The workload.
+            present: Its policy so far, `None` if it has none.
+
+        Source: karmada@f8fdd02 pkg/detector/detector.go `propagateResource`, and
+        pkg/detector/policy.go `getHighestPriorityPropagationPolicy`.
+        """
+        if template.claimed_elsewhere:
+            return None
+        holder = self.by_key.get(present) if present is not None else None
+        if holder is not None and not holder.deleting and implicit_priority(holder, template):
+            return holder
+        candidates = self.by_kind.get((template.api_version, template.key.kind), ())
+        local = template.key.namespace
+        own = [p for p in candidates if local and p.key.namespace == local]
+        wide = [p for p in candidates if p.key.kind == CLUSTER_WIDE]
+        return _best(own, template) or _best(wide, template)
+
+
+def _best(candidates: Iterable[Policy], template: Template) -> Policy | None:
+    """Return the winner: greater priority, then the closer match, then the lesser name."""
+    ranked = [
+        ((-policy.priority, -closeness, policy.key.name), policy)
+        for policy in candidates
+        if not policy.deleting and (closeness := implicit_priority(policy, template))
+    ]
+    return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
+
+
+def implicit_priority(policy: Policy, template: Template) -> Implicit:
+    """Return how closely the best selector of a policy names a workload."""
+    return max(
+        (_closeness(selector, template) for selector in policy.selectors),
+        default=Implicit.NO_MATCH,
+    )
+
+
+def _closeness(selector: ResourceSelector, template: Template) -> Implicit:
+    """Judge one selector; a name makes its label selector irrelevant."""
+    if (selector.api_version, selector.kind) != (template.api_version, template.key.kind):
+        return Implicit.NO_MATCH
+    if selector.namespace and selector.namespace != template.key.namespace:
+        return Implicit.NO_MATCH
+    if selector.name:
+        return Implicit.NAME if selector.name == template.key.name else Implicit.NO_MATCH
+    if selector.labels is None:
+        return Implicit.ALL
+    return Implicit.LABELS if matches(selector.labels, template.labels) else Implicit.NO_MATCH
+
+
+def decode_policies(manifests: Iterable[Manifest]) -> Policies:
+    """Index the policies among the manifests."""
+    by_key = {}
+    by_kind: dict[tuple[str, str], dict[ObjectKey, Policy]] = defaultdict(dict)
+    for manifest in manifests:
+        key = manifest.key
+        if key.group != GROUP or key.kind not in (NAMESPACED, CLUSTER_WIDE):
+            continue
+        policy = decode_policy(manifest)
+        by_key[key] = policy
+        for selector in policy.selectors:
+            by_kind[selector.api_version, selector.kind][key] = policy
+    return Policies(by_key, {kind: tuple(found.values()) for kind, found in by_kind.items()})
+
+
+def decode_policy(manifest: Manifest) -> Policy:
+    """Decode one policy that the schema and admission accepted."""
+    spec = mapping(manifest.body, "spec")
+    return Policy(
+        key=manifest.key,
+        selectors=tuple(
+            decode_selector(item, manifest.key) for item in bodies(spec, "resourceSelectors")
+        ),
+        priority=number(spec, "priority"),
+        deleting=bool(text(mapping(manifest.body, "metadata"), "deletionTimestamp")),
+        body=manifest.body,
+    )
+
+
+def decode_selector(body: Body, policy: ObjectKey) -> ResourceSelector:
+    """Decode one resource selector.
+
+    A PropagationPolicy selects in its own namespace where the selector names none.
+
+    Source: karmada@f8fdd02 pkg/webhook/propagationpolicy/mutating.go `Handle`.
+    """
+    selector = mapping_or_none(body, "labelSelector")
+    return ResourceSelector(
+        api_version=text(body, "apiVersion"),
+        kind=text(body, "kind"),
+        namespace=text(body, "namespace") or policy.namespace,
+        name=text(body, "name"),
+        labels=None if selector is None else decode_label_selector(selector),
+    )
+
+
+def template_of(manifest: Manifest) -> Template:
+    """Return a manifest as policies see it; labels that are no strings are passed over."""
+    metadata = manifest.body.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
+    known = labels if isinstance(labels, Mapping) else {}
+    return Template(
+        key=manifest.key,
+        api_version=str(manifest.body["apiVersion"]),
+        labels={key: value for key, value in known.items() if isinstance(value, str)},
+        body=manifest.body,
+    )

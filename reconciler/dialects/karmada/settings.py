@@ -1,0 +1,40 @@
+"""Karmada's section of the configuration: failover."""
+
+from dataclasses import dataclass
+
+from reconciler.model.fields import mapping, text
+from reconciler.model.settings import Settings
+
+DEFAULT_TOLERATION_SECONDS = 300  # Kubernetes' default for not-ready and unreachable nodes
+EVICTION_TIMEOUT_SECONDS = 600  # karmada@f8fdd02 --graceful-eviction-timeout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failover:
+    """How workloads leave failing clusters.
+
+    Attributes:
+        enabled: Whether NoExecute taints evict at all.
+        default_toleration_seconds: How long the not-ready and unreachable taints are tolerated
+            where a placement names neither; `None` means no such default.
+        eviction_timeout_seconds: How long a graceful eviction waits for the new copies.
+        purge_mode: How the copy on the old cluster goes where the policy does not say.
+    """
+
+    enabled: bool = True
+    default_toleration_seconds: int | None = DEFAULT_TOLERATION_SECONDS
+    eviction_timeout_seconds: int = EVICTION_TIMEOUT_SECONDS
+    purge_mode: str = "Gracefully"
+
+
+def decode_failover(settings: Settings) -> Failover:
+    """Return the failover settings, with defaults for what is absent."""
+    failover = mapping(settings.options.get("karmada", {}), "failover")
+    toleration = failover.get("defaultTolerationSeconds", DEFAULT_TOLERATION_SECONDS)
+    timeout = failover.get("gracefulEvictionTimeoutSeconds")
+    return Failover(
+        enabled=failover.get("enabled") is not False,
+        default_toleration_seconds=toleration if isinstance(toleration, int) else None,
+        eviction_timeout_seconds=timeout if isinstance(timeout, int) else EVICTION_TIMEOUT_SECONDS,
+        purge_mode=text(failover, "purgeMode") or "Gracefully",
+    )

@@ -1,0 +1,1 @@
+"""WorkloadRebalancer: from manifests and the targets that exist to moments of triggers."""

@@ -1,0 +1,112 @@
+"""The daemon: a pass whenever the branch moves or a moment comes, until it is told to stop.
+
+It keeps nothing that matters: kill it anywhere, the next start goes on. This is the only file that
+catches `ShellError`: it says so, backs off, and tries again.
+"""
+
+import random
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import structlog
+
+from reconciler.core.message import decision_line
+from reconciler.errors import ShellError, UsageError
+from reconciler.model.moments import format_moment
+from reconciler.shell.passes import Passes, Report
+
+FIRST_DELAY_SECONDS = 1.0
+LONGEST_DELAY_SECONDS = 60.0
+
+
+class Wakeups(Protocol):
+    """What the daemon sleeps on."""
+
+    def wait(self, timeout_seconds: float, /) -> bool:
+        """Return when something may have changed or time is up; false says to stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """Runs passes until it is told to stop.
+
+    Attributes:
+        passes: How a pass is run.
+        wakeups: Wakes it when the branch may have moved.
+        poll_seconds: It looks at least this often.
+    """
+
+    passes: Passes
+    wakeups: Wakeups
+    poll_seconds: float
+
+    def run(self) -> None:
+        """Run until the wakeups say to stop; a pass that has begun is finished."""
+        log = structlog.get_logger()
+        failures = 0
+        seen: tuple[str, datetime | None] | None = None
+        faults: tuple[object, ...] = ()
+        sleep_seconds = 0.0
+        while self.wakeups.wait(sleep_seconds):
+            try:
+                if seen is None or self._due(seen):
+                    report = self.passes.run()
+                    seen = (report.commit or report.world.revision, report.outcome.recheck_at)
+                    _tell(log, report, known_faults=faults)
+                    faults = report.outcome.faults
+                failures = 0
+            except (ShellError, UsageError) as error:
+                failures += 1
+                seen = None
+                log.warning("pass failed, trying again", error=str(error), failures=failures)
+            sleep_seconds = self._sleep_seconds(seen, failures)
+        log.info("stopped")
+
+    def _due(self, seen: tuple[str, datetime | None]) -> bool:
+        """Say whether the branch moved, or a moment has come."""
+        head, recheck_at = seen
+        if self.passes.branch.head() != head:
+            return True
+        return recheck_at is not None and self.passes.clock.now() >= recheck_at
+
+    def _sleep_seconds(self, seen: tuple[str, datetime | None] | None, failures: int) -> float:
+        """Return how long to sleep at most."""
+        if failures:
+            delay: float = min(FIRST_DELAY_SECONDS * 2 ** (failures - 1), LONGEST_DELAY_SECONDS)
+            return random.uniform(0.5, 1.0) * delay  # noqa: S311  # only spreads the retries
+        recheck_at = seen[1] if seen is not None else None
+        if recheck_at is None:
+            return self.poll_seconds
+        return min(self.poll_seconds, max(recheck_at.timestamp() - time.time(), 0.05))
+
+
+def _tell(
+    log: structlog.typing.BindableLogger, report: Report, *, known_faults: tuple[object, ...]
+) -> None:
+    """Log one pass: a line for it, one a decision, one a new fault."""
+    outcome = report.outcome
+    for fault in outcome.faults:
+        if fault not in known_faults:
+            log.warning(  # type: ignore[attr-defined]
+                fault.message,
+                where=f"{fault.path}:{fault.line}:{fault.column}",
+                field=fault.field,
+                expected=fault.expected,
+            )
+    if report.commit is None:
+        return
+    for decision in outcome.decisions:
+        if decision.before != decision.after:
+            log.info(decision_line(decision))  # type: ignore[attr-defined]
+        if decision.problem:
+            log.warning(decision.problem, workload=decision.subject)  # type: ignore[attr-defined]
+    log.info(  # type: ignore[attr-defined]
+        "pass committed",
+        commit=report.commit[:12],
+        changed=len(outcome.changes),
+        faults=len(outcome.faults),
+        lost_races=report.races,
+        recheck_at=format_moment(outcome.recheck_at) if outcome.recheck_at else None,
+    )

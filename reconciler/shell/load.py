@@ -1,0 +1,183 @@
+"""From a commit to a World: which files there are, what they hold, and what held before.
+
+Inspections are remembered by path and blob id, so a warm load costs what changed.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.core.dialects import ADMISSIONS
+from reconciler.core.inspect import Inspection, Rules, inspect, oversized
+from reconciler.core.intake import (
+    CONFIGURATION_PATH,
+    DELETABLE,
+    Earlier,
+    compose,
+    configuration_of,
+    earlier_versions,
+    read_state,
+    survey,
+)
+from reconciler.core.record import LastPass, last_pass
+from reconciler.errors import ShellError
+from reconciler.manifests.schema import Schemas
+from reconciler.manifests.selection import SUFFIXES, selects
+from reconciler.model.settings import Settings, decode_settings
+from reconciler.model.world import World
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.objects import Entry, Oversized, list_files, read_blobs
+from reconciler.shell.git.repository import Repository
+
+
+class Loader:
+    """Loads the worlds of one repository; what it remembers only saves work."""
+
+    def __init__(self, repository: Repository, schemas: Schemas, *, output_root: str) -> None:
+        """Remember where to read (the repository's prefix is the root) and what is ours there."""
+        self._repository = repository
+        self._output_root = output_root
+        self._inputs = _Shelf(repository, Rules(schemas, ADMISSIONS))
+        self._outputs = _Shelf(repository, Rules(schemas, {}, status_only=True))
+
+    def load(self, revision: str) -> World:
+        """Return the world at a commit.
+
+        Raises:
+            GitError: The commit cannot be read.
+            ShellError: The last good version of a faulty file is not in this repository.
+        """
+        entries = self._entries(revision)
+        root = f"{self._output_root}/"
+        outputs = self._outputs.inspect(
+            {path: entry for path, entry in entries.items() if path.startswith(root)}
+        )
+        earlier = _History(self, last_pass(read_state(outputs, self._output_root).manifests))
+        settings = self._settings(entries, earlier)
+        inputs = self._inputs.inspect(
+            {path: entry for path, entry in entries.items() if self._is_input(path, settings)}
+        )
+        surveyed = survey(inputs)
+        world = compose(
+            surveyed,
+            {path: earlier.versions(path) for path in surveyed.broken},
+            outputs,
+            revision=revision,
+            output_root=self._output_root,
+            texts=_texts(inputs),
+        )
+        self._outputs.keep((file.path, file.blob) for file in outputs)
+        self._inputs.keep({(file.path, file.blob) for file in inputs} | earlier.used)
+        return world
+
+    def _entries(self, revision: str) -> dict[str, Entry]:
+        """Return the plain files of a commit below the root; links are never followed."""
+        listed = list_files(self._repository, revision, prefix=self._repository.prefix)
+        return {
+            path: entry
+            for path, entry in listed.items()
+            if entry.is_file and path.endswith(SUFFIXES) and path.isprintable()
+        }
+
+    def _settings(self, entries: Mapping[str, Entry], earlier: "_History") -> Settings:
+        """Read the configuration first, since it says which files are read."""
+        entry = entries.get(CONFIGURATION_PATH)
+        if entry is None:
+            return Settings()
+        surveyed = survey(self._inputs.inspect({CONFIGURATION_PATH: entry}))
+        versions = earlier.versions(CONFIGURATION_PATH) if surveyed.broken else ()
+        return decode_settings(configuration_of(surveyed, versions))
+
+    def _is_input(self, path: str, settings: Settings) -> bool:
+        """Say whether a file is read as people's input."""
+        if path == CONFIGURATION_PATH:
+            return True
+        return not path.startswith(f"{self._output_root}/") and selects(
+            path, include=settings.include, exclude=settings.exclude
+        )
+
+    def files_at(self, revision: str) -> dict[str, Entry]:
+        """Return the files of an earlier commit."""
+        return self._entries(revision)
+
+    def version(self, path: str, blob: str) -> Inspection:
+        """Return what a version of an input file holds."""
+        return self._inputs.inspect_blob(path, blob)
+
+
+class _Shelf:
+    """Inspections of one tree by path and blob id."""
+
+    def __init__(self, repository: Repository, rules: Rules) -> None:
+        self._repository = repository
+        self._rules = rules
+        self._known: dict[tuple[str, str], Inspection] = {}
+
+    def inspect(self, entries: Mapping[str, Entry]) -> list[Inspection]:
+        """Inspect files, from memory where their content is known."""
+        pairs = [(path, entry.blob) for path, entry in entries.items()]
+        self._read([pair for pair in pairs if pair not in self._known])
+        return [self._known[pair] for pair in pairs]
+
+    def inspect_blob(self, path: str, blob: str) -> Inspection:
+        """Inspect one version of a file."""
+        if (path, blob) not in self._known:
+            self._read([(path, blob)])
+        return self._known[path, blob]
+
+    def keep(self, needed: Iterable[tuple[str, str]]) -> None:
+        """Forget everything else."""
+        for pair in self._known.keys() - set(needed):
+            del self._known[pair]
+
+    def _read(self, pairs: list[tuple[str, str]]) -> None:
+        """Read and inspect what is not known."""
+        contents = read_blobs(self._repository, [blob for _, blob in pairs])
+        for (path, blob), (_, content) in zip(pairs, contents, strict=True):
+            self._known[path, blob] = (
+                oversized(path, blob, content.size_bytes)
+                if isinstance(content, Oversized)
+                else inspect(path, blob, content, self._rules)
+            )
+
+
+@dataclass(slots=True)
+class _History:
+    """The earlier versions of faulty files, read when asked for."""
+
+    loader: Loader
+    last: LastPass | None
+    used: set[tuple[str, str]] = field(default_factory=set)
+    _files: dict[str, Entry] | None = None
+
+    def versions(self, path: str) -> tuple[Earlier, ...]:
+        """Return the versions of a file that may stand in for it, the preferred one first."""
+        last = self.last
+        if last is None:
+            return ()
+        try:
+            if self._files is None:
+                self._files = self.loader.files_at(last.revision)
+            entry = self._files.get(path)
+            recorded = None if entry is None else self._version(path, entry.blob)
+            blobs = {held.blob for held in last.held if held.path == path}
+            held = {blob: self._version(path, blob) for blob in blobs}
+        except GitError as error:
+            raise ShellError(
+                f"{path} is faulty, and its last good version (commit {last.revision[:12]}) is not "
+                "in this repository; mend the file, or fetch the history"
+            ) from error
+        return earlier_versions(path, last, recorded, held)
+
+    def _version(self, path: str, blob: str) -> Inspection:
+        """Read one version, and remember that it is needed."""
+        self.used.add((path, blob))
+        return self.loader.version(path, blob)
+
+
+def _texts(inspections: Iterable[Inspection]) -> dict[str, bytes]:
+    """Return the content of the files that hold what a pass may remove."""
+    return {
+        file.path: file.data
+        for file in inspections
+        if any((d.identity.group, d.identity.kind) in DELETABLE for d in file.documents)
+    }

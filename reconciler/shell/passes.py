@@ -1,0 +1,234 @@
+"""One pass for real: read, decide, commit, move the branch; again if it moved meanwhile."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from reconciler import __version__
+from reconciler.core.changes import Outcome
+from reconciler.core.message import commit_message
+from reconciler.core.reconcile import reconcile
+from reconciler.core.record import last_pass
+from reconciler.errors import ShellError
+from reconciler.model.moments import format_moment
+from reconciler.model.world import World
+from reconciler.shell.clock import Clock
+from reconciler.shell.git.commits import write_commit
+from reconciler.shell.git.errors import LostRace
+from reconciler.shell.git.history import read_history
+from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.mirror import Mirror
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.worktree import advance
+from reconciler.shell.load import Loader
+
+RACES = 5  # several writers on one branch settle in two or three rounds
+SHORT_WAIT = timedelta(seconds=5)  # a clock this far behind is waited for
+LONG_WAIT = timedelta(minutes=5)  # a clock further behind than this needs a person
+
+
+class ClockBehind(ShellError):
+    """The clock is not later than the last pass, by more than is worth waiting for."""
+
+
+class Branch(Protocol):
+    """Where inputs are read from and outputs are put: one branch, here or at a remote."""
+
+    @property
+    def repository(self) -> Repository:
+        """Where commits are written."""
+
+    @property
+    def name(self) -> str:
+        """Name without `refs/heads/`."""
+
+    def head(self) -> str:
+        """Return the full hex id of the branch's commit, fetched if it is elsewhere."""
+
+    def publish(self, *, old: str, new: str) -> None:
+        """Move the branch, or raise `LostRace`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalBranch:
+    """A branch of a repository on this machine; checkouts of it follow."""
+
+    repository: Repository
+    name: str
+
+    def head(self) -> str:
+        """Return the branch's commit."""
+        return self.repository.resolve(self.name)
+
+    def publish(self, *, old: str, new: str) -> None:
+        """Move the branch and the checkouts that have it checked out."""
+        advance(self.repository, self.name, old=old, new=new)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBranch:
+    """A branch of a remote, read and written through our own mirror."""
+
+    mirror: Mirror
+    repository: Repository
+    name: str
+
+    def head(self) -> str:
+        """Fetch the branch and return its commit."""
+        found = self.mirror.fetch(self.name)
+        if found is None:
+            raise ShellError(f'the remote has no branch "{self.name}"; push a first commit to it')
+        return found
+
+    def publish(self, *, old: str, new: str) -> None:
+        """Push; the push is refused if the remote's branch is not at `old`."""
+        self.mirror.push(self.name, old=old, new=new)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What one pass did.
+
+    `commit` is `None` where nothing was committed; `now` is the moment of the pass.
+    """
+
+    world: World
+    outcome: Outcome
+    now: datetime
+    commit: str | None
+    races: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passes:
+    """Runs passes on one branch.
+
+    Attributes:
+        branch: Where to read and to publish.
+        loader: Reads the worlds of that branch.
+        clock: Where `now` comes from.
+        author: Who commits.
+        pause: Waits for a number of seconds.
+    """
+
+    branch: Branch
+    loader: Loader
+    clock: Clock
+    author: Identity
+    pause: Callable[[float], None] = time.sleep
+
+    def decide(self, *, at: datetime | None = None) -> Report:
+        """Compute a pass without committing anything.
+
+        Args:
+            at: Moment of the pass; `None` takes the clock's.
+
+        Raises:
+            ClockBehind: The moment is not later than the last pass.
+        """
+        world = self.loader.load(self.branch.head())
+        now = self._moment(world) if at is None else _later(world, at)
+        return Report(world=world, outcome=reconcile(world, now), now=now, commit=None)
+
+    def run(self, *, at: datetime | None = None, publish: bool = True) -> Report:
+        """Compute a pass and commit it; if the branch moved meanwhile, compute again.
+
+        Args:
+            at: Moment of the pass; `None` takes the clock's.
+            publish: Whether the branch moves. If not, the commit exists and is named in the report.
+
+        Raises:
+            LostRace: The branch moved each time.
+            ShellError: Git or the remote refused.
+        """
+        for race in range(RACES + 1):
+            report = self.decide(at=at)
+            if not report.outcome.changes:
+                return report
+            commit = self._commit(report)
+            if commit == report.world.revision:
+                return report
+            try:
+                if publish:
+                    self.branch.publish(old=report.world.revision, new=commit)
+            except LostRace:
+                if race == RACES:
+                    raise
+                self.pause(random.uniform(0.01, 0.1) * 2**race)  # noqa: S311  # only spreads writers
+                continue
+            return Report(
+                world=report.world,
+                outcome=report.outcome,
+                now=report.now,
+                commit=commit,
+                races=race,
+            )
+        raise AssertionError("the last race raises")
+
+    def _commit(self, report: Report) -> str:
+        """Write the commit of a pass."""
+        world, outcome = report.world, report.outcome
+        message = commit_message(
+            outcome,
+            revision=world.revision,
+            now=report.now,
+            version=__version__,
+            output_root=world.output_root,
+            editors=self._editors(world, outcome),
+        )
+        return write_commit(
+            self.branch.repository,
+            outcome.changes,
+            parent=world.revision,
+            message=message,
+            at=report.now,
+            author=self.author,
+        )
+
+    def _editors(self, world: World, outcome: Outcome) -> list[tuple[str, str]]:
+        """Return who edited outputs by hand, as the history tells."""
+        editors = []
+        for key in outcome.edited:
+            path = world.outputs[key].origin.path
+            commits = read_history(self.branch.repository, world.revision, limit=1, path=path)
+            author = next((str(commit.author) for commit in commits), "someone")
+            editors.append((str(key), author))
+        return editors
+
+    def _moment(self, world: World) -> datetime:
+        """Return the clock's moment, waiting shortly until it is later than the last pass."""
+        last = last_pass(world.outputs)
+        now = self.clock.now()
+        if last is None or now > last.at:
+            return now
+        if last.at - now > SHORT_WAIT:
+            raise ClockBehind(_behind(last.at, now))
+        while now <= last.at:
+            self.pause((last.at - now).total_seconds() + 1 if now < last.at else 0.05)
+            now = self.clock.now()
+        return now
+
+
+def _later(world: World, at: datetime) -> datetime:
+    """Return a moment that a person chose, if it is later than the last pass."""
+    last = last_pass(world.outputs)
+    if last is not None and at <= last.at:
+        raise ClockBehind(
+            f"{format_moment(at)} is not later than the last pass at {format_moment(last.at)}"
+        )
+    return at
+
+
+def _behind(last: datetime, now: datetime) -> str:
+    """Say how far the clock is behind, and who must act."""
+    seconds = int((last - now).total_seconds())
+    gap = f"the clock says {format_moment(now)}, the last pass was at {format_moment(last)}"
+    if last - now > LONG_WAIT:
+        return (
+            f"{gap}: {seconds} s ahead. Set the clock right, or restore `lastPassAt` in the "
+            "reconciler.yaml of the outputs"
+        )
+    return f"{gap}; nothing is committed for {seconds} s, until the clock has caught up"
