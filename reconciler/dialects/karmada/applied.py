@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 
+from reconciler.dialects.karmada.gojson import explain_json_error
 from reconciler.dialects.karmada.placement import (
     AffinityTerm,
     ClusterAffinity,
@@ -91,8 +92,10 @@ def read_applied(text: str) -> Placement:
     """
     try:
         body = json.loads(text, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise UserError(explain_json_error(text, error), field=APPLIED_PLACEMENT) from None
     except ValueError as error:
-        raise UserError(f"must be a placement in JSON: {error}", field=APPLIED_PLACEMENT) from None
+        raise UserError(f"must be JSON: {error}", field=APPLIED_PLACEMENT) from None
     if body is None:
         return Placement()
     if not isinstance(body, Mapping):

@@ -1,29 +1,15 @@
 """Selection by region: score each region, find the best set of regions, take their clusters."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from reconciler.dialects.karmada.clusters import Members
 from reconciler.dialects.karmada.failure import Failure, scheduler_error
+from reconciler.dialects.karmada.groups import Region, choose_regions
 from reconciler.dialects.karmada.placement import SpreadConstraint
 from reconciler.dialects.karmada.rank import Ranking
 
 WEIGHT_UNIT = 1000  # karmada@f8fdd02 group_clusters.go: room before scores
 INFINITE = -(2**63)  # what amd64 makes of an infinite float64, converted to int64
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A region with its clusters, best first; `value` counts them, `weight` is the score."""
-
-    name: str
-    clusters: Sequence[int]
-    weight: int
-
-    @property
-    def value(self) -> int:
-        """How many clusters it offers."""
-        return len(self.clusters)
 
 
 def select_by_region(
@@ -70,7 +56,12 @@ def select_by_region(
         )
         for name, clusters in groups.items()
     ]
-    chosen = choose_regions(regions, region_constraint, cluster_constraint.min_groups)
+    chosen = choose_regions(
+        regions,
+        fewest=least,
+        most=region_constraint.max_groups,
+        min_clusters=cluster_constraint.min_groups,
+    )
     if not chosen:
         return scheduler_error(
             "the number of clusters is less than the cluster spreadConstraint.MinGroups"
@@ -125,68 +116,3 @@ def score_divided(
 
 def _wrap64(value: int) -> int:
     return (value + 2**63) % 2**64 - 2**63
-
-
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """A set of regions that will do, ordered by weight; `id` is the rank of its discovery."""
-
-    id: int
-    regions: tuple[Region, ...]
-
-    @property
-    def key(self) -> tuple[int, int, int]:
-        weight = sum(region.weight for region in self.regions)
-        value = sum(region.value for region in self.regions)
-        return (-weight, -value, self.id)
-
-
-def choose_regions(
-    regions: Sequence[Region], constraint: SpreadConstraint, min_clusters: int
-) -> tuple[Region, ...]:
-    """Return the best set of regions in order of weight, an empty one if none will do.
-
-    The heaviest set wins; then, as long as a shorter set is the beginning of it, that one does.
-
-    Source: karmada@f8fdd02 pkg/scheduler/core/spreadconstraint/select_groups.go `selectGroups`.
-    """
-    ordered = sorted(regions, key=lambda region: (region.value, -region.weight, region.name))
-    found = _paths(ordered, constraint.min_groups, constraint.max_groups, min_clusters)
-    paths = sorted(
-        (
-            _Path(place, tuple(sorted(path, key=lambda region: (-region.weight, region.name))))
-            for place, path in enumerate(found)
-        ),
-        key=lambda path: path.key,
-    )
-    if not paths:
-        return ()
-    best = paths[0].regions
-    for path in paths[1:]:
-        if len(path.regions) < len(best) and best[: len(path.regions)] == path.regions:
-            best = path.regions
-    return best
-
-
-def _paths(
-    regions: Sequence[Region], fewest: int, most: int, min_clusters: int
-) -> Iterator[tuple[Region, ...]]:
-    """Yield the sets that offer enough clusters, depth first, none of them extended."""
-    if len(regions) == fewest:
-        if sum(region.value for region in regions) >= min_clusters:
-            yield tuple(regions)
-        return
-    path: list[Region] = []
-
-    def walk(offered: int, begin: int) -> Iterator[tuple[Region, ...]]:
-        if offered >= min_clusters and fewest <= len(path) <= most:
-            yield tuple(path)
-            return
-        if len(path) >= most:
-            return
-        for place in range(begin, len(regions)):
-            path.append(regions[place])
-            yield from walk(offered + regions[place].value, place + 1)
-            path.pop()
-
-    yield from walk(0, 0)

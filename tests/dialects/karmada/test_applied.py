@@ -1,5 +1,7 @@
 """The applied-placement annotation: Go's text, and what counts as a change."""
 
+import re
+
 import pytest
 
 from reconciler.dialects.karmada.applied import applied_placement, placement_changed, read_applied
@@ -70,7 +72,29 @@ def test_change(body: dict[str, object], applied: str, observed: str, changed: b
     assert changed == placement_changed(placement, applied, observed_affinity=observed)
 
 
-@pytest.mark.parametrize("text", ["[]", "1", '{"clusterAffinity":[]}', '{"a":NaN}', "{} {}"])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("{", "unexpected end of JSON input", id="cut-off"),
+        pytest.param('{"a', "unexpected end of JSON input", id="cut-off-in-a-key"),
+        pytest.param("garbage", "invalid character 'g' looking for beginning of value", id="word"),
+        pytest.param(
+            "not json", "invalid character 'o' in literal null (expecting 'u')", id="like-null"
+        ),
+        pytest.param(
+            "{x}", "invalid character 'x' looking for beginning of object key string", id="bare-key"
+        ),
+        pytest.param("{} {}", "invalid character '{' after top-level value", id="two-values"),
+        pytest.param('{"a":1]', "invalid character ']' after object key:value pair", id="bracket"),
+    ],
+)
+def test_text_that_is_not_json(text: str, message: str) -> None:
+    """The words are those of Go."""
+    with pytest.raises(UserError, match=re.escape(message)):
+        read_applied(text)
+
+
+@pytest.mark.parametrize("text", ["[]", "1", '{"clusterAffinity":[]}', '{"a":NaN}'])
 def test_unreadable(text: str) -> None:
     """What Go would not decode is not decoded here."""
     with pytest.raises(UserError, match="must be"):
