@@ -21,10 +21,13 @@ def print_faults(faults: Iterable[Fault]) -> None:
 def fault_text(fault: Fault) -> str:
     """Return a fault in one or two lines."""
     where = f"{fault.path}:{fault.line}:{fault.column}" if fault.line else fault.path
-    field = f" at {fault.field}" if fault.field else ""
-    subject = f" ({fault.subject})" if fault.subject else ""
-    expected = f"\n  expected: {plain(fault.expected)}" if fault.expected else ""
-    return f"{plain(where)}: {plain(fault.message)}{plain(field)}{plain(subject)}{expected}"
+    first = f"{where}: {fault.message}"
+    if fault.subject:
+        first = f"{first} ({fault.subject})"
+    lines = [plain(first)]
+    if fault.expected:
+        lines.append(f"  expected: {plain(fault.expected)}")
+    return "\n".join(lines)
 
 
 def print_pass(report: Report, *, branch: str, dry_run: bool, moved: bool) -> None:

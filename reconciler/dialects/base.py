@@ -5,11 +5,10 @@ triggers, then asks `plan`. Nothing is kept between passes.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from reconciler.manifests.schema import Violation
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings
@@ -59,11 +58,8 @@ class Prepared(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One API: its name, how it begins a pass, and what its admission refuses."""
+    """One API: its name, its groups, and how it begins a pass."""
 
     name: str
     groups: frozenset[str]
     prepare: Callable[[World, Settings, datetime], Prepared]
-    admissions: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = field(
-        default_factory=dict
-    )

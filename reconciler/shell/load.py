@@ -6,7 +6,7 @@ Inspections are remembered by path and blob id, so a warm load costs what change
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.dialects import ADMISSIONS
+from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.inspect import Inspection, Rules, inspect, oversized
 from reconciler.core.intake import (
     CONFIGURATION_PATH,

@@ -34,16 +34,16 @@ def load_schemas() -> Schemas:
     return Schemas(documents)
 
 
-def example_files() -> dict[str, bytes]:
-    """Return the files of the example repository by path."""
-    found: dict[str, bytes] = {}
+def write_example(folder: Path) -> None:
+    """Write the example repository into a folder, which is made if absent."""
+    _copy(_find("example-repo"), folder)
 
-    def walk(folder: Traversable, prefix: str) -> None:
-        for entry in folder.iterdir():
-            if entry.is_dir():
-                walk(entry, f"{prefix}{entry.name}/")
-            else:
-                found[f"{prefix}{entry.name}"] = entry.read_bytes()
 
-    walk(_find("example-repo"), "")
-    return dict(sorted(found.items()))
+def _copy(source: Traversable, target: Path) -> None:
+    """Copy a folder with everything in it."""
+    target.mkdir(parents=True, exist_ok=True)
+    for entry in source.iterdir():
+        if entry.is_dir():
+            _copy(entry, target / entry.name)
+        else:
+            (target / entry.name).write_bytes(entry.read_bytes())

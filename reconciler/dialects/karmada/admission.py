@@ -1,8 +1,7 @@
 """What Karmada's validating webhooks refuse, said in one sentence each."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from reconciler.dialects.karmada.clusters import decode_cluster
 from reconciler.errors import UserError
 from reconciler.manifests.names import is_kind, shown
 from reconciler.manifests.schema import Violation
@@ -225,6 +224,9 @@ def _suspension(spec: Body) -> Iterator[Violation]:
 
 def refuse_cluster(body: Body) -> tuple[Violation, ...]:
     """Return what is wrong with a cluster: amounts and moments that cannot be read."""
+    # Late, since checking any other kind needs nothing of the fleet.
+    from reconciler.dialects.karmada.clusters import decode_cluster  # noqa: PLC0415
+
     try:
         decode_cluster(body)
     except UserError as error:
@@ -268,3 +270,12 @@ def _targets(workloads: Iterable[Body]) -> Iterator[Violation]:
                 f"`namespace` must be absent for a {kind}, which is cluster-scoped",
                 "no namespace",
             )
+
+
+KARMADA_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = {
+    ("apps.karmada.io", "WorkloadRebalancer"): refuse_rebalancer,
+    ("cluster.karmada.io", "Cluster"): refuse_cluster,
+    ("policy.karmada.io", "ClusterPropagationPolicy"): refuse_policy,
+    ("policy.karmada.io", "PropagationPolicy"): refuse_policy,
+}
+"""What each webhook refuses, by (group, kind)."""

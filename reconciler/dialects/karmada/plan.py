@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
-from reconciler.dialects.karmada.admission import refuse_cluster, refuse_policy, refuse_rebalancer
 from reconciler.dialects.karmada.binding import decode_targets
 from reconciler.dialects.karmada.bindings import (
     BINDING,
@@ -221,10 +220,4 @@ KARMADA = Dialect(
         ("apps.karmada.io", "cluster.karmada.io", "policy.karmada.io", "work.karmada.io")
     ),
     prepare=prepare,
-    admissions={
-        ("apps.karmada.io", "WorkloadRebalancer"): refuse_rebalancer,
-        ("cluster.karmada.io", "Cluster"): refuse_cluster,
-        ("policy.karmada.io", "ClusterPropagationPolicy"): refuse_policy,
-        ("policy.karmada.io", "PropagationPolicy"): refuse_policy,
-    },
 )

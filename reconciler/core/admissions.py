@@ -1,0 +1,9 @@
+"""What the webhooks of each API would refuse; checking a file needs no scheduler."""
+
+from collections.abc import Mapping
+
+from reconciler.core.inspect import Admission
+from reconciler.dialects.karmada.admission import KARMADA_ADMISSIONS
+
+ADMISSIONS: Mapping[tuple[str, str], Admission] = {**KARMADA_ADMISSIONS}
+"""By (group, kind)."""
