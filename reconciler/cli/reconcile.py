@@ -36,7 +36,8 @@ def command(
       reconciler reconcile --now 2026-01-02T15:04:05Z
       reconciler reconcile --remote https://git.example.org/fleet.git
     """
-    from reconciler.cli.report import print_faults, print_pass
+    from reconciler.cli.faults import print_faults
+    from reconciler.cli.report import print_pass
 
     passes = open_passes(
         directory,

@@ -99,7 +99,7 @@ def _list_files(inspections: "Iterable[Inspection]") -> None:
 
 def _print_text(faults: "list[Fault]", *, documents: int) -> None:
     """Print each fault, then the count."""
-    from reconciler.cli.report import fault_text
+    from reconciler.cli.faults import fault_text
 
     for fault in faults:
         click.echo(fault_text(fault))

@@ -1,0 +1,26 @@
+"""How faults are shown to people: where, what, and what would be right."""
+
+from collections.abc import Iterable
+
+import click
+
+from reconciler.core.message import plain
+from reconciler.model.world import Fault
+
+
+def print_faults(faults: Iterable[Fault]) -> None:
+    """Print faults to standard error: where, what, and what would be right."""
+    for fault in faults:
+        click.echo(fault_text(fault), err=True)
+
+
+def fault_text(fault: Fault) -> str:
+    """Return a fault in one or two lines."""
+    where = f"{fault.path}:{fault.line}:{fault.column}" if fault.line else fault.path
+    first = f"{where}: {fault.message}"
+    if fault.subject:
+        first = f"{first} ({fault.subject})"
+    lines = [plain(first)]
+    if fault.expected:
+        lines.append(f"  expected: {plain(fault.expected)}")
+    return "\n".join(lines)

@@ -1,0 +1,165 @@
+"""`reconciler get`: objects of the repository, people's and ours, as a table or as manifests."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.world import Body, World
+
+DEFAULT_NAMESPACE = "default"
+
+
+@click.command(name="get")
+@click.argument("kind")
+@click.argument("name", required=False)
+@click.option("-n", "--namespace", metavar="NS", default=DEFAULT_NAMESPACE, show_default=True)
+@click.option("-A", "--all-namespaces", is_flag=True, help="Show objects of all namespaces.")
+@click.option(
+    "-o",
+    "output",
+    type=click.Choice(["table", "wide", "yaml", "json", "name"]),
+    default="table",
+    show_default=True,
+    help="How to print them.",
+)
+@click.option("--no-headers", is_flag=True, help="Leave out the first line of a table.")
+@click.option(
+    "--branch", metavar="NAME", envvar="RECONCILER_BRANCH", help="Branch to read  [default: HEAD's]"
+)
+@click.option(
+    "--output-root",
+    metavar="DIR",
+    envvar="RECONCILER_OUTPUT_ROOT",
+    default="status",
+    show_default=True,
+    help="Folder of the repository that the reconciler owns.",
+)
+@click.pass_obj
+def command(
+    directory: Path,
+    *,
+    kind: str,
+    name: str | None,
+    namespace: str,
+    all_namespaces: bool,
+    output: str,
+    no_headers: bool,
+    branch: str | None,
+    output_root: str,
+) -> int:
+    r"""Print objects as the branch has them: what people wrote, and what was decided.
+
+    KIND is singular or plural, short (rb, crb, pp, cpp, wr, deploy, ...), or KIND.GROUP.
+
+    \b
+    Examples:
+      reconciler get clusters
+      reconciler get rb -A -o wide
+      reconciler get resourcebinding nginx-deployment -o yaml
+      reconciler get workloadrebalancers
+    """
+    world = _world(directory, branch, output_root)
+    found = _select(world, kind, name, None if all_namespaces else namespace)
+    if not found:
+        where = "" if all_namespaces else f" in namespace {namespace}"
+        click.echo(f"no {kind}{f' named {name}' if name else ''}{where}", err=True)
+        return 1 if name else 0
+    if output == "name":
+        for key in found:
+            click.echo(f"{key.kind.lower()}{f'.{key.group}' if key.group else ''}/{key.name}")
+    elif output in ("yaml", "json"):
+        _print_manifests([_body(world, key) for key in found], output, single=name is not None)
+    else:
+        _print_rows(world, found, wide=output == "wide", headers=not no_headers)
+    return 0
+
+
+def _world(directory: Path, branch: str | None, output_root: str) -> "World":
+    """Load the world at the head of a branch."""
+    from reconciler.cli.options import check_output_root
+    from reconciler.shell.git.repository import Repository
+    from reconciler.shell.load import Loader
+    from reconciler.shell.resources import load_schemas
+
+    repository = Repository.open(directory)
+    head = repository.resolve(branch or repository.head_branch())
+    return Loader(repository, load_schemas(), output_root=check_output_root(output_root)).load(head)
+
+
+def _select(
+    world: "World", word: str, name: str | None, namespace: str | None
+) -> "list[ObjectKey]":
+    """Return the objects asked for, sorted."""
+    from reconciler.cli.kinds import resolve_kind
+
+    keys = {*world.inputs, *world.outputs}
+    shown = {(key.group, key.kind) for key in keys}
+    always = {("work.karmada.io", "ResourceBinding"), ("work.karmada.io", "ClusterResourceBinding")}
+    kinds = resolve_kind(word, shown | always)
+    if not kinds:
+        known = ", ".join(sorted(kind.lower() for _, kind in shown)) or "nothing at all"
+        raise UsageError(f'there is no kind "{word}" here; the repository has {known}')
+    if len(kinds) > 1:
+        choices = ", ".join(f"{kind.lower()}.{group}" for group, kind in kinds)
+        raise UsageError(f'"{word}" is ambiguous; name one of {choices}')
+    return sorted(
+        key
+        for key in keys
+        if (key.group, key.kind) == kinds[0]
+        and (name is None or key.name == name)
+        and (namespace is None or key.namespace in ("", namespace))
+    )
+
+
+def _body(world: "World", key: "ObjectKey") -> "Body":
+    """Return an object as people wrote it, with the status that we keep beside it."""
+    written, ours = world.inputs.get(key), world.outputs.get(key)
+    if written is None:
+        return ours.body if ours is not None else {}
+    if ours is None:
+        return written.body
+    merged = dict(written.body)
+    for field in ("metadata", "status"):
+        mine, theirs = ours.body.get(field), written.body.get(field)
+        if isinstance(mine, dict):
+            merged[field] = {**(theirs if isinstance(theirs, dict) else {}), **mine}
+    return merged
+
+
+def _print_manifests(manifests: "Sequence[Body]", output: str, *, single: bool) -> None:
+    """Print manifests; several as YAML documents or as a JSON List."""
+    from reconciler.manifests.emitter import encode
+
+    if output == "yaml":
+        click.echo("---\n".join(encode(body) for body in manifests), nl=False)
+    elif single and len(manifests) == 1:
+        click.echo(json.dumps(manifests[0], indent=2, ensure_ascii=False))
+    else:
+        listed = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
+        click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
+
+
+def _print_rows(world: "World", keys: "Sequence[ObjectKey]", *, wide: bool, headers: bool) -> None:
+    """Print a table; the namespace has a column where any object has one."""
+    from reconciler.cli.columns import Row, columns_of
+    from reconciler.cli.table import print_table
+    from reconciler.shell.clock import SystemClock
+
+    columns = columns_of(keys[0].kind, wide=wide)
+    namespaced = any(key.namespace for key in keys)
+    now = SystemClock().now()
+    rows = []
+    for key in keys:
+        origin = (world.inputs.get(key) or world.outputs[key]).origin
+        row = Row(_body(world, key), origin.path, now)
+        place = [key.namespace] if namespaced else []
+        rows.append([*place, key.name, *(show(row) for _, show in columns)])
+    titles = [*(["NAMESPACE"] if namespaced else []), "NAME", *(title for title, _ in columns)]
+    print_table(titles, rows, headers=headers)
