@@ -1,0 +1,216 @@
+"""Bytes of a file to its documents, by a strict YAML 1.2 core schema; it never raises.
+
+Every rule broken is a fault with its place. One broken document leaves the others of its file
+readable; broken syntax ends the file.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from _ruamel_yaml import CParser
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import (
+    DocumentEndEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from reconciler.manifests.composer import Composer
+from reconciler.manifests.json_text import compose_json
+from reconciler.manifests.limits import MAX_DOCUMENTS, SKIM_DEPTH
+from reconciler.manifests.texts import BOM, text_of
+from reconciler.manifests.unreadable import Unreadable
+from reconciler.model.world import Fault
+
+HINTS = (
+    ("mapping values are not allowed", 'Put text that contains ": " in quotes.'),
+    ("cannot start any token", "Put text that starts with this character in quotes."),
+    ("tab character", "Indent with spaces."),
+    ("unexpected end of stream", "Close the quotes or brackets."),
+    ("did not find expected ',' or", "Close the brackets."),
+    ("could not find expected ':'", 'Put ": " behind the key, or indent the text further.'),
+    ("did not find expected key", "Indent the keys of one mapping alike."),
+    ("did not find expected '-'", "Indent the items of one list alike."),
+)
+QUOTING = {"yaml-ambiguous-scalar", "yaml-number", "yaml-non-finite"}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document whose root is a mapping.
+
+    Attributes:
+        index: Its place among all documents of the file, empty ones counted, from 0.
+        line: Where its mapping begins, from 1.
+        body: Its content; shared parts where the file has aliases, so never to be changed.
+        aliased_at: Line and column of its first alias, `None` without one.
+    """
+
+    index: int
+    line: int
+    body: dict[str, object]
+    aliased_at: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Located:
+    """A fault and the index of its document, 0 if it is the whole file's.
+
+    `foreign` is true if the document could be read to its end and has neither `apiVersion` nor
+    `kind`: then it is another program's YAML and no business of ours.
+    """
+
+    fault: Fault
+    index: int = 0
+    foreign: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file holds, and what is wrong with it; both in file order."""
+
+    documents: tuple[Document, ...] = ()
+    faults: tuple[Located, ...] = ()
+
+
+def read(data: bytes, path: str) -> Reading:
+    """Read every document of a file.
+
+    Args:
+        data: The file as Git has it.
+        path: Root-relative; for the faults, and to know JSON by its `.json`.
+
+    Returns:
+        The documents whose root is a mapping and that break no rule, and the faults of the
+        others. Empty documents and those with another root are in neither.
+    """
+    try:
+        text = text_of(data)
+    except Unreadable as error:
+        return Reading(faults=(_located(error, path, 0),))
+    hidden = "Secret" in text
+    found: Iterator[Document | Located]
+    if path.endswith(".json"):
+        found = _read_json(text, path, hidden=hidden)
+    else:
+        found = _read_yaml(data.removeprefix(BOM), path, hidden=hidden)
+    documents: list[Document] = []
+    faults: list[Located] = []
+    for one in found:
+        if isinstance(one, Document):
+            documents.append(one)
+        else:
+            faults.append(one)
+    return Reading(tuple(documents), tuple(faults))
+
+
+def _read_json(text: str, path: str, *, hidden: bool) -> Iterator[Document | Located]:
+    try:
+        body = compose_json(text)
+    except Unreadable as error:
+        yield _located(error, path, 0, hidden=hidden)
+        return
+    if isinstance(body, dict):
+        yield Document(0, text[: text.index("{")].count("\n") + 1, body)
+
+
+def _read_yaml(data: bytes, path: str, *, hidden: bool) -> Iterator[Document | Located]:
+    next_event = CParser(data).get_event
+    index = -1
+    try:
+        while type(event := next_event()) is not StreamEndEvent:
+            if type(event) is not DocumentStartEvent:
+                continue
+            index += 1
+            if index == MAX_DOCUMENTS:
+                yield _located(_too_many(event), path, index)
+                return
+            yield from _read_document(next_event, index, path, hidden=hidden)
+    except YAMLError as error:
+        yield _located(_syntax(error), path, max(index, 0))
+    except _TooDeep:
+        return
+
+
+def _read_document(
+    next_event: Callable[[], Any], index: int, path: str, *, hidden: bool
+) -> Iterator[Document | Located]:
+    root = next_event()
+    if type(root) is not MappingStartEvent:
+        _skim(next_event, root)
+        return
+    composer = Composer(next_event)
+    body: dict[str, object] | None = None
+    try:
+        body = composer.compose(root)
+    except Unreadable as error:
+        composer.reports.append(error)
+    except YAMLError:
+        yield from (_located(one, path, index, hidden=hidden) for one in composer.reports)
+        raise
+    if body is not None and not composer.reports:
+        yield Document(index, root.start_mark.line + 1, body, composer.aliased_at)
+        return
+    foreign = body is not None and "apiVersion" not in body and "kind" not in body
+    for one in composer.reports:
+        yield _located(one, path, index, foreign=foreign, hidden=hidden)
+    if body is None:
+        _skim(next_event)
+
+
+class _TooDeep(Exception):
+    """The rest of the file is nested so deeply that skimming it would take long."""
+
+
+def _skim(next_event: Callable[[], Any], event: Any = None) -> None:
+    """Read on to the end of the document."""
+    depth = 0
+    event = event or next_event()
+    while (kind := type(event)) is not DocumentEndEvent:
+        if kind is MappingStartEvent or kind is SequenceStartEvent:
+            depth += 1
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            depth -= 1
+        if depth > SKIM_DEPTH:
+            raise _TooDeep
+        event = next_event()
+
+
+def _too_many(event: Any) -> Unreadable:
+    return Unreadable(
+        "yaml-documents",
+        f"A file must have at most {MAX_DOCUMENTS} documents.",
+        "Split it.",
+        line=event.start_mark.line + 1,
+        column=event.start_mark.column + 1,
+    )
+
+
+def _syntax(error: Any) -> Unreadable:
+    """Return libyaml's complaint; its words never contain text of the file."""
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    problem = getattr(error, "problem", None) or "the characters cannot be read"
+    context = getattr(error, "context", None)
+    return Unreadable(
+        "yaml-syntax",
+        f"A manifest must be YAML: {problem}{f' {context}' if context else ''}.",
+        next((hint for part, hint in HINTS if part in problem), ""),
+        line=mark.line + 1 if mark else 1,
+        column=mark.column + 1 if mark else 1,
+    )
+
+
+def _located(
+    error: Unreadable, path: str, index: int, *, foreign: bool = False, hidden: bool = False
+) -> Located:
+    message, expected = error.message, error.expected
+    if hidden and error.rule in QUOTING:
+        message = "A value must not be ambiguous; it is hidden, for the file has a Secret."
+        expected = "Put it in quotes if it is text."
+    fault = Fault(path, error.line, error.column, "", error.rule, message, expected)
+    return Located(fault, index, foreign)
