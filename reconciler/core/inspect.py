@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from reconciler.manifests.identify import OUR_GROUPS, Identity, Unidentified, identify
-from reconciler.manifests.reader import LIMIT_BYTES, Document, locate, read
+from reconciler.manifests.limits import MAX_BYTES
+from reconciler.manifests.places import locate
+from reconciler.manifests.reader import Document, read
 from reconciler.manifests.schema import Schemas, Violation
 from reconciler.model.world import Body, Fault
 
@@ -68,8 +70,8 @@ def inspect(path: str, blob: str, data: bytes, rules: Rules) -> Inspection:
     """Read one file and hold each of its documents against the rules. Raises nothing."""
     reading = read(data, path)
     documents: list[Inspected] = []
-    broken = [Broken(fault, None) for fault in reading.faults]
-    ignored = 0
+    broken = [Broken(located.fault, None) for located in reading.faults if not located.foreign]
+    ignored = sum(1 for located in reading.faults if located.foreign)
     for document in reading.documents:
         identity = identify(document.body)
         match identity:
@@ -105,7 +107,7 @@ def oversized(path: str, blob: str, size_bytes: int) -> Inspection:
         column=0,
         field="",
         rule="yaml-size",
-        message=f"the file has {size_bytes} bytes, it must have at most {LIMIT_BYTES}",
+        message=f"the file has {size_bytes} bytes, it must have at most {MAX_BYTES}",
         expected="several smaller files",
     )
     return Inspection(path, blob, (), (Broken(fault, None),), 0, b"apiVersion")

@@ -1,120 +1,153 @@
-"""Documents to text: one canonical YAML that reads the same under YAML 1.1 and 1.2.
+"""Bodies to canonical block YAML: byte-stable, and the same to readers of YAML 1.1 and 1.2.
 
-The bytes follow from the value alone, not from the version of a library: an upgrade can never
-rewrite a hundred thousand files.
+No library writes the output, so none can rewrite every file by an upgrade.
 """
 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
-_PLAIN = re.compile(
-    r"[A-Za-z_/]([A-Za-z0-9_./@%^(){}|,;!?+*~$-]|:(?=[A-Za-z0-9_./-])| (?=[A-Za-z0-9_./(]))*"
+from reconciler.manifests.limits import MAX_DEPTH, MAX_DIGITS
+
+LONGEST_PLAIN = 128  # characters; longer text is quoted
+LONGEST_KEY = 1000  # written characters; YAML finds the colon behind at most 1024
+PLAIN = re.compile(
+    r"(?:[A-Za-z/]|_[A-Za-z])"  # YAML 1.1 has numbers that start with an underscore
+    r"(?:[A-Za-z0-9_./+@=(),;*$~^'-]|:(?=[^ ])| (?=[^ #]))*"
 )
-_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"})
-_ESCAPED = re.compile(
-    "[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\uffff]"
-)
-_ASTRAL = 0xFFFF
-LONGEST_PLAIN = 200
+WORDS_1_1 = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"}  # any capitals
+ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def encode(body: Mapping[str, object]) -> str:
-    r"""Return the text of a document: block style, keys in the order given, final newline.
+    r"""Return a body as YAML text.
 
     Args:
-        body: Mappings with text keys, lists or tuples, texts, integers, finite floats, booleans
-            and `None`.
+        body: Mappings with text keys, lists, tuples, text, integers, finite floats, booleans and
+            `None`, at most 64 levels deep. Keys are written in the order given.
+
+    Returns:
+        Block style, two blanks a level, list items level with their key, `\n` at the end of each
+        line, no line folded.
 
     Raises:
-        ValueError: Something else is in it.
+        ValueError: A value is of another type, is no finite number, has more than 100 digits or
+            half of a surrogate pair, or the body is too deep.
 
-    >>> encode({"a": {"b": ["x", "yes", 1]}})
-    'a:\n  b:\n  - x\n  - "yes"\n  - 1\n'
+    Source: ours; libraries leave text unquoted that YAML 1.1 or 1.2 reads as something else.
+
+    >>> print(encode({"kind": "A", "on": ["yes", 1, {"b": {}, "c": None}]}), end="")
+    kind: A
+    "on":
+    - "yes"
+    - 1
+    - b: {}
+      c: null
     """
     if not body:
         return "{}\n"
-    return "\n".join(_mapping(body, "")) + "\n"
+    parts: list[str] = []
+    _write_mapping(body, "", parts, 1)
+    return "".join(parts)
 
 
-def _mapping(body: Mapping[str, object], indent: str) -> Iterator[str]:
-    """Yield the lines of a mapping that is not empty."""
+def _write_mapping(body: Mapping[str, object], indent: str, parts: list[str], depth: int) -> None:
+    """Write the entries; the first one's indent is already there if it follows a dash."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"a body must be at most {MAX_DEPTH} levels deep")
+    lead = ""
     for key, value in body.items():
         if not isinstance(key, str):
-            raise ValueError(f"a key must be a text, this one is {key!r}")  # noqa: TRY004
-        name = _text(str(key))
-        if isinstance(value, Mapping) and value:
-            yield f"{indent}{name}:"
-            yield from _mapping(value, f"{indent}  ")
-        elif isinstance(value, list | tuple) and value:
-            yield f"{indent}{name}:"
-            yield from _sequence(value, indent)
+            raise ValueError(f"a key must be text, not {type(key).__name__}")  # noqa: TRY004
+        written = _written_text(key)
+        if len(written) > LONGEST_KEY:
+            written = f"? {written}\n{indent}"
+        parts.append(f"{lead}{written}:")
+        lead = indent
+        if isinstance(value, str):
+            parts.append(f" {_written_text(value)}\n")
+        elif value and isinstance(value, Mapping):
+            parts.append(f"\n{indent}  ")
+            _write_mapping(value, indent + "  ", parts, depth + 1)
+        elif value and isinstance(value, list | tuple):
+            parts.append("\n")
+            _write_items(value, indent, parts, depth + 1, indent)
         else:
-            yield f"{indent}{name}: {_scalar(value)}"
+            parts.append(f" {_written(value)}\n")
 
 
-def _sequence(items: list[object] | tuple[object, ...], indent: str) -> Iterator[str]:
-    """Yield the lines of a list that is not empty; dashes stand at the parent's indent."""
+def _write_items(
+    items: list[object] | tuple[object, ...], indent: str, parts: list[str], depth: int, lead: str
+) -> None:
+    """Write the items; `lead` is what stands before the first one's dash."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"a body must be at most {MAX_DEPTH} levels deep")
     for item in items:
-        inner: Iterator[str]
-        if isinstance(item, Mapping) and item:
-            inner = _mapping(item, f"{indent}  ")
-        elif isinstance(item, list | tuple) and item:
-            inner = _sequence(item, f"{indent}  ")
+        parts.append(f"{lead}- ")
+        lead = indent
+        if isinstance(item, str):
+            parts.append(f"{_written_text(item)}\n")
+        elif item and isinstance(item, Mapping):
+            _write_mapping(item, indent + "  ", parts, depth + 1)
+        elif item and isinstance(item, list | tuple):
+            _write_items(item, indent + "  ", parts, depth + 1, "")
         else:
-            yield f"{indent}- {_scalar(item)}"
-            continue
-        first = next(inner)
-        yield f"{indent}- {first[len(indent) + 2 :]}"
-        yield from inner
+            parts.append(f"{_written(item)}\n")
 
 
-def _scalar(value: object) -> str:
-    """Return the text of what has no lines of its own."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case int():
-            return str(value)
-        case str():
-            return _text(str(value))
-        case float() if math.isfinite(value):
-            return _float(value)
-        case Mapping():
-            return "{}"
-        case list() | tuple():
-            return "[]"
-        case _:
-            raise ValueError(f"{value!r} cannot be written as YAML")
+def _written(value: object) -> str:
+    """Return a scalar that is no text, or an empty collection, as text."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return _written_integer(value)
+    if isinstance(value, float):
+        return _written_float(value)
+    if isinstance(value, Mapping):
+        return "{}"
+    if isinstance(value, list | tuple):
+        return "[]"
+    raise ValueError(f"a body must not have a {type(value).__name__}")
 
 
-def _float(value: float) -> str:
-    """Return a float such that every reader takes it for one: with point and signed exponent."""
-    text = repr(value)
-    if "e" in text:
-        mantissa, _, exponent = text.partition("e")
-        sign = "" if exponent[0] in "+-" else "+"
-        return f"{mantissa}{'' if '.' in mantissa else '.0'}e{sign}{exponent}"
+def _written_integer(value: int) -> str:
+    if abs(value) >= 10 ** (MAX_DIGITS - 1):
+        raise ValueError(f"an integer must have fewer than {MAX_DIGITS} digits")
+    return int.__repr__(value)
+
+
+def _written_float(value: float) -> str:
+    if not math.isfinite(value):
+        raise ValueError("a float must be finite")
+    text = float.__repr__(value)
+    if "." not in text:  # "1e+22" is text in YAML 1.1
+        text = text.replace("e", ".0e")
     return text
 
 
-@lru_cache(maxsize=65536)
-def _text(text: str) -> str:
-    """Return a text, in quotes unless it is plainly a word to every reader."""
-    if (
-        len(text) <= LONGEST_PLAIN
-        and _PLAIN.fullmatch(text)
-        and text.lower() not in _WORDS
-        and not text.endswith(" ")
-    ):
-        return text
-    return _ESCAPED.sub(_escape, json.dumps(text, ensure_ascii=False))
+def _written_text(text: str) -> str:
+    """Return text plain or in double quotes; stamps and other subclasses as plain text."""
+    return _remembered(text) if len(text) <= LONGEST_PLAIN else _quoted(text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    """Return the escape of a character that a reader or a terminal may not take."""
-    return f"\\u{ord(found[0]):04x}"
+@lru_cache(maxsize=1 << 14)
+def _remembered(text: str) -> str:
+    if PLAIN.fullmatch(text) and text.lower() not in WORDS_1_1:
+        return str.__str__(text)
+    return _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """Return text in double quotes, with JSON's escapes: YAML knows them all."""
+    if SURROGATE.search(text):
+        raise ValueError("text must not have half of a surrogate pair")
+    return ESCAPED.sub(_escape, json.dumps(str.__str__(text), ensure_ascii=False))
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"

@@ -1,100 +1,125 @@
-"""Plain scalars: the YAML 1.2 core schema, and what YAML 1.1 would have made of them.
+"""What a plain YAML scalar means: the 1.2 core schema, and where 1.1 would disagree.
 
-Kubernetes tools read YAML 1.1, people think in 1.2. Where the two agree there is a value; where
-they do not, the writer must say which is meant. A plain integer with a leading zero is the
-exception: it is read in base eight, as Kubernetes reads it.
+Kubernetes reads manifests by rules close to YAML 1.1. A scalar that is one thing there and another
+thing here is refused, so no file has two meanings.
 """
 
 import math
 import re
-from dataclasses import dataclass
+from functools import lru_cache
 
-NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-TRUES = frozenset({"true", "True", "TRUE"})
-FALSES = frozenset({"false", "False", "FALSE"})
-YES = frozenset({"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"})
-NO = frozenset({"n", "N", "no", "No", "NO", "off", "Off", "OFF"})
+from reconciler.manifests.limits import MAX_DIGITS
+from reconciler.manifests.unreadable import Unreadable, quoted
 
-_DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-_OCTAL = re.compile(r"([-+]?)0([0-7]+)")
-_PREFIXED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_NON_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_UNDERSCORED = re.compile(r"[-+]?(0[bx])?[0-9a-fA-F]*_[0-9a-fA-F_]*(\.[0-9_]*)?")
-_BINARY = re.compile(r"[-+]?0b[01]+")
-_BASE_SIXTY = re.compile(r"[-+]?[0-9]+(:[0-5]?[0-9])+(\.[0-9]*)?")
-LONGEST_NUMBER = 64  # more digits than any quantity has
-_MAYBE_NUMBER = frozenset("0123456789+-.")
+Scalar = str | int | float | bool | None
+
+WORDS: dict[str, Scalar] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+BOOLEANS_1_1 = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "on", "On", "ON"), "true"),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "off", "Off", "OFF"), "false"),
+}
+INTEGER = re.compile(r"[-+]?[0-9]+")
+BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+BINARY = re.compile(r"[-+]?0b[01_]+")
+SIGNED_HEXADECIMAL = re.compile(r"[-+]0x[0-9a-fA-F_]+")
+SEXAGESIMAL = re.compile(
+    r"[-+]?(?:[1-9][0-9_]*(?::[0-5]?[0-9])+|[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*)"
+)
+UNDERSCORED = re.compile(
+    r"[-+]?(?:0x[0-9a-fA-F_]+|0[0-7_]+|[0-9][0-9_]*|(?:[0-9][0-9_]*)?\.[0-9][0-9_]*(?:[eE][-+]?[0-9]+)?"
+    r"|[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?)"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Ambiguous:
-    """A plain scalar without one meaning: the rule it breaks, and the spellings that have one."""
+@lru_cache(maxsize=1 << 14)
+def plain_scalar(text: str) -> Scalar:
+    """Return what a plain scalar means.
 
-    rule: str
-    message: str
-    expected: str
+    Dates are text, as everywhere in Kubernetes. Integers with a leading zero are octal, as
+    Kubernetes reads them.
 
+    Raises:
+        Unreadable: YAML 1.1 and 1.2 read the scalar differently, or it is no finite number. The
+            position is left to the caller.
 
-def resolve(text: str) -> object:
-    """Return the value of a plain scalar, or why it has none.
+    Source: YAML 1.2.2 section 10.3.2, and YAML 1.1 types bool, int and float.
 
-    >>> resolve("0755"), resolve("1e3"), resolve("2026-01-02")
-    (493, 1000.0, '2026-01-02')
-    >>> resolve("no").expected
-    '"no" in quotes for the text, false for the boolean'
+    >>> plain_scalar("0755"), plain_scalar("2026-01-02"), plain_scalar("~")
+    (493, '2026-01-02', None)
     """
-    if text in NULLS:
-        return None
-    if text[0] in _MAYBE_NUMBER:
-        return _number(text)
-    if text in TRUES or text in FALSES:
-        return text in TRUES
-    if text in YES or text in NO:
-        return Ambiguous(
-            "yaml-ambiguous-scalar",
-            f"{text} is a boolean to some readers and a text to others",
-            f'"{text}" in quotes for the text, {"true" if text in YES else "false"} '
-            "for the boolean",
+    if text in WORDS:
+        return WORDS[text]
+    if text in BOOLEANS_1_1:
+        raise _ambiguous(text, BOOLEANS_1_1[text], "boolean")
+    if text[0] not in "0123456789+-.":
+        return text
+    if INTEGER.fullmatch(text):
+        return _integer(text)
+    if BASED.fullmatch(text):
+        return _sized(text, 0)
+    if FLOAT.fullmatch(text):
+        return _finite(text)
+    if NOT_FINITE.fullmatch(text):
+        raise _not_finite(text)
+    return _text(text)
+
+
+def _integer(text: str) -> int:
+    digits = text.lstrip("+-")
+    if len(digits) == 1 or digits[0] != "0":
+        return _sized(text, 10)
+    if "8" in digits or "9" in digits:
+        raise _ambiguous(text, digits.lstrip("0"), "number")
+    return _sized(text, 8)
+
+
+def _sized(text: str, base: int) -> int:
+    if len(text) > MAX_DIGITS:
+        raise Unreadable(
+            "yaml-number",
+            f"A number must have at most {MAX_DIGITS} digits, {quoted(text)} has more.",
+            "Put it in quotes if it is text.",
         )
+    return int(text, base)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise _not_finite(text)
+    return number
+
+
+def _text(text: str) -> str:
+    """Return the scalar as text, unless YAML 1.1 sees a number in it."""
+    if BINARY.fullmatch(text):
+        raise _ambiguous(text, "", "number")
+    if SIGNED_HEXADECIMAL.fullmatch(text) or ("_" in text and UNDERSCORED.fullmatch(text)):
+        raise _ambiguous(text, text.replace("_", "") if text[1:2] != "0" else "", "number")
+    if ":" in text and SEXAGESIMAL.fullmatch(text):
+        raise _ambiguous(text, "", "number")
     return text
 
 
-def _number(text: str) -> object:
-    """Read what begins like a number."""
-    if len(text) > LONGEST_NUMBER and not text.lstrip("+-").strip("0123456789_."):
-        return _non_finite(text)
-    if _DECIMAL.fullmatch(text):
-        return int(text)
-    if octal := _OCTAL.fullmatch(text):
-        return int(octal[1] + octal[2], 8)
-    if _PREFIXED.fullmatch(text):
-        return int(text, 0)
-    if _NON_FINITE.fullmatch(text):
-        return _non_finite(text)
-    if _FLOAT.fullmatch(text):
-        if text.lstrip("+-").startswith("0") and text.lstrip("+-").isdigit():
-            return _ambiguous_number(text)
-        value = float(text)
-        return value if math.isfinite(value) else _non_finite(text)
-    if _BINARY.fullmatch(text) or _BASE_SIXTY.fullmatch(text) or _UNDERSCORED.fullmatch(text):
-        return _ambiguous_number(text)
-    return text
-
-
-def _non_finite(text: str) -> Ambiguous:
-    """Say that no field holds such a number."""
-    return Ambiguous(
-        "yaml-not-finite",
-        f"{text} is not a finite number",
-        f'"{text}" in quotes for the text, or a number of usual size',
+def _ambiguous(text: str, other: str, type_name: str) -> Unreadable:
+    spelled = other or "its decimal digits"
+    return Unreadable(
+        "yaml-ambiguous-scalar",
+        f"{quoted(text)} must be in quotes or spelled as a {type_name}: YAML 1.1 and 1.2 read it"
+        " differently.",
+        f"Write {quoted(text)} in quotes for the text, or {spelled} for the {type_name}.",
     )
 
 
-def _ambiguous_number(text: str) -> Ambiguous:
-    """Say that readers disagree about a number."""
-    return Ambiguous(
-        "yaml-ambiguous-scalar",
-        f"{text} is a number to some readers and a text to others",
-        f'"{text}" in quotes for the text, plain decimal digits for the number',
+def _not_finite(text: str) -> Unreadable:
+    return Unreadable(
+        "yaml-non-finite",
+        f"A number must be finite, {quoted(text)} is not.",
+        f"Write {quoted(text)} in quotes for the text.",
     )
