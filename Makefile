@@ -22,7 +22,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff format
 
 bench: $(INSTALLED)
-	$(BIN)/python benchmarks/startup_and_passes.py
+	$(BIN)/python -m benchmarks.startup_and_passes
 
 wheel: $(INSTALLED)
 	$(BIN)/python -m build --wheel --outdir dist
