@@ -14,7 +14,11 @@ from reconciler.cli.options import Moment, open_passes, service_options
     "--now", metavar="MOMENT", type=Moment(), help="Decide as at this moment  [default: the clock]"
 )
 @click.option("--dry-run", is_flag=True, help="Decide and print, commit nothing.")
-@click.option("--no-push", is_flag=True, help="Commit, but move no branch; prints the commit.")
+@click.option(
+    "--no-push",
+    is_flag=True,
+    help="With --remote: commit in the mirror only, and print the commit. A checkout never pushes.",
+)
 @click.pass_obj
 def command(
     directory: Path,
@@ -47,7 +51,8 @@ def command(
         output_root=output_root,
         author=author,
     )
-    report = passes.decide(at=now) if dry_run else passes.run(at=now, publish=not no_push)
+    publish = remote is None or not no_push
+    report = passes.decide(at=now) if dry_run else passes.run(at=now, publish=publish)
     print_faults(report.outcome.faults)
-    print_pass(report, branch=passes.branch.name, dry_run=dry_run, moved=not no_push)
+    print_pass(report, branch=passes.branch.name, dry_run=dry_run, moved=publish)
     return 1 if report.outcome.faults else 0
