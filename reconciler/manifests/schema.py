@@ -1,0 +1,121 @@
+"""Manifests against the JSON Schema of their kind; the schemas are given as a value."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from reconciler.manifests.violations import Violation, violations_of
+from reconciler.model.identity import group_of
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+BASE = "https://reconciler.dev/schemas/"  # a name only; nothing is ever fetched from it
+SHARED = "shared/"
+
+Json = Mapping[str, Any]
+
+
+class Schemas:
+    """All schemas, each compiled when a manifest of its kind first comes along."""
+
+    def __init__(self, documents: Mapping[str, Json]) -> None:
+        """Take the parsed schema files.
+
+        Args:
+            documents: Path below `schemas/` to content. Those below `shared/` are referred to,
+                each other one describes the kind that its `apiVersion` and `kind` name.
+        """
+        self._documents = documents
+        own = (name for name in documents if not name.startswith(SHARED))
+        self._names = {_kind_of(documents[name]): name for name in own}
+        self._validators: dict[tuple[str, str], Validator] = {}
+        self._make: Callable[[str], Validator] | None = None
+
+    def covers(self, api_version: str, kind: str) -> bool:
+        """Tell whether there is a schema for the kind, in exactly this version."""
+        return (api_version, kind) in self._names
+
+    def versions_of(self, group: str, kind: str) -> tuple[str, ...]:
+        """Return each `apiVersion` of the kind that there is a schema for, sorted."""
+        found = [version for version, name in self._names if name == kind]
+        return tuple(sorted(version for version in found if group_of(version) == group))
+
+    def validate(self, body: Mapping[str, object]) -> tuple[Violation, ...]:
+        """Return what is wrong with a manifest by the schema of its kind.
+
+        A field that is `null` counts as absent, as in Kubernetes.
+
+        Returns:
+            One violation for each field in the wrong, sorted by pointer; empty if all is well.
+
+        Raises:
+            ValueError: There is no schema for the kind; ask `covers` first.
+        """
+        key = (str(body.get("apiVersion")), str(body.get("kind")))
+        validator = self._validators.get(key)
+        if validator is None:
+            validator = self._validators[key] = self._compile(*key)
+        errors = list(validator.iter_errors(without_nulls(body)))
+        return violations_of(errors, hidden=key[1] == "Secret") if errors else ()
+
+    def _compile(self, api_version: str, kind: str) -> "Validator":
+        name = self._names.get((api_version, kind))
+        if name is None:
+            raise ValueError(f"there is no schema for {api_version} {kind}")
+        if self._make is None:
+            self._make = _compiler(self._documents)
+        return self._make(name)
+
+
+def without_nulls(value: Any) -> Any:
+    """Return a value without the fields that are `null`; itself where there are none."""
+    if type(value) is dict:
+        kept = {key: without_nulls(one) for key, one in value.items() if one is not None}
+        same = len(kept) == len(value) and all(kept[key] is one for key, one in value.items())
+        return value if same else kept
+    if type(value) is list:
+        items = [without_nulls(one) for one in value]
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+    return value
+
+
+def _kind_of(document: Json) -> tuple[str, str]:
+    properties = document["properties"]
+    return properties["apiVersion"]["const"], properties["kind"]["const"]
+
+
+def _compiler(documents: Mapping[str, Json]) -> "Callable[[str], Validator]":
+    """Return what makes the validator of one document; imports are late, for they are slow."""
+    from jsonschema import Draft202012Validator, FormatChecker  # noqa: PLC0415
+    from jsonschema.validators import extend  # noqa: PLC0415
+    from referencing import Registry  # noqa: PLC0415
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
+
+    from reconciler.manifests.formats import is_base64, is_moment  # noqa: PLC0415
+
+    checker = FormatChecker(formats=())
+    checker.checks("date-time")(is_moment)
+    checker.checks("byte")(is_base64)
+    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
+    strict: Any = extend(Draft202012Validator, type_checker=types)  # type: ignore[no-untyped-call]
+    registry: Registry[Any] = Registry().with_resources(
+        (BASE + name, DRAFT202012.create_resource(_undated(one))) for name, one in documents.items()
+    )
+
+    def make(name: str) -> "Validator":
+        validator: Validator = strict(
+            {"$ref": BASE + name}, registry=registry, format_checker=checker
+        )
+        return validator
+
+    return make
+
+
+def _undated(document: Json) -> Json:
+    """Return a document without `$schema`, which would bring back jsonschema's own integers."""
+    return {key: one for key, one in document.items() if key != "$schema"}
+
+
+def _is_integer(_checker: object, value: object) -> bool:
+    """Tell whether a value is a whole number; 2.0 is not, as in Kubernetes."""
+    return isinstance(value, int) and not isinstance(value, bool)
