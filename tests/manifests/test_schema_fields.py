@@ -50,9 +50,6 @@ def facts_of(text: str) -> Facts:
     if "nullable" in pairs:
         facts["type"] = [kind, "null"]
     assert set(pairs) <= {*NUMBERS, *OTHERS}, text
-    # The API server fills in a default before it asks whether the field is there.
-    if facts.get("default", "") != "":
-        facts.pop("required", None)
     return facts
 
 
@@ -60,6 +57,11 @@ def table_of(name: str) -> dict[str, Facts]:
     """Path to facts, as the table of one kind has them."""
     lines = (FIELDS / name).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
     table = {path: facts_of(text) for path, _, text in (line.partition("  ") for line in lines)}
+    for path, facts in table.items():
+        # The API server fills in a default before it asks whether the field is there; an empty
+        # one stands for "no default" in what people write.
+        if facts.get("default", "") != "" or ("default" in facts and path.startswith("status")):
+            facts.pop("required", None)
     if name == "cluster.karmada.io/cluster_v1alpha1.json":
         quantity = documents()["shared/definitions.json"]["$defs"]["quantity"]
         for path, facts in table.items():
