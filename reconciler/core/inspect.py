@@ -10,10 +10,11 @@ from reconciler.manifests.identify import OUR_GROUPS, Identity, Unidentified, id
 from reconciler.manifests.limits import MAX_BYTES
 from reconciler.manifests.places import locate
 from reconciler.manifests.reader import Document, read
-from reconciler.manifests.schema import Schemas, Violation
+from reconciler.manifests.schema import Schemas
+from reconciler.manifests.violations import Violation
 from reconciler.model.world import Body, Fault
 
-SPEC_MISSING = ("/spec", "schema-required")
+SPEC_MISSING = ("", "schema-required")
 
 Admission = Callable[[Body], tuple[Violation, ...]]
 """What a webhook would say of a document that its schema accepts: nothing, or what is wrong."""
@@ -151,7 +152,7 @@ def _violations(body: Body, identity: Identity, rules: Rules) -> tuple[Violation
         versions = rules.schemas.versions_of(identity.group, identity.kind)
         if not versions:
             return ()
-        known = ", ".join(f"{identity.group}/{version}" for version in versions)
+        known = ", ".join(versions)
         return (
             Violation(
                 "/apiVersion",

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from reconciler.errors import UserError
 from reconciler.manifests.names import is_kind, shown
-from reconciler.manifests.schema import Violation
 from reconciler.manifests.scope import BUILT_IN
+from reconciler.manifests.violations import Violation
 from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, number, text
 from reconciler.model.identity import group_of
 from reconciler.model.labels import is_label_key

@@ -1,0 +1,42 @@
+"""The formats that our schemas assert."""
+
+import binascii
+import re
+from base64 import b64decode
+from datetime import datetime
+
+MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+def is_moment(value: object) -> bool:
+    """Tell whether a value is an RFC 3339 moment as Kubernetes takes it; other types pass.
+
+    >>> is_moment("2026-01-02T15:04:05Z"), is_moment("2026-02-30T00:00:00Z")
+    (True, False)
+    """
+    if not isinstance(value, str):
+        return True
+    if not MOMENT.fullmatch(value):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def is_base64(value: object) -> bool:
+    """Tell whether a value is Base64; other types pass.
+
+    >>> is_base64("YQ=="), is_base64("YQ")
+    (True, False)
+    """
+    if not isinstance(value, str):
+        return True
+    try:
+        b64decode(value.encode("utf-8"), validate=True)
+    except binascii.Error:
+        return False
+    return True

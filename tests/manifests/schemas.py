@@ -1,0 +1,27 @@
+"""The schema files as a value, as the shell gives them to the product."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from reconciler.manifests.schema import Schemas
+
+ROOT = Path(__file__).parent.parent.parent
+FOLDER = ROOT / "schemas"
+FIELDS = ROOT / "fixtures" / "fields"
+
+
+@cache
+def documents() -> dict[str, dict[str, Any]]:
+    """Every schema file by its path below `schemas/`."""
+    return {
+        path.relative_to(FOLDER).as_posix(): json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(FOLDER.rglob("*.json"))
+    }
+
+
+@cache
+def schemas() -> Schemas:
+    """All schemas, compiled once for all tests."""
+    return Schemas(documents())
