@@ -1,6 +1,5 @@
 """Events of one YAML document to its body, by strict rules."""
 
-from collections.abc import Callable
 from typing import Any
 
 from ruamel.yaml.events import (
@@ -11,6 +10,7 @@ from ruamel.yaml.events import (
     SequenceEndEvent,
 )
 
+from reconciler.manifests.events import NextEvent
 from reconciler.manifests.limits import MAX_DEPTH, MAX_NODES, MAX_REPORTS
 from reconciler.manifests.scalars import plain_scalar
 from reconciler.manifests.unreadable import Unreadable, quoted
@@ -29,7 +29,7 @@ class Composer:
 
     __slots__ = ("_anchors", "_next", "_nodes", "aliased_at", "reports")
 
-    def __init__(self, next_event: Callable[[], Any]) -> None:
+    def __init__(self, next_event: NextEvent) -> None:
         self._next = next_event
         self._nodes = 0
         self._anchors: dict[str, tuple[object, int]] = {}

@@ -4,25 +4,18 @@ Every rule broken is a fault with its place. One broken document leaves the othe
 readable; broken syntax ends the file.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from _ruamel_yaml import CParser
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import (
-    DocumentEndEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-    StreamEndEvent,
-)
+from ruamel.yaml.events import DocumentStartEvent, MappingStartEvent, StreamEndEvent
 
 from reconciler.manifests.composer import Composer
+from reconciler.manifests.events import NextEvent, TooDeep, pass_document
 from reconciler.manifests.json_text import compose_json
-from reconciler.manifests.limits import MAX_DOCUMENTS, SKIM_DEPTH
+from reconciler.manifests.limits import MAX_DOCUMENTS
 from reconciler.manifests.texts import BOM, text_of
 from reconciler.manifests.unreadable import Unreadable
 from reconciler.model.world import Fault
@@ -133,16 +126,16 @@ def _read_yaml(data: bytes, path: str, *, hidden: bool) -> Iterator[Document | L
             yield from _read_document(next_event, index, path, hidden=hidden)
     except YAMLError as error:
         yield _located(_syntax(error), path, max(index, 0))
-    except _TooDeep:
+    except TooDeep:
         return
 
 
 def _read_document(
-    next_event: Callable[[], Any], index: int, path: str, *, hidden: bool
+    next_event: NextEvent, index: int, path: str, *, hidden: bool
 ) -> Iterator[Document | Located]:
     root = next_event()
     if type(root) is not MappingStartEvent:
-        _skim(next_event, root)
+        pass_document(next_event, root)
         return
     composer = Composer(next_event)
     body: dict[str, object] | None = None
@@ -160,25 +153,7 @@ def _read_document(
     for one in composer.reports:
         yield _located(one, path, index, foreign=foreign, hidden=hidden)
     if body is None:
-        _skim(next_event)
-
-
-class _TooDeep(Exception):
-    """The rest of the file is nested so deeply that skimming it would take long."""
-
-
-def _skim(next_event: Callable[[], Any], event: Any = None) -> None:
-    """Read on to the end of the document."""
-    depth = 0
-    event = event or next_event()
-    while (kind := type(event)) is not DocumentEndEvent:
-        if kind is MappingStartEvent or kind is SequenceStartEvent:
-            depth += 1
-        elif kind is MappingEndEvent or kind is SequenceEndEvent:
-            depth -= 1
-        if depth > SKIM_DEPTH:
-            raise _TooDeep
-        event = next_event()
+        pass_document(next_event)
 
 
 def _too_many(event: Any) -> Unreadable:
