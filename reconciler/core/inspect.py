@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from reconciler.manifests.identify import OUR_GROUPS, Identity, Unidentified, identify
 from reconciler.manifests.limits import MAX_BYTES
-from reconciler.manifests.places import locate
+from reconciler.manifests.positions import locate
 from reconciler.manifests.reader import Document, read
 from reconciler.manifests.schema import Schemas
 from reconciler.manifests.violations import Violation
