@@ -133,7 +133,8 @@ def _faults(
         )
         return
     for violation in _violations(document.body, identity, rules):
-        line, column = locate(data, document.index, violation.pointer)
+        unknown = violation.rule == "schema-unknown-field"
+        line, column = locate(data, document.index, violation.pointer, key=unknown)
         yield Fault(
             path,
             line,
