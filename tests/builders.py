@@ -220,7 +220,8 @@ def path_of(body: Body) -> str:
     if body["kind"] == "ReconcilerConfiguration":
         return "reconciler.yaml"
     found = cast(Mapping[str, str], body["metadata"])
-    return f"{body['kind']}/{found.get('namespace', '')}/{found['name']}.yaml".lower()
+    scope = f"{found['namespace']}/" if "namespace" in found else ""
+    return f"{body['kind']}/{scope}{found['name']}.yaml".lower()
 
 
 def text_of(moment: datetime) -> str:

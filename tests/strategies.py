@@ -1,7 +1,8 @@
 """Small repositories for the laws: what was, what a pass made of it, what people did then."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any, cast
 
 from hypothesis import strategies as st
 
@@ -102,7 +103,7 @@ spreads = st.sampled_from(
 )
 
 
-def grouped(found: list[Body]) -> list[Body]:
+def grouped(found: Sequence[Body]) -> list[Body]:
     """Affinities as groups, named in order."""
     return [{"affinityName": f"g{number}", **one} for number, one in enumerate(found)]
 
@@ -132,7 +133,6 @@ options = st.fixed_dictionaries(
     {},
     optional={
         "priority": st.integers(0, 2),
-        "suspension": st.just({"scheduling": True}),
         "schedulerName": st.just("another"),
         "failover": st.just({"cluster": {"purgeMode": "Directly"}}),
     },
@@ -142,7 +142,8 @@ options = st.fixed_dictionaries(
 @st.composite
 def policies(draw: st.DrawFn, name: str) -> Body:
     """A policy of this name; the last one is cluster-wide and takes ClusterRoles, too."""
-    placement, more = draw(placements), draw(options)
+    placement: Body = draw(placements)
+    more = cast(Any, draw(options))
     if name == "cp":
         chosen = [selector("ClusterRole"), selector("Deployment")]
         return policy(name, namespace="", selectors=chosen, placement=placement, **more)
@@ -210,8 +211,38 @@ def stories(draw: st.DrawFn) -> Story:
     for _ in range(draw(st.integers(0, 2))):
         told.files = applied(told.files, reconcile(told.world(), told.now))
         edit(told, draw(objects()), draw(st.integers(0, 15)))
+        harm(told, draw(st.sampled_from(HARMS)), draw(st.integers(0, 20)))
         told.now += timedelta(seconds=1 + draw(SECONDS))
     return told
+
+
+BROKEN = "apiVersion: v1\nkind: [\n"
+HARMS = ("none", "none", "input", "output", "lost", "edited", "joined", "tail")
+
+
+def harm(told: Story, kind: str, number: int) -> None:
+    """Do to a file what people do: break it, lose it, edit it, join it with another one."""
+    inputs, outputs = sorted(told.inputs), sorted(told.outputs)
+    chosen = outputs if kind in ("output", "lost", "edited") else inputs
+    if not chosen:
+        return
+    path = chosen[number % len(chosen)]
+    match kind:
+        case "input" | "output":
+            told.files[path] = BROKEN
+        case "lost":
+            del told.files[path]
+        case "edited":
+            told.files[path] = (
+                told.files[path]
+                .replace("replicas: ", "replicas: 1")
+                .replace("- name: a", "- name: d")
+            )
+        case "joined":
+            if len(inputs) > 1:
+                told.files[inputs[0]] += f"---\n{told.files.pop(inputs[-1])}"
+        case "tail":
+            told.files[path] += f"---\n{BROKEN}"
 
 
 def edit(told: Story, bodies: list[Body], share: int) -> None:

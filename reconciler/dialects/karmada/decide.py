@@ -31,6 +31,7 @@ from reconciler.schedule.framework import positions_of
 
 DECISION_DIGEST = "reconciler.dev/decision-digest"
 DEFAULT_SCHEDULER = "default-scheduler"
+LEAVING = "cluster(s) being deleted, or without a file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,11 +358,16 @@ def _cause(
 
 
 def _rejected(verdict: Verdict | None, members: Members) -> Mapping[ClusterName, str]:
-    """Return why each cluster was turned away, by the attempt that counts."""
+    """Return why each cluster was turned away, by the attempt that counts.
+
+    Clusters that are being deleted are not even asked upstream; here they have a reason, too.
+    """
     if verdict is None or not verdict.attempts:
         return {}
     attempt = verdict.attempts[0] if verdict.error is not None else verdict.attempts[-1]
-    reasons = {
+    leaving = positions_of(members.fleet.deleting)
+    reasons = {members.views[position].cluster.name: LEAVING for position in leaving}
+    reasons |= {
         members.views[position].cluster.name: str(rejection.reason)
         for rejection in attempt.rejections
         for position in positions_of(rejection.clusters)
