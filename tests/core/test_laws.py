@@ -36,7 +36,7 @@ LAW = settings(
     max_examples=100,
     deadline=None,
     derandomize=True,
-    phases=(Phase.generate,),
+    phases=(Phase.generate,),  # shrinking a repository takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 REAL = settings(LAW, max_examples=12)
