@@ -332,9 +332,7 @@ class Story:
         clusters = cast(Sequence[Mapping[str, int]], spec.get("clusters", ()))
         return {str(item["name"]): item.get("replicas", 0) for item in clusters}
 
-    def condition(
-        self, name: str = "web-deployment", type_: str = "Scheduled"
-    ) -> Mapping[str, str]:
+    def condition(self, type_: str, name: str = "web-deployment") -> Mapping[str, str]:
         """A condition of a binding."""
         status = cast(Body, self.binding(name)["status"])
         found = cast(Sequence[Mapping[str, str]], status["conditions"])

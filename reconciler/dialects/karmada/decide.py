@@ -12,7 +12,7 @@ from reconciler.dialects.base import Trigger as Demand
 from reconciler.dialects.karmada.aggregate import PLACED_AT, Feedback, gather, with_feedback
 from reconciler.dialects.karmada.applied import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.binding import Binding, EvictionTask, decode_binding
-from reconciler.dialects.karmada.bindings import API_VERSION, CLAIM_ANNOTATIONS, Draft, ordered
+from reconciler.dialects.karmada.bindings import API_VERSION, Draft, ordered
 from reconciler.dialects.karmada.clusters import MemberCluster, Members, Target
 from reconciler.dialects.karmada.evict import Action, Eviction, evict
 from reconciler.dialects.karmada.graceful import assess_tasks
@@ -209,12 +209,10 @@ def _metadata(
     now: datetime,
 ) -> Body:
     """Return the metadata of a binding."""
-    annotations = {
-        name: value
-        for name, value in mapping(draft.metadata, "annotations").items()
-        if name not in CLAIM_ANNOTATIONS
-    }
-    annotations |= draft.annotations
+    annotations = dict(draft.annotations)
+    applied = text(mapping(draft.metadata, "annotations"), APPLIED_PLACEMENT)
+    if applied:
+        annotations[APPLIED_PLACEMENT] = applied
     if verdict is not None and verdict.applied is not None:
         annotations[APPLIED_PLACEMENT] = verdict.applied
     annotations[PLACED_AT] = feedback.placed_at
