@@ -138,7 +138,7 @@ def plain(text: str) -> str:
     'a (skip ci) Signed-off-by: me'
     """
     shown = "".join(c if c.isprintable() else " " for c in text)
-    return shown.replace("[", "(").replace("]", ")").strip()
+    return shown.replace("[", "(").replace("]", ")").replace("***", "* * *").strip()
 
 
 def _cut(subject: str) -> str:

@@ -17,7 +17,7 @@ from reconciler.core.stamps import keep_moments
 from reconciler.core.sweep import sweep
 from reconciler.manifests.emitter import encode
 from reconciler.manifests.identify import OUR_GROUPS
-from reconciler.manifests.paths import FAULTS, RECORD, blob_id, output_path
+from reconciler.manifests.paths import FAULTS, RECORD, blob_id, is_frozen, output_path
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.settings import decode_settings
@@ -43,7 +43,9 @@ def reconcile(world: World, now: datetime) -> Outcome:
     Source: ours; the order of the stages follows karmada@f8fdd02 pkg/controllers and pkg/scheduler.
     """
     settings = decode_settings(_configuration(world))
-    if settings.suspend:
+    if settings.suspend or is_frozen(world, RECORD) or is_frozen(world, FAULTS):
+        # Without the record the last good version of a faulty file is not known: what it holds
+        # would be unscheduled.
         return Outcome(faults=world.faults)
     settled = _settle(world, now)
     outputs = dict(settled.outputs)
@@ -59,7 +61,7 @@ def reconcile(world: World, now: datetime) -> Outcome:
         changes.append(WriteFile(path, encode(record)))
     return Outcome(
         changes=tuple(sorted(changes, key=lambda change: change.path)),
-        decisions=tuple(d for d in settled.decisions if not _is_frozen(world, d.key)),
+        decisions=tuple(d for d in settled.decisions if not is_frozen(world, d.key)),
         edited=settled.edited,
         faults=faults,
         recheck_at=settled.until,
@@ -107,7 +109,11 @@ def _settle(world: World, now: datetime) -> _Settled:
     return _Settled(
         outputs={key: body for key, body in outputs.items() if key not in (RECORD, FAULTS)},
         removed=removed,
-        decisions=tuple(decisions[key] for key in sorted(decisions) if key not in moving),
+        decisions=tuple(
+            decisions[key]
+            for key in sorted(decisions)
+            if key not in moving and _tells(decisions[key])
+        ),
         edited=edited,
         faults=faults,
         until=result.until,
@@ -124,6 +130,11 @@ def _joined(first: Decision | None, later: Decision) -> Decision:
     if first is None:
         return later
     return replace(later, cause=first.cause, before=first.before)
+
+
+def _tells(decision: Decision) -> bool:
+    """Say whether a decision is news: sweeps may have gone there and back."""
+    return decision.before != decision.after or decision.removed or bool(decision.problem)
 
 
 def _differing(
@@ -193,14 +204,7 @@ def _body(outputs: Mapping[ObjectKey, Manifest], key: ObjectKey) -> Body | None:
     return manifest.body if manifest is not None else None
 
 
-def _is_frozen(world: World, key: ObjectKey) -> bool:
-    """Say whether an output is left as it is."""
-    return output_path(world.output_root, key) in world.frozen
-
-
 def _configuration(world: World) -> Body | None:
     """Return the configuration of the repository, `None` if it has none."""
-    for key, manifest in world.inputs.items():
-        if key.kind == CONFIGURATION_KIND and key.group in OUR_GROUPS:
-            return manifest.body
-    return None
+    found = [k for k in world.inputs if k.kind == CONFIGURATION_KIND and k.group in OUR_GROUPS]
+    return world.inputs[min(found)].body if found else None

@@ -30,7 +30,9 @@ def remove_documents(world: World, removed: Iterable[ObjectKey]) -> list[Change]
 def removable(world: World, key: ObjectKey) -> bool:
     """Say whether the document of an object can be taken out of its file now.
 
-    Not while the file is faulty and an earlier version of it is in force.
+    Not while the file is faulty: its documents cannot be told apart for sure, and an earlier
+    version of them may be in force.
     """
     path = world.inputs[key].origin.path
-    return path in world.texts and not any(entry.path == path for entry in world.held)
+    faulty = {entry.path for entry in world.held} | {fault.path for fault in world.faults}
+    return path in world.texts and path not in faulty

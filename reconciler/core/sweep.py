@@ -8,6 +8,7 @@ from reconciler.core.dialects import DIALECTS
 from reconciler.core.removal import removable
 from reconciler.dialects.base import Prepared, Trigger
 from reconciler.manifests.admission import admit
+from reconciler.manifests.paths import is_frozen
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
@@ -32,12 +33,15 @@ class Sweep:
 
 
 def sweep(world: World, settings: Settings, now: datetime) -> Sweep:
-    """Ask everyone once."""
+    """Ask everyone once.
+
+    A rebalancer whose record cannot be read waits: it would look like one that never ran.
+    """
     prepared = [dialect.prepare(world, settings, now) for dialect in DIALECTS]
     rebalances = {
         key: _rebalance(world, manifest, prepared, now)
         for key, manifest in sorted(world.inputs.items())
-        if (key.group, key.kind) == REBALANCER
+        if (key.group, key.kind) == REBALANCER and not is_frozen(world, key)
     }
     triggers = _triggers(rebalances)
     outputs: dict[ObjectKey, Body] = {}

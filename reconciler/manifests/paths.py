@@ -4,6 +4,7 @@ import hashlib
 
 from reconciler.manifests.scope import PLURALS
 from reconciler.model.identity import ObjectKey
+from reconciler.model.world import World
 
 RECORD = ObjectKey("reconciler.dev", "ReconcilerStatus", "", "reconciler")
 FAULTS = ObjectKey("reconciler.dev", "FaultReport", "", "faults")
@@ -30,6 +31,11 @@ def output_path(root: str, key: ObjectKey) -> str:
         digest = hashlib.sha256(key.name.encode()).hexdigest()[:16]
         stem = f"{stem[:LONGEST_STEM]}-{digest}"
     return f"{folder}/{stem}.yaml"
+
+
+def is_frozen(world: World, key: ObjectKey) -> bool:
+    """Say whether the output of an object cannot be read, and so is left as it is."""
+    return bool(world.frozen) and output_path(world.output_root, key) in world.frozen
 
 
 def blob_id(content: bytes, *, like: str) -> str:

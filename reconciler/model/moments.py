@@ -42,6 +42,18 @@ def parse_moment(text: str) -> datetime:
     return moment.astimezone(UTC).replace(microsecond=0)
 
 
+def is_moment(value: object) -> bool:
+    """Say whether a value is the text of a moment.
+
+    >>> is_moment("2026-11-20T12:00:00Z"), is_moment("yesterday")
+    (True, False)
+    """
+    try:
+        return isinstance(value, str) and parse_moment(value) is not None
+    except ValueError:
+        return False
+
+
 def stamp(now: datetime) -> Stamp:
     """Return `now` as a stamp."""
     return Stamp(format_moment(now))

@@ -3,12 +3,22 @@
 from collections.abc import Callable, Mapping
 
 from tests.conformance.karmada import check_graceful, check_schedule, check_taints
+from tests.conformance.karmada_policies import (
+    check_bindingfromtemplate,
+    check_policyadmission,
+    check_policymatch,
+)
+from tests.conformance.karmada_rebalancer import check_rebalancer
 
 Body = Mapping[str, object]
 Check = Callable[[Body], str | None]
 
 FAMILIES: Mapping[str, Check] = {
+    "karmada/bindingfromtemplate": check_bindingfromtemplate,
     "karmada/gracefuleviction": check_graceful,
+    "karmada/policyadmission": check_policyadmission,
+    "karmada/policymatch": check_policymatch,
+    "karmada/rebalancer": check_rebalancer,
     "karmada/schedule": check_schedule,
     "karmada/taints": check_taints,
 }

@@ -12,7 +12,7 @@ from datetime import datetime
 from reconciler.model.availability import assume
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.fields import mapping, text
-from reconciler.model.moments import earliest, parse_moment, stamp
+from reconciler.model.moments import earliest, is_moment, parse_moment, stamp
 from reconciler.model.world import Body
 
 PLACED_AT = "reconciler.dev/placed-at"
@@ -71,18 +71,8 @@ def _read(annotation: str) -> Mapping[str, str]:
     except ValueError:
         return {}
     return (
-        {name: at for name, at in value.items() if _is_moment(at)}
-        if isinstance(value, dict)
-        else {}
+        {name: at for name, at in value.items() if is_moment(at)} if isinstance(value, dict) else {}
     )
-
-
-def _is_moment(value: object) -> bool:
-    """Say whether a value is the text of a moment."""
-    try:
-        return isinstance(value, str) and parse_moment(value) is not None
-    except ValueError:
-        return False
 
 
 def _fully_applied(

@@ -20,7 +20,6 @@ POLICY_NAME = "propagationpolicy.karmada.io/name"
 POLICY_ID = "propagationpolicy.karmada.io/permanent-id"
 CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
 CLUSTER_POLICY_ID = "clusterpropagationpolicy.karmada.io/permanent-id"
-CLAIM_ANNOTATIONS = frozenset({POLICY_NAMESPACE, POLICY_NAME, CLUSTER_POLICY_NAME})
 
 COPIED = (
     "propagateDeps",

@@ -12,7 +12,7 @@ from reconciler.dialects.base import Trigger as Demand
 from reconciler.dialects.karmada.aggregate import PLACED_AT, Feedback, gather, with_feedback
 from reconciler.dialects.karmada.applied import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.binding import Binding, EvictionTask, decode_binding
-from reconciler.dialects.karmada.bindings import API_VERSION, CLAIM_ANNOTATIONS, Draft, ordered
+from reconciler.dialects.karmada.bindings import API_VERSION, Draft, ordered
 from reconciler.dialects.karmada.clusters import MemberCluster, Members, Target
 from reconciler.dialects.karmada.evict import Action, Eviction, evict
 from reconciler.dialects.karmada.graceful import assess_tasks
@@ -31,6 +31,7 @@ from reconciler.schedule.framework import positions_of
 
 DECISION_DIGEST = "reconciler.dev/decision-digest"
 DEFAULT_SCHEDULER = "default-scheduler"
+LEAVING = "cluster(s) being deleted, or without a file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,12 +209,10 @@ def _metadata(
     now: datetime,
 ) -> Body:
     """Return the metadata of a binding."""
-    annotations = {
-        name: value
-        for name, value in mapping(draft.metadata, "annotations").items()
-        if name not in CLAIM_ANNOTATIONS
-    }
-    annotations |= draft.annotations
+    annotations = dict(draft.annotations)
+    applied = text(mapping(draft.metadata, "annotations"), APPLIED_PLACEMENT)
+    if applied:
+        annotations[APPLIED_PLACEMENT] = applied
     if verdict is not None and verdict.applied is not None:
         annotations[APPLIED_PLACEMENT] = verdict.applied
     annotations[PLACED_AT] = feedback.placed_at
@@ -357,11 +356,16 @@ def _cause(
 
 
 def _rejected(verdict: Verdict | None, members: Members) -> Mapping[ClusterName, str]:
-    """Return why each cluster was turned away, by the attempt that counts."""
+    """Return why each cluster was turned away, by the attempt that counts.
+
+    Clusters that are being deleted are not even asked upstream; here they have a reason, too.
+    """
     if verdict is None or not verdict.attempts:
         return {}
     attempt = verdict.attempts[0] if verdict.error is not None else verdict.attempts[-1]
-    reasons = {
+    leaving = positions_of(members.fleet.deleting)
+    reasons = {members.views[position].cluster.name: LEAVING for position in leaving}
+    reasons |= {
         members.views[position].cluster.name: str(rejection.reason)
         for rejection in attempt.rejections
         for position in positions_of(rejection.clusters)

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey, uid_of
-from reconciler.model.moments import stamp
+from reconciler.model.moments import is_moment, stamp
 from reconciler.model.world import Body, Manifest, World
 
 GROUP = "cluster.karmada.io"
@@ -66,7 +66,7 @@ def _undated(body: Body) -> list[str]:
 
 
 def _added_at(undated: Iterable[str], present: Manifest | None, now: datetime) -> dict[str, str]:
-    """Return when each undated taint was first seen, as RFC 3339 text."""
+    """Return when each undated taint was first seen, as RFC 3339 text; garbled dates start anew."""
     metadata = mapping(present.body, "metadata") if present is not None else {}
     recorded = text(mapping(metadata, "annotations"), TAINTS_ADDED_AT)
     try:
@@ -74,7 +74,8 @@ def _added_at(undated: Iterable[str], present: Manifest | None, now: datetime) -
     except ValueError:
         known = {}
     dates = known if isinstance(known, dict) else {}
-    return {taint: str(dates.get(taint) or stamp(now)) for taint in undated}
+    moments = {taint: at for taint, at in dates.items() if is_moment(at)}
+    return {taint: moments.get(taint) or str(stamp(now)) for taint in undated}
 
 
 def _record(manifest: Manifest, added_at: Mapping[str, str]) -> Body:

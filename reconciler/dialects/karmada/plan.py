@@ -24,7 +24,7 @@ from reconciler.dialects.karmada.settings import decode_failover
 from reconciler.errors import UserError
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.names import LONGEST_NAME
-from reconciler.manifests.paths import output_path
+from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
@@ -62,7 +62,7 @@ class Claims:
         key = ObjectKey(GROUP, kind, namespace, binding_name(reference.kind, reference.name))
         group = group_of(reference.api_version)
         workload = ObjectKey(group, reference.kind, namespace, reference.name)
-        waiting = str(workload) in self.waiting
+        waiting = str(workload) in self.waiting or is_frozen(self.world, key)
         draft = self.drafts.get(key)
         if draft is None:
             return Target(key, waiting=True) if waiting else None
@@ -125,8 +125,9 @@ def prepare(world: World, settings: Settings, now: datetime) -> Claims:
     faults = []
     for template in _templates(world):
         key = binding_key(template.key)
-        draft = _draft(template, policies, world.outputs.get(key))
-        if draft is None:
+        present = None if key in owners else world.outputs.get(key)
+        draft = _draft(template, policies, present)
+        if draft is None or is_frozen(world, key):
             continue
         fault = _unnameable(template, world, owners.get(key))
         if fault is None:
@@ -152,12 +153,22 @@ def prepare(world: World, settings: Settings, now: datetime) -> Claims:
 
 
 def _templates(world: World) -> list[Template]:
-    """Return the workloads, sorted by key."""
-    return [
-        template_of(world.inputs[key])
-        for key in sorted(world.inputs)
-        if key.group not in OUR_GROUPS
-    ]
+    """Return the workloads, those that have their binding first, sorted by key.
+
+    Two workloads may want a binding of the same name: then the one that has it keeps it.
+    """
+    keys = [key for key in world.inputs if key.group not in OUR_GROUPS]
+    keys.sort(key=lambda key: (not _is_bound(world.outputs.get(binding_key(key)), key), key))
+    return [template_of(world.inputs[key]) for key in keys]
+
+
+def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:
+    """Say whether a binding is that of a workload."""
+    if binding is None:
+        return False
+    resource = mapping(mapping(binding.body, "spec"), "resource")
+    named = (group_of(text(resource, "apiVersion")), text(resource, "kind"), text(resource, "name"))
+    return named == (workload.group, workload.kind, workload.name)
 
 
 def _draft(template: Template, policies: Policies, present: Manifest | None) -> Draft | None:

@@ -18,6 +18,7 @@ from reconciler.model.world import Body
 
 NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 BINARY = frozenset({"memory", "ephemeral-storage"})
+MOST_REPLICAS = 2**31 - 1  # Kubernetes' int32
 KEPT_PREFIXES = ("hugepages-", "attachable-volumes-")
 
 
@@ -142,9 +143,9 @@ def _amounts(body: Body) -> dict[str, Quantity]:
         extended = "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
         if name not in NATIVE and not extended and not name.startswith(KEPT_PREFIXES):
             continue
-        if isinstance(value, str | int) and not isinstance(value, bool):
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
             try:
-                amounts[name] = parse_quantity(value)
+                amounts[name] = parse_quantity(str(value))
             except ValueError:
                 continue
     return amounts
@@ -160,8 +161,10 @@ def _canonical(name: str, amount: Quantity) -> str:
 
 
 def _count(value: object) -> int:
-    """Return a number of replicas; what is no number counts 0."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    """Return a number of replicas; what no API server would admit counts 0."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return 0
+    return value if 0 <= value <= MOST_REPLICAS else 0
 
 
 def _mapping(value: object) -> Body:

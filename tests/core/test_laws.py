@@ -1,0 +1,348 @@
+"""The laws of a pass, each a property of arbitrary small repositories."""
+
+import copy
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+from hypothesis import HealthCheck, Phase, event, given, settings
+from hypothesis import strategies as st
+
+from reconciler.core.changes import Outcome, WriteFile
+from reconciler.core.reconcile import reconcile
+from reconciler.manifests.emitter import encode
+from reconciler.manifests.reader import read
+from reconciler.model.decision import Decision
+from reconciler.model.identity import ObjectKey
+from reconciler.model.moments import format_moment
+from reconciler.model.world import Manifest, World
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.load import Loader
+from reconciler.shell.resources import load_schemas
+from tests.builders import Body, Story, applied, cluster, deployment, policy, story
+from tests.shell.repositories import Checkout, new_checkout
+from tests.strategies import edit, moments_between, objects, stories
+
+LAW = settings(
+    max_examples=100,
+    deadline=None,
+    derandomize=True,
+    phases=(Phase.generate,),  # shrinking a repository takes minutes
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+REAL = settings(LAW, max_examples=12)
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+TRIGGER = re.compile(r"rescheduleTriggeredAt: .*")
+RECORD_PATH = "status/reconciler.yaml"
+
+
+def contents(outcome: Outcome) -> dict[str, str]:
+    """Path to new content, `""` where a file goes."""
+    return {
+        change.path: change.content if isinstance(change, WriteFile) else ""
+        for change in outcome.changes
+    }
+
+
+def shuffled(world: World, seed: int) -> World:
+    """The same world with its mappings in another order."""
+    chance = random.Random(seed)  # noqa: S311  # an order, not a secret
+
+    def mixed(mapping: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
+        items = list(mapping.items())
+        chance.shuffle(items)
+        return dict(items)
+
+    return replace(world, inputs=mixed(world.inputs), outputs=mixed(world.outputs))
+
+
+@LAW
+@given(stories(), st.integers(0, 1000))
+def test_deterministic(told: Story, seed: int) -> None:
+    """The order in which objects come changes nothing."""
+    world = told.world()
+
+    assert reconcile(world, told.now) == reconcile(shuffled(world, seed), told.now)
+
+
+PROBE = """
+from tests.builders import *
+told = story(
+    *(cluster(name, labels={"x": name, "y": "1"}) for name in "dbca"),
+    policy(placement={"replicaScheduling": DYNAMIC}), cluster_policy(),
+    deployment(replicas=7), deployment("api"), configmap(), rebalancer(ttl=9),
+    cluster("e", taints=[taint("x"), taint("y"), taint("z")]),
+)
+print(repr(told.run(0)))
+"""
+
+
+def test_deterministic_under_another_hash_seed() -> None:
+    """The order of sets changes nothing."""
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", PROBE],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+
+    assert 1 == len(answers)
+
+
+@LAW
+@given(stories())
+def test_settled(told: Story) -> None:
+    """Reconciling the result again at the same moment changes nothing."""
+    told.files = applied(told.files, reconcile(told.world(), told.now))
+
+    assert () == reconcile(told.world(), told.now).changes
+
+
+@LAW
+@given(stories())
+def test_stamps_alone_never_make_a_change(told: Story) -> None:
+    """A file is written only if more than the moments of this pass differ from the present one.
+
+    The exception: consuming a trigger advances lastScheduledTime.
+    """
+    changed = contents(reconcile(told.world(), told.now))
+    assert set(changed) != {RECORD_PATH}
+    for path, content in changed.items():
+        present = told.files.get(path)
+        if present is None or path == RECORD_PATH or not content:
+            continue
+        triggers = [TRIGGER.findall(text) for text in (present, content)]
+        if triggers[0] == triggers[1]:
+            assert MOMENT.sub("", content) != MOMENT.sub("", present)
+
+
+@LAW
+@given(stories())
+def test_timed(told: Story) -> None:
+    """Before `recheck_at` a pass changes what it changes now, but for moments equal to its own."""
+    world = told.world()
+    first = reconcile(world, told.now)
+    if first.recheck_at is None:
+        until = told.now + timedelta(days=40)
+    else:
+        assert told.now < first.recheck_at
+        until = first.recheck_at
+    expected = relative(first, told.now)
+    for moment in moments_between(told.now, until):
+        assert expected == relative(reconcile(world, moment), moment)
+
+
+@LAW
+@given(stories())
+def test_quiet_until_recheck(told: Story) -> None:
+    """After a pass that was committed, time alone changes nothing before `recheck_at`."""
+    outcome = reconcile(told.world(), told.now)
+    told.files = applied(told.files, outcome)
+    until = outcome.recheck_at or told.now + timedelta(days=40)
+    world = told.world()
+    for moment in moments_between(told.now, until):
+        assert () == reconcile(world, moment).changes
+
+
+def relative(outcome: Outcome, now: datetime) -> dict[str, str]:
+    """The changes with the pass's own moment made anonymous."""
+    return {
+        path: content.replace(format_moment(now), "NOW")
+        for path, content in contents(outcome).items()
+    }
+
+
+@LAW
+@given(stories())
+def test_pure(told: Story) -> None:
+    """The world equals its deep copy after the call."""
+    world = told.world()
+    before = copy.deepcopy(world)
+    reconcile(world, told.now)
+
+    assert before == world
+
+
+MALFORMED = {
+    "zz/broken.yaml": "apiVersion: v1\nkind: [",
+    "zz/cluster.yaml": json.dumps({**cluster("zz"), "spec": {"taints": 7}}),
+    "zz/policy.yaml": json.dumps(
+        policy("zz", placement={"clusterAffinity": {}, "clusterAffinities": []})
+    ),
+    "zz/name.yaml": json.dumps({**deployment(), "metadata": {"name": "../up"}}),
+    "zz/binding.yaml": json.dumps(
+        {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding", "metadata": {}}
+    ),
+    "zz/nowhere.yaml": json.dumps(deployment("unplaceable", namespace="zz", replicas=-1)),
+    "zz/content.yaml": json.dumps({**deployment("odd", namespace="zz"), "spec": ["?"]}),
+}
+
+
+@LAW
+@given(stories(), st.sampled_from(sorted(MALFORMED)))
+def test_local(told: Story, path: str) -> None:
+    """A malformed or misconfigured object changes nothing for those that do not refer to it."""
+    before = contents(reconcile(told.world(), told.now))
+    told.files[path] = MALFORMED[path]
+    changed = contents(reconcile(told.world(), told.now))
+    ours = {"status/faults.yaml", "status/reconciler.yaml"}
+
+    others = {key for key in changed.keys() - ours if "/zz/" not in key}
+
+    assert {key: before[key] for key in before.keys() - ours} == {
+        key: changed[key] for key in others
+    }
+
+
+@LAW
+@given(stories())
+def test_explained(told: Story) -> None:
+    """Every cluster that a filter turned away has a reason, and a shortage is told."""
+    world = told.world()
+    outcome = reconcile(world, told.now)
+    told.files = applied(told.files, outcome)
+    after = told.world()
+    fleet = {key.name for key in world.inputs if key.kind == "Cluster"}
+    for decision in outcome.decisions:
+        body = after.outputs.get(decision.key)
+        if body is not None:
+            assert_explained(decision, body.body, fleet)
+
+
+def assert_explained(decision: Decision, body: Body, fleet: set[str]) -> None:
+    """Check one decision against its binding."""
+    spec, status = cast(Body, body["spec"]), cast(Body, body["status"])
+    conditions = cast(Sequence[Mapping[str, str]], status["conditions"])
+    told = {item["type"]: item for item in conditions}
+    if decision.problem:
+        assert ("False", decision.problem) == (
+            told["Scheduled"]["status"],
+            told["Scheduled"]["message"],
+        )
+    chosen = {str(name) for name, _ in decision.after}
+    placement = cast(Mapping[str, Mapping[str, object]], spec.get("placement") or {})
+    scheduling = placement.get("replicaScheduling", {}).get("replicaSchedulingType", "Duplicated")
+    if "Scheduled" in told and told["Scheduled"]["reason"] == "NoClusterFit":
+        assert fleet == {str(name) for name in decision.rejected}
+    elif decision.rejected and scheduling == "Duplicated" and "spreadConstraints" not in placement:
+        assert fleet <= chosen | {str(name) for name in decision.rejected}
+    event(f"{scheduling}, {len(decision.rejected)} rejected")
+
+
+@LAW
+@given(stories())
+def test_every_shortage_is_told(told: Story) -> None:
+    """A binding with fewer replicas than asked says why in its Scheduled condition."""
+    told.files = applied(told.files, reconcile(told.world(), told.now))
+    for key, manifest in told.world().outputs.items():
+        if key.group != "work.karmada.io":
+            continue
+        spec = cast(Mapping[str, object], manifest.body["spec"])
+        if is_ours(manifest) and is_short(spec):
+            status = cast(Body, manifest.body["status"])
+            conditions = cast(Sequence[Mapping[str, str]], status["conditions"])
+            assert ["False"] == [c["status"] for c in conditions if c["type"] == "Scheduled"]
+
+
+def is_ours(binding: Manifest) -> bool:
+    """Whether our scheduler looks at a binding: it is claimed, and not suspended."""
+    spec = cast(Mapping[str, Mapping[str, object]], binding.body["spec"])
+    metadata = cast(Body, binding.body["metadata"])
+    return (
+        "labels" in metadata
+        and cast(object, spec["schedulerName"]) == "default-scheduler"
+        and not spec.get("suspension", {}).get("scheduling")
+    )
+
+
+def is_short(spec: Body) -> bool:
+    """Whether a binding is on no cluster, or on too few replicas where these are divided."""
+    clusters = cast(Sequence[Mapping[str, int]], spec.get("clusters", ()))
+    wanted = cast(int, spec.get("replicas", 0))
+    placement = cast(Mapping[str, Mapping[str, object]], spec["placement"])
+    scheduling = placement.get("replicaScheduling", {}).get("replicaSchedulingType")
+    if scheduling == "Divided" and ("replicaRequirements" in spec or wanted):
+        return sum(item.get("replicas", 0) for item in clusters) < wanted
+    return not clusters and wanted > 0
+
+
+@LAW
+@given(stories())
+def test_round_trip(told: Story) -> None:
+    """Reading what was written gives what was meant, and writing that gives the same bytes."""
+    outcome = reconcile(told.world(), told.now)
+    for path, content in contents(outcome).items():
+        if not content or not path.startswith("status/"):
+            continue
+        reading = read(content.encode(), path)
+        assert () == reading.faults
+        assert [content] == [encode(document.body) for document in reading.documents]
+
+
+@LAW
+@given(stories(), objects(), objects(), st.integers(0, 15))
+def test_level_triggered(told: Story, first: list[Body], second: list[Body], share: int) -> None:
+    """Several edits taken together give what their squash gives."""
+    squashed = copy.deepcopy(told)
+    for bodies in (first, second):
+        edit(told, bodies, share)
+        told.world()
+    squashed.files = dict(told.files)
+
+    assert reconcile(squashed.world(), told.now) == reconcile(told.world(), told.now)
+
+
+def checkout_of(told: Story, folder: Path) -> Checkout:
+    """A real repository with the files of a story."""
+    return new_checkout(folder / "repository", told.files or {"README.md": "empty\n"})
+
+
+@REAL
+@given(objects(), objects(), objects(), st.integers(0, 15), st.integers(0, 2))
+def test_incremental_equals_full(
+    first: list[Body], second: list[Body], third: list[Body], share: int, faulty: int
+) -> None:
+    """A Loader that followed each commit and a new one give equal worlds and equal bytes."""
+    told = story(*first)
+    with TemporaryDirectory() as name:
+        checkout = checkout_of(told, Path(name))
+        repository = Repository.open(checkout.folder)
+        warm = Loader(repository, load_schemas(), output_root="status")
+        for number, bodies in enumerate((second, third, [])):
+            world = warm.load(checkout.head())
+            cold = Loader(repository, load_schemas(), output_root="status").load(checkout.head())
+            told.now += timedelta(seconds=40)
+            outcome = reconcile(world, told.now)
+
+            assert cold == world
+            assert reconcile(cold, told.now) == outcome
+            told.files = applied(told.files, outcome)
+            edit(told, bodies, share)
+            break_one(told, number + faulty)
+            replace_files(checkout, told.files)
+
+
+def break_one(told: Story, number: int) -> None:
+    """Break the file of one object, chosen by a number."""
+    paths = sorted(told.inputs)
+    if number % 3 and paths:
+        told.files[paths[number * 5 % len(paths)]] = "apiVersion: v1\nkind: [\n"
+
+
+def replace_files(checkout: Checkout, files: Mapping[str, str]) -> None:
+    """Commit exactly these files."""
+    checkout.git("rm", "-r", "--quiet", "--ignore-unmatch", ".")
+    checkout.commit({**files, "README.md": "text\n"})

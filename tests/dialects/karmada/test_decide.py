@@ -1,0 +1,263 @@
+"""One binding through a pass: eviction, failover, feedback, departed clusters."""
+
+import pytest
+
+from tests.builders import (
+    DYNAMIC,
+    NOT_READY,
+    Body,
+    Story,
+    after,
+    cluster,
+    cluster_policy,
+    cluster_role,
+    cluster_status,
+    configmap,
+    configuration,
+    deployment,
+    divided,
+    policy,
+    selector,
+    story,
+    taint,
+)
+
+ANYWHERE: Body = {"replicaScheduling": divided("Aggregated")}
+SPOT_30 = {"key": "spot", "operator": "Exists", "tolerationSeconds": 30}
+
+
+def tasks(told: Story) -> list[str]:
+    """The clusters that web is leaving."""
+    spec = told.binding()["spec"]
+    assert isinstance(spec, dict)
+    return [task["fromCluster"] for task in spec.get("gracefulEvictionTasks", ())]
+
+
+def on_a(placement: Body = ANYWHERE) -> Story:
+    """Web on cluster a, cluster b arrived afterwards."""
+    told = story(cluster("a"), policy(placement=placement), deployment())
+    told.run(0)
+    assert {"a": 2} == told.placed()
+    return told.put(cluster("b"))
+
+
+def test_a_new_taint_alone_moves_nothing() -> None:
+    """NoSchedule keeps what is there."""
+    told = on_a().put(cluster("a", taints=[taint()]))
+    told.run(100)
+
+    assert {"a": 2} == told.placed()
+
+
+def test_an_untolerated_no_execute_taint_evicts_at_once() -> None:
+    """The copy stays until the new one is assumed healthy, to the second."""
+    told = on_a().put(cluster("a", taints=[taint(effect="NoExecute")]))
+    told.run(100)
+    assert ({"b": 2}, ["a"]) == (told.placed(), tasks(told))
+    assert () == told.run(159).changes
+    told.run(160)
+
+    assert ({"b": 2}, []) == (told.placed(), tasks(told))
+
+
+@pytest.mark.parametrize(
+    ("dated", "start"),
+    [pytest.param(None, 100, id="first-seen"), pytest.param(90, 90, id="as-written")],
+)
+def test_toleration_seconds_count_from_the_taint(dated: int | None, start: int) -> None:
+    """The last second is tolerated, the next one is not, and recheck_at says when."""
+    told = on_a({**ANYWHERE, "clusterTolerations": [SPOT_30]})
+    at = None if dated is None else after(dated)
+    told.put(cluster("a", taints=[taint(effect="NoExecute", at=at)]))
+    assert after(start + 30) == told.run(100).recheck_at
+    told.run(start + 29)
+    assert {"a": 2} == told.placed()
+    told.run(start + 30)
+
+    assert ({"b": 2}, ["a"]) == (told.placed(), tasks(told))
+
+
+def test_a_taint_is_dated_once() -> None:
+    """Also when other taints come and go."""
+    told = story(cluster("a", taints=[taint()]))
+    told.run(0)
+    told.put(cluster("a", taints=[taint(), taint("old")]))
+    told.run(50)
+    path = "status/clusters.cluster.karmada.io/a.yaml"
+
+    assert ["2026-11-20T12:00:00Z", "2026-11-20T12:00:50Z"] == sorted(
+        part for part in told.files[path].replace("\\", "").split('"') if part.startswith("2026")
+    )
+
+
+def test_a_garbled_date_of_a_taint_starts_anew() -> None:
+    """A person's edit of the record does not stop the pass."""
+    told = story(cluster("a", taints=[taint(effect="NoExecute")]), policy(), deployment())
+    told.run(0)
+    path = "status/clusters.cluster.karmada.io/a.yaml"
+    told.files[path] = told.files[path].replace("2026-11-20T12:00:00Z", "yesterday")
+    told.run(50)
+
+    assert "2026-11-20T12:00:50Z" in told.files[path]
+
+
+@pytest.mark.parametrize(
+    ("ready", "moves_at"),
+    [pytest.param("False", 310, id="not-ready"), pytest.param("Unknown", 310, id="unreachable")],
+)
+def test_a_failing_cluster_is_left_after_five_minutes(ready: str, moves_at: int) -> None:
+    """Counted from its condition; recovery in between keeps everything."""
+    told = on_a().put(cluster("a", status=cluster_status(ready, since=after(10))))
+    told.run(20)
+    told.run(moves_at - 1)
+    assert {"a": 2} == told.placed()
+    told.run(moves_at)
+
+    assert {"b": 2} == told.placed()
+
+
+@pytest.mark.parametrize(
+    ("failover", "moves"),
+    [
+        pytest.param({"defaultTolerationSeconds": 20}, True, id="sooner"),
+        pytest.param({"defaultTolerationSeconds": None}, True, id="no-default"),
+        pytest.param({"enabled": False}, False, id="off"),
+    ],
+)
+def test_failover_is_configured(failover: Body, moves: bool) -> None:  # noqa: FBT001
+    """How long a failing cluster is tolerated, and whether at all."""
+    told = on_a().put(configuration(karmada={"failover": failover}))
+    told.put(cluster("a", status=cluster_status("False", since=after(10))))
+    told.run(30)
+
+    assert ({"b": 2} if moves else {"a": 2}) == told.placed()
+
+
+def test_a_policy_that_tolerates_for_ever_stays() -> None:
+    """Naming the taint replaces the default."""
+    told = on_a({**ANYWHERE, "clusterTolerations": [{"key": NOT_READY, "operator": "Exists"}]})
+    told.put(cluster("a", status=cluster_status("False", since=after(10))))
+    told.run(90_000)
+
+    assert {"a": 2} == told.placed()
+
+
+def test_a_cluster_whose_file_is_gone_is_left() -> None:
+    """It counts as one that is being deleted, as long as the binding names it."""
+    told = on_a()
+    told.drop(cluster("a"))
+    outcome = told.run(100)
+
+    assert {"b": 2} == told.placed()
+    assert ["cluster gone"] == [str(decision.cause) for decision in outcome.decisions]
+    assert () == told.run(101).changes
+
+
+def test_a_cluster_that_is_gone_is_kept_for_want_of_another() -> None:
+    """NoClusterFit clears the binding, and says so."""
+    told = on_a().drop(cluster("a"), cluster("b"))
+    outcome = told.run(100)
+
+    assert {} == told.placed()
+    assert "NoClusterFit" == told.condition("Scheduled")["reason"]
+    assert ["a"] == list(outcome.decisions[0].rejected) or {} == outcome.decisions[0].rejected
+
+
+def test_a_cluster_being_deleted_has_its_reason() -> None:
+    """It is not even a candidate, which a person should read as well."""
+    told = story(cluster("a"), cluster("b", leaving=True), policy(), deployment())
+    outcome = told.run(0)
+
+    assert {"b": "cluster(s) being deleted, or without a file"} == outcome.decisions[0].rejected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "applied_at"),
+    [pytest.param(60, 60, id="default"), pytest.param(0, 0, id="at-once")],
+)
+def test_silent_clusters_are_assumed_healthy(seconds: int, applied_at: int) -> None:
+    """From that second on, not earlier."""
+    told = story(cluster(), policy(), deployment())
+    told.put(configuration(feedback={"assumeAfterSeconds": seconds}))
+    told.run(0)
+    if applied_at:
+        assert () == told.run(applied_at - 1).changes
+        assert "False" == told.condition("FullyApplied")["status"]
+        told.run(applied_at)
+
+    assert ("True", "FullyAppliedAssumed") == (
+        told.condition("FullyApplied")["status"],
+        told.condition("FullyApplied")["reason"],
+    )
+
+
+def test_silent_clusters_may_never_be_assumed_healthy() -> None:
+    """Then no moment is waited for."""
+    told = story(cluster(), policy(), deployment())
+    told.put(configuration(feedback={"assumeAfterSeconds": None}))
+
+    assert told.run(0).recheck_at is None
+    assert () == told.run(90_000).changes
+
+
+def test_the_assumption_counts_anew_for_a_new_cluster_only() -> None:
+    """The clusters that were there keep their moment."""
+    told = story(cluster("a"), policy(), deployment())
+    told.run(0)
+    told.put(cluster("b"))
+
+    assert after(90) == told.run(30).recheck_at or after(60) == told.run(31).recheck_at
+    told.run(60)
+    assert "No report yet from b" == told.condition("FullyApplied")["message"]
+
+
+def test_unclaimed_bindings_stay_where_they_are() -> None:
+    """Without a policy nothing is scheduled, and nothing is taken away."""
+    told = on_a().drop(policy())
+    told.put(deployment(replicas=9))
+    told.run(100)
+
+    assert {"a": 2} == told.placed()
+    assert "labels" not in str(told.binding()["metadata"])
+
+
+def test_a_binding_goes_with_its_workload() -> None:
+    """The decision says from where."""
+    told = on_a().drop(deployment())
+    outcome = told.run(100)
+
+    assert [("default/web", (("a", 2),), (), True)] == [
+        (d.subject, d.before, d.after, d.removed) for d in outcome.decisions
+    ]
+
+
+def test_cluster_scoped_workloads_have_cluster_scoped_bindings() -> None:
+    """A PropagationPolicy never takes them."""
+    told = story(cluster(), cluster_role(), configmap())
+    told.put(cluster_policy(selectors=[selector("ClusterRole"), selector("ConfigMap")]))
+    told.put(policy(selectors=[selector("ClusterRole")]))
+    told.run(0)
+    folder = "status/clusterresourcebindings.work.karmada.io"
+
+    assert f"{folder}/reader-clusterrole.yaml" in told.files
+    assert {"a": 0} == told.placed("settings-configmap")
+
+
+def test_of_two_workloads_of_one_binding_the_first_comer_keeps_it() -> None:
+    """A newcomer whose name differs only in case gets a fault, not the binding."""
+    told = on_a().put(deployment("Web", namespace="default"), path="upper.yaml")
+    before = told.binding()["spec"]
+    outcome = told.run(100)
+
+    assert ["binding-name"] == [fault.rule for fault in outcome.faults]
+    assert before == told.binding()["spec"]
+
+
+def test_no_content_of_a_workload_stops_a_pass() -> None:
+    """What no API server would admit counts as absent."""
+    told = story(cluster(), policy(placement={"replicaScheduling": DYNAMIC}))
+    for number, replicas in enumerate((-1, 2**40, "3", None, True, 1.5)):
+        told.put({**deployment(f"d{number}"), "spec": {"replicas": replicas}})
+    told.run(0)
+
+    assert [{"a": 0}] * 6 == [told.placed(f"d{number}-deployment") for number in range(6)]
