@@ -47,7 +47,11 @@ class Verbs(click.Group):
             return None
         module = importlib.import_module(f"reconciler.cli.{cmd_name}")
         command = module.command
-        return command if isinstance(command, click.Command) else None
+        if not isinstance(command, click.Command):
+            return None
+        # Docstrings are raw, so click's mark for "keep these lines" is still two characters there.
+        command.help = (command.help or "").replace("\\b\n", "\b\n")
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without loading them."""
