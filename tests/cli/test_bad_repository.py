@@ -151,6 +151,7 @@ def test_an_output_root_that_is_no_folder_is_left_alone(
         pytest.param("2026-01-01", "must be a moment such as", id="day"),
         pytest.param("9999-12-31T23:59:59Z", "must be a moment", id="end-of-time"),
         pytest.param("0001-01-01T00:00:00Z", "must be a moment", id="begin-of-time"),
+        pytest.param("0001-01-01T00:00:00+01:00", "must be a moment", id="before-time"),
         pytest.param("\x1b[2J", r'"\x1b[2J" must be a moment', id="escape"),
     ],
 )
