@@ -22,5 +22,8 @@ def command(folder: Path) -> None:
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f'"{folder}" exists and is not an empty folder; name a new one')
-    write_example(folder)
+    try:
+        write_example(folder)
+    except NotADirectoryError:
+        raise UsageError(f'"{folder}" lies below a file; name another folder') from None
     click.echo(f"the example repository is in {folder}; its README.md leads through it")

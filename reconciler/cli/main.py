@@ -47,7 +47,11 @@ class Verbs(click.Group):
             return None
         module = importlib.import_module(f"reconciler.cli.{cmd_name}")
         command = module.command
-        return command if isinstance(command, click.Command) else None
+        if not isinstance(command, click.Command):
+            return None
+        # Docstrings are raw, so click's mark for "keep these lines" is still two characters there.
+        command.help = (command.help or "").replace("\\b\n", "\b\n")
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without loading them."""
@@ -104,15 +108,24 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _discard_output()
         return 1
     except UsageError as error:
-        click.echo(f"reconciler: {error}", err=True)
+        _tell(str(error))
         return EXIT_USAGE
     except ReconcilerError as error:
-        click.echo(f"reconciler: {error}", err=True)
+        _tell(str(error))
+        return 1
+    except OSError as error:
+        _tell(f'"{error.filename}": {error.strerror}' if error.filename else str(error))
         return 1
     finally:
         if previous is not None:
             signal.signal(signal.SIGTERM, previous)
     return result if isinstance(result, int) else 0
+
+
+def _tell(message: str) -> None:
+    """Print what went wrong as one line; git and file names may hold control characters."""
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
+    click.echo(f"reconciler: {safe}", err=True)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

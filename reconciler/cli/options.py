@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from reconciler.shell.git.identity import Identity
     from reconciler.shell.passes import Branch, Passes
 
+FIRST_YEAR, LAST_YEAR = 1970, 2999  # ours: leaves room for every timeout that is added
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -30,12 +32,17 @@ class Moment(click.ParamType[datetime]):
         """Parse it."""
         if isinstance(value, datetime):
             return value
+        from reconciler.manifests.names import shown
         from reconciler.model.moments import parse_moment
 
         try:
-            return parse_moment(value)
+            moment = parse_moment(value)
         except ValueError:
-            self.fail(f'"{value}" must be a moment such as 2026-01-02T15:04:05Z', param, ctx)
+            self.fail(f"{shown(value)} must be a moment such as 2026-01-02T15:04:05Z", param, ctx)
+        if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+            years = f"{FIRST_YEAR} to {LAST_YEAR}"
+            self.fail(f"{shown(value)} must be a moment of the years {years}", param, ctx)
+        return moment
 
 
 def service_options(function: Callable[P, R]) -> Callable[P, R]:
@@ -136,22 +143,29 @@ def _default_mirror(remote: str) -> Path:
 
 
 def check_output_root(folder: str) -> str:
-    """Return the folder of outputs if it is a plain folder inside of the repository."""
+    """Return the folder of outputs if it is a plain folder inside of the repository.
+
+    Raises:
+        UsageError: It is not.
+    """
+    from reconciler.manifests.names import shown
+
     parts = folder.split("/")
     if not all(part.isprintable() and part.strip(". ") and "\\" not in part for part in parts):
-        raise UsageError(f'--output-root "{folder}" must be a folder inside of the repository')
+        raise UsageError(f"--output-root {shown(folder)} must be a folder inside of the repository")
     if any(part.startswith(".") for part in parts):
-        raise UsageError(f'--output-root "{folder}" must not begin with a dot')
+        raise UsageError(f"--output-root {shown(folder)} must not begin with a dot")
     return folder
 
 
 def parse_author(text: str) -> "Identity":
     """Return the identity that `NAME <EMAIL>` names."""
+    from reconciler.manifests.names import shown
     from reconciler.shell.git.identity import Identity, check_identity
 
     name, bracket, rest = text.partition(" <")
     if not bracket or not rest.endswith(">"):
-        raise UsageError(f'--author "{text}" must be NAME <EMAIL>')
+        raise UsageError(f"--author {shown(text)} must be NAME <EMAIL>")
     try:
         return check_identity(Identity(name.strip(), rest[:-1]))
     except ValueError as error:

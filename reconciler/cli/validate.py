@@ -50,9 +50,10 @@ def command(
     \b
     Exit codes: 0 all is well, 1 something is wrong, 2 a PATH cannot be read.
     """
+    from reconciler.cli.options import check_output_root
     from reconciler.core.intake import survey
 
-    inspections = _inspect(directory, paths, output_root)
+    inspections = _inspect(directory, paths, check_output_root(output_root))
     surveyed = survey(inspections)
     faults = sorted(
         fault
@@ -103,6 +104,9 @@ def _print_text(faults: "list[Fault]", *, documents: int) -> None:
 
     for fault in faults:
         click.echo(fault_text(fault))
+    if not documents and not faults:
+        click.echo("no manifest was found", err=True)
+        return
     manifests = f"{documents} manifest{'s' if documents != 1 else ''}"
     wrong = f"{len(faults)} fault{'s' if len(faults) != 1 else ''}"
     click.echo(f"{manifests} valid, {wrong}", err=True)

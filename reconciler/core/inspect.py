@@ -11,9 +11,11 @@ from reconciler.manifests.limits import MAX_BYTES
 from reconciler.manifests.positions import locate
 from reconciler.manifests.reader import Document, read
 from reconciler.manifests.schema import Schemas
+from reconciler.manifests.texts import LFS_POINTER
 from reconciler.manifests.violations import Violation
 from reconciler.model.world import Body, Fault
 
+MARKS = (b"apiVersion", "apiVersion".encode("utf-16-be").lstrip(b"\0"))  # UTF-16 of either order
 SPEC_MISSING = ("", "schema-required")
 
 Admission = Callable[[Body], tuple[Violation, ...]]
@@ -63,8 +65,13 @@ class Inspection:
 
     @property
     def looks_ours(self) -> bool:
-        """Whether the file mentions what every manifest has, readable or not."""
-        return b"apiVersion" in self.data
+        """Whether the file mentions what every manifest has, readable or not.
+
+        So does one in UTF-16. A pointer of Git LFS may stand for a manifest if it is named as YAML;
+        JSON that is kept there is data of another project.
+        """
+        pointer = self.data.startswith(LFS_POINTER) and not self.path.endswith(".json")
+        return pointer or any(mark in self.data for mark in MARKS)
 
 
 def inspect(path: str, blob: str, data: bytes, rules: Rules) -> Inspection:

@@ -17,14 +17,16 @@ class Stamp(str):
 
 
 def format_moment(moment: datetime) -> str:
-    """Return the RFC 3339 text of an aware moment, in UTC, to the second.
+    """Return the RFC 3339 text of an aware moment, in UTC, to the second; a year has four digits.
 
     >>> format_moment(datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
     '2026-11-20T12:00:00Z'
+    >>> format_moment(datetime(1, 1, 1, tzinfo=UTC))
+    '0001-01-01T00:00:00Z'
     """
     if moment.tzinfo is None:
         raise ValueError("a moment must be aware of its time zone")
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 def parse_moment(text: str) -> datetime:
@@ -39,7 +41,10 @@ def parse_moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f'"{text}" has no time zone; write it as 2026-01-02T15:04:05Z')
-    return moment.astimezone(UTC).replace(microsecond=0)
+    try:
+        return moment.astimezone(UTC).replace(microsecond=0)
+    except OverflowError:
+        raise ValueError(f'"{text}" must be a moment of the years 1 to 9999 in UTC') from None
 
 
 def is_moment(value: object) -> bool:

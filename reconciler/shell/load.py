@@ -12,6 +12,7 @@ from reconciler.core.intake import (
     CONFIGURATION_PATH,
     DELETABLE,
     Earlier,
+    State,
     compose,
     configuration_of,
     earlier_versions,
@@ -19,7 +20,8 @@ from reconciler.core.intake import (
     survey,
 )
 from reconciler.core.record import LastPass, last_pass
-from reconciler.errors import ShellError
+from reconciler.errors import ShellError, UsageError
+from reconciler.manifests.paths import RECORD
 from reconciler.manifests.schema import Schemas
 from reconciler.manifests.selection import SUFFIXES, selects
 from reconciler.model.settings import Settings, decode_settings
@@ -45,13 +47,16 @@ class Loader:
         Raises:
             GitError: The commit cannot be read.
             ShellError: The last good version of a faulty file is not in this repository.
+            UsageError: The output root is a folder of people's manifests.
         """
         entries = self._entries(revision)
         root = f"{self._output_root}/"
         outputs = self._outputs.inspect(
             {path: entry for path, entry in entries.items() if path.startswith(root)}
         )
-        earlier = _History(self, last_pass(read_state(outputs, self._output_root).manifests))
+        state = read_state(outputs, self._output_root)
+        _check_ours(state, self._output_root)
+        earlier = _History(self, last_pass(state.manifests))
         settings = self._settings(entries, earlier)
         inputs = self._inputs.inspect(
             {path: entry for path, entry in entries.items() if self._is_input(path, settings)}
@@ -172,6 +177,19 @@ class _History:
         """Read one version, and remember that it is needed."""
         self.used.add((path, blob))
         return self.loader.version(path, blob)
+
+
+def _check_ours(state: State, root: str) -> None:
+    """Refuse an output root that was never ours: what a pass did not write there, it deletes."""
+    if RECORD in state.manifests:
+        return
+    ours = {manifest.origin.path for manifest in state.manifests.values()}
+    strange = sorted(state.present.keys() - ours - state.frozen)
+    if strange:
+        raise UsageError(
+            f'the output root "{root}" holds "{strange[0]}", which no pass wrote, and would be '
+            "deleted; move the file, or name another folder with --output-root"
+        )
 
 
 def _texts(inspections: Iterable[Inspection]) -> dict[str, bytes]:

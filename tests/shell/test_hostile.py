@@ -201,9 +201,9 @@ def test_a_branch_named_like_an_option_is_refused(tmp_path: Path) -> None:
     (checkout.folder / ".git/HEAD").write_text("ref: refs/heads/-h\n")
     repository = Repository.open(checkout.folder)
 
-    with pytest.raises(UsageError, match="'-h' is no branch name"):
+    with pytest.raises(UsageError, match='"-h" is no branch name'):
         repository.head_branch()
-    with pytest.raises(UsageError, match="'-h' is no branch name"):
+    with pytest.raises(UsageError, match='"-h" is no branch name'):
         repository.resolve("-h")
 
 

@@ -205,6 +205,8 @@ class Mirror:
 def _claim(folder: Path, remote: Remote) -> None:
     """Refuse a folder that is not this remote's mirror: we are about to write to it."""
     mark = folder / "reconciler-remote"
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f'"{folder}" is not a folder; name an empty or new one for the mirror')
     if not folder.exists() or not any(folder.iterdir()):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         mark.write_text(f"{remote.url}\n")

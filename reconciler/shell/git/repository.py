@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.errors import UsageError
+from reconciler.manifests.names import shown
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import GitError
 
@@ -166,7 +167,9 @@ def check_branch(name: str) -> str:
     'feature/x'
     """
     if UNFIT.search(name):
-        raise UsageError(f"{name!r} is no branch name; see git-check-ref-format(1) for the rules")
+        raise UsageError(
+            f"{shown(name)} is no branch name; see git-check-ref-format(1) for the rules"
+        )
     return name
 
 

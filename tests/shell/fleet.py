@@ -1,0 +1,162 @@
+"""The example fleet for tests: in a real repository, served in this process or by a real one."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from reconciler.core.record import last_pass
+from reconciler.model.fields import bodies, mapping
+from reconciler.model.world import World
+from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.load import Loader
+from reconciler.shell.passes import LocalBranch, Passes, Report
+from reconciler.shell.resources import load_schemas
+from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, FixedClock, new_checkout
+
+ROOT = Path(__file__).parent.parent.parent
+PATIENCE_SECONDS = 30.0
+DAEMON = Identity("reconciler", "reconciler@localhost")
+
+EXAMPLE: Mapping[str, str] = {
+    path.relative_to(ROOT / "example-repo").as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted((ROOT / "example-repo").rglob("*"))
+    if path.is_file()
+}
+MANIFESTS = sorted(path for path in EXAMPLE if path.endswith(".yaml") and not path.startswith("."))
+
+
+def new_fleet(folder: Path, extra: Mapping[str, str] | None = None) -> Checkout:
+    """Make a checkout of the example, with other files on top."""
+    return new_checkout(folder, {**EXAMPLE, **(extra or {})})
+
+
+def load_world(folder: Path, branch: str = "main", output_root: str = "status") -> World:
+    """Return the world at the head of a branch, read by a loader that knows nothing yet."""
+    repository = Repository.open(folder)
+    loader = Loader(repository, load_schemas(), output_root=output_root)
+    return loader.load(repository.resolve(branch))
+
+
+@dataclass
+class Clock(FixedClock):
+    """A clock that waiting moves on; `waits` are the seconds that were waited."""
+
+    waits: list[float] = field(default_factory=list)
+
+    def pause(self, seconds: float) -> None:
+        """Let time go by."""
+        self.waits.append(seconds)
+        self.moment += timedelta(seconds=seconds)
+
+
+def new_passes(folder: Path, clock: Clock) -> Passes:
+    """Return what a process that was just started would run passes with."""
+    repository = Repository.open(folder)
+    return Passes(
+        branch=LocalBranch(repository, "main"),
+        loader=Loader(repository, load_schemas(), output_root="status"),
+        clock=clock,
+        author=DAEMON,
+        pause=clock.pause,
+    )
+
+
+def run_pass(folder: Path, seconds: int) -> Report:
+    """Run one pass at so many seconds after `NOW`, as a process that was just started."""
+    return new_passes(folder, Clock(NOW + timedelta(seconds=seconds))).run()
+
+
+def decisions(world: World) -> dict[str, object]:
+    """Return `spec.clusters` of every binding."""
+    return {
+        str(key): [dict(cluster) for cluster in bodies(mapping(manifest.body, "spec"), "clusters")]
+        for key, manifest in world.outputs.items()
+        if key.group == "work.karmada.io"
+    }
+
+
+def passed_at(world: World) -> datetime:
+    """Return the moment of the last pass."""
+    last = last_pass(world.outputs)
+    assert last is not None
+    return last.at
+
+
+def reconciler(folder: Path, *arguments: str, stdin: int = subprocess.DEVNULL) -> "Finished":
+    """Run the command as a process of its own, in a folder."""
+    finished = subprocess.run(
+        [sys.executable, "-m", "reconciler", *arguments],
+        cwd=folder,
+        env=process_environment(),
+        stdin=stdin,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    return Finished(finished.returncode, finished.stdout, finished.stderr)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a process ended, and what it printed."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def process_environment() -> dict[str, str]:
+    """Return an environment in which `python -m reconciler` is this tree's."""
+    return {**ENVIRONMENT, "PYTHONPATH": str(ROOT), "COVERAGE_CORE": ""}
+
+
+@contextmanager
+def running(
+    folder: Path, *arguments: str, log: Path | None = None
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run the daemon as a process of its own while the block lasts; it must end with 0."""
+    place = log or folder.with_name(f"{folder.name}.log")
+    with place.open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "reconciler", "-C", str(folder), "run", *arguments],
+            cwd=ROOT,
+            env=process_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+        )
+        try:
+            yield process
+            process.terminate()
+            assert 0 == process.wait(PATIENCE_SECONDS), place.read_text()
+        finally:
+            process.kill()
+            process.wait()
+    assert "Traceback" not in place.read_text()
+
+
+def eventually(condition: Callable[[], bool], what: str = "") -> None:
+    """Wait until something holds; fail if it does not in time."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"not in time: {what}"
+        time.sleep(0.02)
+
+
+def kill(process: "subprocess.Popen[bytes]", number: int) -> int:
+    """Send a signal to a process of ours and wait for its end."""
+    os.kill(process.pid, number)
+    return process.wait(PATIENCE_SECONDS)
+
+
+def subjects(checkout: Checkout, span: Sequence[str] = ("main",)) -> list[str]:
+    """Return the subjects of commits, the newest first."""
+    return checkout.git("log", "--format=%s", *span).splitlines()
