@@ -18,6 +18,8 @@ from tests.builders import (
     manifest,
     policy,
     selector,
+)
+from tests.stories import (
     story,
 )
 
