@@ -1,5 +1,6 @@
 """Small repositories for the laws: what was, what a pass made of it, what people did then."""
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -12,9 +13,7 @@ from tests.builders import (
     NOT_READY,
     NOW,
     Body,
-    Story,
     after,
-    applied,
     cluster,
     cluster_role,
     cluster_status,
@@ -27,6 +26,10 @@ from tests.builders import (
     selector,
     taint,
     target,
+)
+from tests.stories import (
+    Story,
+    applied,
 )
 
 CLUSTERS = ("a", "b", "c", "d")
@@ -261,3 +264,18 @@ def moments_between(start: datetime, end: datetime) -> list[datetime]:
     span = int((end - start).total_seconds())
     offsets = {0, 1, span // 2, span - 1}
     return [start + timedelta(seconds=offset) for offset in sorted(offsets) if 0 <= offset < span]
+
+
+MALFORMED = {
+    "zz/broken.yaml": "apiVersion: v1\nkind: [",
+    "zz/cluster.yaml": json.dumps({**cluster("zz"), "spec": {"taints": 7}}),
+    "zz/policy.yaml": json.dumps(
+        policy("zz", placement={"clusterAffinity": {}, "clusterAffinities": []})
+    ),
+    "zz/name.yaml": json.dumps({**deployment(), "metadata": {"name": "../up"}}),
+    "zz/binding.yaml": json.dumps(
+        {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding", "metadata": {}}
+    ),
+    "zz/nowhere.yaml": json.dumps(deployment("unplaceable", namespace="zz", replicas=-1)),
+    "zz/content.yaml": json.dumps({**deployment("odd", namespace="zz"), "spec": ["?"]}),
+}

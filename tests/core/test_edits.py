@@ -5,13 +5,15 @@ import re
 import pytest
 
 from tests.builders import (
-    BINDINGS,
     DYNAMIC,
-    Story,
     cluster,
     deployment,
     divided,
     policy,
+)
+from tests.stories import (
+    BINDINGS,
+    Story,
     story,
 )
 

@@ -5,8 +5,6 @@ import json
 import pytest
 
 from tests.builders import (
-    BINDINGS,
-    Story,
     cluster,
     configmap,
     configuration,
@@ -15,8 +13,12 @@ from tests.builders import (
     path_of,
     policy,
     rebalancer,
-    story,
     text,
+)
+from tests.stories import (
+    BINDINGS,
+    Story,
+    story,
 )
 
 BROKEN = "apiVersion: v1\nkind: [\n"

@@ -1,7 +1,6 @@
 """The laws of a pass, each a property of arbitrary small repositories."""
 
 import copy
-import json
 import os
 import random
 import re
@@ -10,8 +9,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import cast
 
 from hypothesis import HealthCheck, Phase, event, given, settings
@@ -25,12 +22,14 @@ from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Manifest, World
-from reconciler.shell.git.repository import Repository
-from reconciler.shell.load import Loader
-from reconciler.shell.resources import load_schemas
-from tests.builders import Body, Story, applied, cluster, deployment, policy, story
-from tests.shell.repositories import Checkout, new_checkout
-from tests.strategies import edit, moments_between, objects, stories
+from tests.builders import (
+    Body,
+)
+from tests.stories import (
+    Story,
+    applied,
+)
+from tests.strategies import MALFORMED, edit, moments_between, objects, stories
 
 LAW = settings(
     max_examples=100,
@@ -39,7 +38,6 @@ LAW = settings(
     phases=(Phase.generate,),  # shrinking a repository takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-REAL = settings(LAW, max_examples=12)
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 TRIGGER = re.compile(r"rescheduleTriggeredAt: .*")
 RECORD_PATH = "status/reconciler.yaml"
@@ -76,6 +74,7 @@ def test_deterministic(told: Story, seed: int) -> None:
 
 PROBE = """
 from tests.builders import *
+from tests.stories import *
 told = story(
     *(cluster(name, labels={"x": name, "y": "1"}) for name in "dbca"),
     policy(placement={"replicaScheduling": DYNAMIC}), cluster_policy(),
@@ -174,21 +173,6 @@ def test_pure(told: Story) -> None:
     reconcile(world, told.now)
 
     assert before == world
-
-
-MALFORMED = {
-    "zz/broken.yaml": "apiVersion: v1\nkind: [",
-    "zz/cluster.yaml": json.dumps({**cluster("zz"), "spec": {"taints": 7}}),
-    "zz/policy.yaml": json.dumps(
-        policy("zz", placement={"clusterAffinity": {}, "clusterAffinities": []})
-    ),
-    "zz/name.yaml": json.dumps({**deployment(), "metadata": {"name": "../up"}}),
-    "zz/binding.yaml": json.dumps(
-        {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding", "metadata": {}}
-    ),
-    "zz/nowhere.yaml": json.dumps(deployment("unplaceable", namespace="zz", replicas=-1)),
-    "zz/content.yaml": json.dumps({**deployment("odd", namespace="zz"), "spec": ["?"]}),
-}
 
 
 @LAW
@@ -303,46 +287,3 @@ def test_level_triggered(told: Story, first: list[Body], second: list[Body], sha
     squashed.files = dict(told.files)
 
     assert reconcile(squashed.world(), told.now) == reconcile(told.world(), told.now)
-
-
-def checkout_of(told: Story, folder: Path) -> Checkout:
-    """A real repository with the files of a story."""
-    return new_checkout(folder / "repository", told.files or {"README.md": "empty\n"})
-
-
-@REAL
-@given(objects(), objects(), objects(), st.integers(0, 15), st.integers(0, 2))
-def test_incremental_equals_full(
-    first: list[Body], second: list[Body], third: list[Body], share: int, faulty: int
-) -> None:
-    """A Loader that followed each commit and a new one give equal worlds and equal bytes."""
-    told = story(*first)
-    with TemporaryDirectory() as name:
-        checkout = checkout_of(told, Path(name))
-        repository = Repository.open(checkout.folder)
-        warm = Loader(repository, load_schemas(), output_root="status")
-        for number, bodies in enumerate((second, third, [])):
-            world = warm.load(checkout.head())
-            cold = Loader(repository, load_schemas(), output_root="status").load(checkout.head())
-            told.now += timedelta(seconds=40)
-            outcome = reconcile(world, told.now)
-
-            assert cold == world
-            assert reconcile(cold, told.now) == outcome
-            told.files = applied(told.files, outcome)
-            edit(told, bodies, share)
-            break_one(told, number + faulty)
-            replace_files(checkout, told.files)
-
-
-def break_one(told: Story, number: int) -> None:
-    """Break the file of one object, chosen by a number."""
-    paths = sorted(told.inputs)
-    if number % 3 and paths:
-        told.files[paths[number * 5 % len(paths)]] = "apiVersion: v1\nkind: [\n"
-
-
-def replace_files(checkout: Checkout, files: Mapping[str, str]) -> None:
-    """Commit exactly these files."""
-    checkout.git("rm", "-r", "--quiet", "--ignore-unmatch", ".")
-    checkout.commit({**files, "README.md": "text\n"})

@@ -4,9 +4,7 @@ import pytest
 
 from reconciler.core.changes import DeleteFile, WriteFile
 from tests.builders import (
-    REBALANCERS,
     Body,
-    Story,
     after,
     cluster,
     cluster_status,
@@ -16,9 +14,13 @@ from tests.builders import (
     path_of,
     policy,
     rebalancer,
-    story,
     target,
     text,
+)
+from tests.stories import (
+    REBALANCERS,
+    Story,
+    story,
 )
 
 RECORD = f"{REBALANCERS}/demo.yaml"

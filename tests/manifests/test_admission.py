@@ -4,7 +4,18 @@ from typing import cast
 
 from reconciler.manifests.admission import admit, digest
 from reconciler.model.identity import ObjectKey, uid_of
-from tests.builders import NOW, Body, after, cluster, deployment, policy, rebalancer, story
+from tests.builders import (
+    NOW,
+    Body,
+    after,
+    cluster,
+    deployment,
+    policy,
+    rebalancer,
+)
+from tests.stories import (
+    story,
+)
 
 KEY = ObjectKey("apps.karmada.io", "WorkloadRebalancer", "", "demo")
 

@@ -103,7 +103,7 @@ def _mutated_spread(constraint: Body) -> Body:
     """Default one spread constraint: by cluster, and at least one group."""
     changed = dict(constraint)
     if not text(constraint, "spreadByField") and not text(constraint, "spreadByLabel"):
-        changed = {"spreadByField": "cluster", **_present(constraint)}
+        changed = {**_present(constraint), "spreadByField": "cluster"}
     if number(constraint, "minGroups") == 0:
         changed["minGroups"] = 1
     return changed

@@ -6,7 +6,6 @@ from tests.builders import (
     DYNAMIC,
     NOT_READY,
     Body,
-    Story,
     after,
     cluster,
     cluster_policy,
@@ -18,8 +17,11 @@ from tests.builders import (
     divided,
     policy,
     selector,
-    story,
     taint,
+)
+from tests.stories import (
+    Story,
+    story,
 )
 
 ANYWHERE: Body = {"replicaScheduling": divided("Aggregated")}

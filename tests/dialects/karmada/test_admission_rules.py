@@ -1,0 +1,137 @@
+"""What admission refuses, and where it points; defaults that come before it."""
+
+import pytest
+
+from reconciler.dialects.karmada.admission import refuse_cluster, refuse_policy, refuse_rebalancer
+from reconciler.dialects.karmada.defaults import mutated, with_defaults
+from reconciler.model.identity import ObjectKey
+from tests.builders import Body, cluster, groups, policy, rebalancer, taint, target
+
+POLICY = ObjectKey("policy.karmada.io", "PropagationPolicy", "default", "p")
+
+
+@pytest.mark.parametrize(
+    ("placement", "expected"),
+    [
+        pytest.param(groups(["a"], ["b"]), [], id="groups"),
+        pytest.param(
+            {**groups(["a"]), "clusterAffinity": {}},
+            [("/spec/placement/clusterAffinities", "policy-affinity-exclusive")],
+            id="both-affinities",
+        ),
+        pytest.param(
+            {"clusterAffinities": [{"affinityName": "x"}, {"affinityName": "x"}]},
+            [("/spec/placement/clusterAffinities/1/affinityName", "policy-affinity-unique")],
+            id="name-twice",
+        ),
+        pytest.param(
+            {"spreadConstraints": [{"spreadByField": "region"}]},
+            [("/spec/placement/spreadConstraints", "policy-spread-cluster")],
+            id="no-cluster-constraint",
+        ),
+        pytest.param(
+            {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 3, "maxGroups": 2}]},
+            [("/spec/placement/spreadConstraints/0/maxGroups", "policy-spread-bounds")],
+            id="bounds",
+        ),
+        pytest.param(
+            {"clusterTolerations": [{"operator": "Gt"}]},
+            [("/spec/placement/clusterTolerations/0/operator", "policy-toleration-operator")],
+            id="toleration",
+        ),
+    ],
+)
+def test_placements(placement: Body, expected: list[tuple[str, str]]) -> None:
+    """Pointer and rule of each violation."""
+    found = refuse_policy(policy(placement=placement))
+
+    assert expected == [(violation.pointer, violation.rule) for violation in found]
+
+
+@pytest.mark.parametrize(
+    ("workload", "expected"),
+    [
+        pytest.param(target(), [], id="namespaced"),
+        pytest.param(target("ClusterRole", "r", ""), [], id="cluster-scoped"),
+        pytest.param(target(namespace=""), ["/spec/workloads/0"], id="namespace-missing"),
+        pytest.param(
+            target("ClusterRole", "r"), ["/spec/workloads/0/namespace"], id="namespace-too-much"
+        ),
+        pytest.param({**target(), "kind": "web/x"}, ["/spec/workloads/0/kind"], id="no-kind"),
+        pytest.param(
+            {"apiVersion": "example.org/v1", "kind": "Widget", "name": "w"}, [], id="unknown-kind"
+        ),
+    ],
+)
+def test_targets_of_rebalancers(workload: Body, expected: list[str]) -> None:
+    """A namespace is never guessed."""
+    found = refuse_rebalancer(rebalancer("demo", workload))
+
+    assert expected == [violation.pointer for violation in found]
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        pytest.param(cluster(taints=[taint()]), 0, id="good"),
+        pytest.param(cluster(taints=[{**taint(), "timeAdded": "yesterday"}]), 1, id="moment"),
+        pytest.param(
+            cluster(status={"resourceSummary": {"allocatable": {"cpu": "much"}}}), 1, id="quantity"
+        ),
+    ],
+)
+def test_clusters_that_cannot_be_read(body: Body, count: int) -> None:
+    """Amounts and moments are read at admission, so that no pass stumbles."""
+    assert count == len(refuse_cluster(body))
+
+
+def test_defaults_need_their_parent() -> None:
+    """Division is the default of replicaScheduling, and weighted is that of division."""
+    bare = mutated(POLICY, with_defaults({"placement": {}}))
+    filled = mutated(POLICY, with_defaults({"placement": {"replicaScheduling": {}}}))
+
+    assert {} == bare["placement"]
+    assert {
+        "replicaScheduling": {
+            "replicaSchedulingType": "Divided",
+            "replicaDivisionPreference": "Weighted",
+        }
+    } == filled["placement"]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "expected"),
+    [
+        pytest.param({}, {"spreadByField": "cluster", "minGroups": 1}, id="empty"),
+        pytest.param(
+            {"spreadByField": ""}, {"spreadByField": "cluster", "minGroups": 1}, id="empty-text"
+        ),
+        pytest.param(
+            {"spreadByLabel": "zone"}, {"spreadByLabel": "zone", "minGroups": 1}, id="label"
+        ),
+        pytest.param(
+            {"spreadByField": "cluster", "minGroups": 2},
+            {"spreadByField": "cluster", "minGroups": 2},
+            id="kept",
+        ),
+    ],
+)
+def test_spread_constraints_are_completed(constraint: Body, expected: Body) -> None:
+    """By cluster, and at least one group; the greatest number is not defaulted."""
+    spec = mutated(POLICY, {"placement": {"spreadConstraints": [constraint]}})
+
+    assert {"spreadConstraints": [expected]} == spec["placement"]
+
+
+def test_failover_defaults() -> None:
+    """Purge mode, tolerated seconds and the grace period of a graceful purge."""
+    spec = mutated(POLICY, with_defaults({"failover": {"application": {}, "cluster": {}}}))
+
+    assert {
+        "application": {
+            "purgeMode": "Gracefully",
+            "gracePeriodSeconds": 600,
+            "decisionConditions": {"tolerationSeconds": 300},
+        },
+        "cluster": {"purgeMode": "Gracefully"},
+    } == spec["failover"]

@@ -1,0 +1,159 @@
+"""A repository in memory, and what passes make of it."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import cast
+
+from reconciler.core.changes import DeleteFile, Outcome, WriteFile
+from reconciler.core.dialects import ADMISSIONS
+from reconciler.core.inspect import Inspection, Rules, inspect
+from reconciler.core.intake import DELETABLE, Earlier, compose, earlier_versions, read_state, survey
+from reconciler.core.reconcile import reconcile
+from reconciler.core.record import LastPass, last_pass
+from reconciler.manifests.paths import blob_id
+from reconciler.manifests.selection import selects
+from reconciler.model.world import World
+from reconciler.shell.resources import load_schemas
+from tests.builders import NOW, Body, after, path_of, text
+
+BINDINGS = "status/resourcebindings.work.karmada.io"
+REBALANCERS = "status/workloadrebalancers.apps.karmada.io"
+
+
+@lru_cache(maxsize=4096)
+def _inspected(path: str, data: bytes, is_output: bool) -> Inspection:  # noqa: FBT001  # a cache key
+    admissions = {} if is_output else ADMISSIONS
+    rules = Rules(load_schemas(), admissions, status_only=is_output)
+    return inspect(path, blob_id(data, like=""), data, rules)
+
+
+@dataclass
+class Story:
+    """A repository in memory: its files now, and its tree at each pass that committed.
+
+    It does what the shell does with git: composes the world, and puts the changes of a pass into
+    the files.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    trees: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    now: datetime = NOW
+
+    def put(self, *bodies: Body, path: str = "") -> "Story":
+        """Write each object into its file, or all of them into the one at `path`."""
+        if path:
+            self.files[path] = text(*bodies)
+        else:
+            self.files |= {path_of(body): text(body) for body in bodies}
+        return self
+
+    def drop(self, *bodies: Body) -> "Story":
+        """Remove the files of objects."""
+        for body in bodies:
+            del self.files[path_of(body)]
+        return self
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """What people wrote."""
+        return {path: data for path, data in self.files.items() if not path.startswith("status/")}
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """What passes wrote."""
+        return {path: data for path, data in self.files.items() if path.startswith("status/")}
+
+    def world(self) -> World:
+        """The world as a pass would find it now."""
+        revision = _revision(self.files)
+        self.trees[revision] = dict(self.files)
+        outputs = [_inspected(path, data.encode(), True) for path, data in self.outputs.items()]
+        inputs = [
+            _inspected(path, data.encode(), False)
+            for path, data in self.inputs.items()
+            if selects(path, include=(), exclude=())
+        ]
+        last = last_pass(read_state(outputs, "status").manifests)
+        surveyed = survey(inputs)
+        return compose(
+            surveyed,
+            {path: self._earlier(path, last) for path in surveyed.broken},
+            outputs,
+            revision=revision,
+            output_root="status",
+            texts={
+                file.path: file.data
+                for file in inputs
+                if any((d.identity.group, d.identity.kind) in DELETABLE for d in file.documents)
+            },
+        )
+
+    def _earlier(self, path: str, last: LastPass | None) -> tuple[Earlier, ...]:
+        if last is None:
+            return ()
+        tree = self.trees.get(last.revision, {})
+        recorded = _inspected(path, tree[path].encode(), False) if path in tree else None
+        versions = [files[path].encode() for files in self.trees.values() if path in files]
+        blobs = {blob_id(data, like=""): _inspected(path, data, False) for data in versions}
+        return earlier_versions(path, last, recorded, blobs)
+
+    def run(self, seconds: int | None = None) -> Outcome:
+        """Run a pass at so many seconds after NOW, or one second after the last one."""
+        self.now = self.now + timedelta(seconds=1) if seconds is None else after(seconds)
+        outcome = reconcile(self.world(), self.now)
+        self.files = applied(self.files, outcome)
+        return outcome
+
+    def output(self, path: str) -> Body:
+        """The body of an output, by its path below the output root's plural folder."""
+        return _inspected(path, self.files[path].encode(), True).documents[0].body
+
+    def binding(self, name: str = "web-deployment", namespace: str = "default") -> Body:
+        """The body of a binding."""
+        return self.output(f"{BINDINGS}/{namespace}/{name}.yaml")
+
+    def placed(self, name: str = "web-deployment", namespace: str = "default") -> dict[str, int]:
+        """Cluster to replicas of a binding."""
+        spec = cast(Body, self.binding(name, namespace)["spec"])
+        clusters = cast(Sequence[Mapping[str, int]], spec.get("clusters", ()))
+        return {str(item["name"]): item.get("replicas", 0) for item in clusters}
+
+    def condition(self, type_: str, name: str = "web-deployment") -> Mapping[str, str]:
+        """A condition of a binding."""
+        status = cast(Body, self.binding(name)["status"])
+        found = cast(Sequence[Mapping[str, str]], status["conditions"])
+        return next(item for item in found if item["type"] == type_)
+
+    def rebalancer(self, name: str = "demo") -> Body:
+        """The status of a rebalancer."""
+        return cast(Body, self.output(f"{REBALANCERS}/{name}.yaml")["status"])
+
+
+def story(*bodies: Body) -> Story:
+    """A repository that holds these objects, each in its file; no pass has run."""
+    return Story().put(*bodies)
+
+
+def world(*bodies: Body) -> World:
+    """The world of a repository that holds these objects."""
+    return story(*bodies).world()
+
+
+def applied(files: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
+    """The files after the changes of a pass."""
+    changed = dict(files)
+    for change in outcome.changes:
+        match change:
+            case WriteFile():
+                changed[change.path] = change.content
+            case DeleteFile():
+                del changed[change.path]
+    return changed
+
+
+def _revision(files: Mapping[str, str]) -> str:
+    return hashlib.sha1(json.dumps(files, sort_keys=True).encode()).hexdigest()  # noqa: S324  # an id
