@@ -5,17 +5,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
-<<<<<<< HEAD
-from reconciler.core.admissions import ADMISSIONS
-from reconciler.core.changes import DeleteFile, Outcome, WriteFile
-from reconciler.core.inspect import Inspection, Rules, inspect
-from reconciler.core.intake import DELETABLE, Earlier, compose, earlier_versions, read_state, survey
-from reconciler.core.reconcile import reconcile
-from reconciler.core.record import LastPass, last_pass
-from reconciler.manifests.paths import blob_id
-from reconciler.manifests.selection import selects
-=======
->>>>>>> cli
 from reconciler.model.identity import ObjectKey, Origin, group_of
 from reconciler.model.world import Manifest
 

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import cast
 
+from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
-from reconciler.core.dialects import ADMISSIONS
 from reconciler.core.inspect import Inspection, Rules, inspect
 from reconciler.core.intake import DELETABLE, Earlier, compose, earlier_versions, read_state, survey
 from reconciler.core.reconcile import reconcile
