@@ -51,7 +51,7 @@ def command(
     Exit codes: 0 all is well, 1 something is wrong, 2 a PATH cannot be read.
     """
     from reconciler.cli.options import check_output_root
-    from reconciler.core.intake import survey
+    from reconciler.core.survey import survey
 
     inspections = _inspect(directory, paths, check_output_root(output_root))
     surveyed = survey(inspections)

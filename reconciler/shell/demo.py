@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reconciler.core.message import plain
-from reconciler.dialects.karmada.decide import placed
+from reconciler.dialects.karmada.binding_file import placed
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.fields import mapping
 from reconciler.model.moments import format_moment

@@ -8,18 +8,10 @@ from dataclasses import dataclass, field
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.inspect import Inspection, Rules, inspect, oversized
-from reconciler.core.intake import (
-    CONFIGURATION_PATH,
-    DELETABLE,
-    Earlier,
-    State,
-    compose,
-    configuration_of,
-    earlier_versions,
-    read_state,
-    survey,
-)
+from reconciler.core.intake import Earlier, compose, configuration_of, earlier_versions
 from reconciler.core.record import LastPass, last_pass
+from reconciler.core.state import State, read_state
+from reconciler.core.survey import CONFIGURATION_PATH, DELETABLE, survey
 from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.paths import RECORD
 from reconciler.manifests.schema import Schemas
