@@ -126,6 +126,7 @@ def _branch(directory: Path, name: str | None, remote: str | None, folder: Path 
 
     if remote is not None:
         mirror = Mirror.open(remote, folder or _default_mirror(remote))
+        click.get_current_context().call_on_close(mirror.close)
         return RemoteBranch(mirror, mirror.repository, name or "main")
     if folder is not None:
         raise UsageError("--mirror goes with --remote")

@@ -54,6 +54,9 @@ def command(
     from reconciler.shell.watch import Wakeups
 
     configure_log(log_format, sys.stderr)
+    early: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: early.append(number))
     passes = open_passes(
         directory,
         branch=branch,
@@ -73,5 +76,7 @@ def command(
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, stop)
+        if early:
+            return 0
         Daemon(passes=passes, wakeups=wakeups, poll_seconds=seconds).run()
     return 0

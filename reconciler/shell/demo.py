@@ -12,7 +12,7 @@ from pathlib import Path
 from reconciler.core.message import plain
 from reconciler.dialects.karmada.binding_file import placed
 from reconciler.errors import ShellError, UsageError
-from reconciler.model.fields import mapping
+from reconciler.model.fields import bodies, mapping
 from reconciler.model.moments import format_moment
 from reconciler.model.world import World
 from reconciler.shell.git.command import Git
@@ -88,6 +88,7 @@ def _tell_placement(stage: "_Stage") -> None:
     stage.heading("1. A daemon is started on a repository that nobody has scheduled yet")
     stage.wait("the first placement", lambda world: stage.shop(world) == "member1(2)")
     stage.show("Every workload has a binding: the shop is on its primary cluster.")
+    stage.wait("the first report that all copies run", stage.is_running)
 
 
 def _tell_failure(stage: "_Stage") -> None:
@@ -131,6 +132,7 @@ class _Stage:
         self.heading = heading
         self.git = Git(folder=folder, variables=PERSON)
         self.loader = Loader(repository, load_schemas(), output_root="status")
+        self.seen = self.world()
 
     @classmethod
     def set_up(cls, folder: Path | None, say: Say, heading: Say) -> "_Stage":
@@ -183,14 +185,16 @@ class _Stage:
     def wait(self, what: str, happened: Callable[[World], bool]) -> None:
         """Wait until the branch shows that something happened."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while not happened(self.world()):
+        while not happened(seen := self.world()):
             if time.monotonic() > deadline:
                 raise ShellError(f"{what} did not happen within {PATIENCE_SECONDS:.0f} s")
             time.sleep(0.1)
+        self.seen = seen
 
     def let_daemon_see(self) -> None:
         """Give the daemon the time that its last reactions took, several times over."""
         time.sleep(2.0)
+        self.seen = self.world()
 
     def shop(self, world: World) -> str:
         """Return where the shop is."""
@@ -208,6 +212,17 @@ class _Stage:
             shown[f"{key.namespace}/{name}" if key.namespace else name] = clusters or "nowhere"
         return shown
 
+    def is_running(self, world: World) -> bool:
+        """Say whether every workload counts as applied."""
+        return all(
+            any(
+                condition.get("type") == "FullyApplied" and condition.get("status") == "True"
+                for condition in bodies(mapping(manifest.body, "status"), "conditions")
+            )
+            for key, manifest in world.outputs.items()
+            if key.group == "work.karmada.io"
+        )
+
     def is_leaving(self, world: World) -> bool:
         """Say whether a workload is still leaving a cluster."""
         return any(
@@ -220,12 +235,12 @@ class _Stage:
         return any(key.kind == "WorkloadRebalancer" for key in world.inputs)
 
     def show(self, moral: str) -> None:
-        """Print the head commit and the placements."""
-        head = self.repository.resolve(BRANCH)
+        """Print the commit that was waited for, and the placements in it."""
+        head = self.seen.revision
         commit = read_commit(self.repository, head)
         self.say(moral)
         self.say(f"   commit {head[:12]} by {plain(commit.author.name)}: {plain(commit.subject)}")
-        placements = self.placements(self.world())
+        placements = self.placements(self.seen)
         width = max(len(name) for name in placements)
         for name, clusters in placements.items():
             self.say(f"   {plain(name).ljust(width)}   {plain(clusters)}")

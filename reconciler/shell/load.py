@@ -13,7 +13,7 @@ from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import State, read_state
 from reconciler.core.survey import CONFIGURATION_PATH, DELETABLE, survey
 from reconciler.errors import ShellError, UsageError
-from reconciler.manifests.paths import RECORD
+from reconciler.manifests.paths import FAULTS, RECORD, output_path
 from reconciler.manifests.schema import Schemas
 from reconciler.manifests.selection import SUFFIXES, selects
 from reconciler.model.settings import Settings, decode_settings
@@ -176,6 +176,7 @@ def _check_ours(state: State, root: str) -> None:
     if RECORD in state.manifests:
         return
     ours = {manifest.origin.path for manifest in state.manifests.values()}
+    ours |= {output_path(root, key) for key in (RECORD, FAULTS)}
     strange = sorted(state.present.keys() - ours - state.frozen)
     if strange:
         raise UsageError(
