@@ -103,6 +103,7 @@ def open_passes(
     Raises:
         UsageError: The options name nothing that can be served; the message says what would do.
     """
+    from reconciler.cli.progress import tracked
     from reconciler.shell.clock import SystemClock
     from reconciler.shell.load import Loader
     from reconciler.shell.passes import Passes
@@ -112,7 +113,7 @@ def open_passes(
     root = check_output_root(output_root)
     return Passes(
         branch=served,
-        loader=Loader(served.repository, load_schemas(), output_root=root),
+        loader=Loader(served.repository, load_schemas(), output_root=root, track=tracked),
         clock=SystemClock(),
         author=parse_author(author),
     )

@@ -53,7 +53,10 @@ def command(
     from reconciler.shell.passes import RemoteBranch
     from reconciler.shell.watch import Wakeups
 
-    configure_log(log_format, sys.stderr)
+    terminal = sys.stderr.isatty()
+    text = log_format == "text" or (log_format == "auto" and terminal)
+    colours = terminal and click.get_current_context().color is not False
+    configure_log(sys.stderr, text=text, colours=colours)
     passes = open_passes(
         directory,
         branch=branch,
