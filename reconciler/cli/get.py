@@ -84,13 +84,15 @@ def command(
 def _world(directory: Path, branch: str | None, output_root: str) -> "World":
     """Load the world at the head of a branch."""
     from reconciler.cli.options import check_output_root
+    from reconciler.cli.progress import tracked
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.load import Loader
     from reconciler.shell.resources import load_schemas
 
     repository = Repository.open(directory)
     head = repository.resolve(branch or repository.head_branch())
-    return Loader(repository, load_schemas(), output_root=check_output_root(output_root)).load(head)
+    root = check_output_root(output_root)
+    return Loader(repository, load_schemas(), output_root=root, track=tracked).load(head)
 
 
 def _select(

@@ -85,6 +85,12 @@ Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
 def cli(context: click.Context, directory: Path) -> None:
     """Multi-cluster scheduling on Git: manifests in, decisions out, one commit a pass."""
     context.obj = directory
+    context.color = None if wants_colour() else False  # None leaves it to click: terminals only
+
+
+def wants_colour() -> bool:
+    """Say whether the user's terminal may be sent colours; see https://no-color.org."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
