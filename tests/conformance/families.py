@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from tests.conformance.karmada import check_graceful, check_schedule, check_taints
+from tests.conformance.ocm import check_placement
+from tests.conformance.ocm_enqueue import check_enqueue
 
 Body = Mapping[str, object]
 Check = Callable[[Body], str | None]
@@ -11,6 +13,8 @@ FAMILIES: Mapping[str, Check] = {
     "karmada/gracefuleviction": check_graceful,
     "karmada/schedule": check_schedule,
     "karmada/taints": check_taints,
+    "ocm/enqueue": check_enqueue,
+    "ocm/placement": check_placement,
 }
 
 _INPUTS = {
