@@ -19,6 +19,7 @@ from reconciler.model.world import Body, Fault, Held, Manifest, World
 
 OWNED_KINDS = frozenset(
     {
+        ("cluster.open-cluster-management.io", "PlacementDecision"),
         ("work.karmada.io", "ClusterResourceBinding"),
         ("work.karmada.io", "ResourceBinding"),
         ("reconciler.dev", "FaultReport"),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from reconciler.model.world import Body
 
+DIALECTS = ("karmada", "ocm")
 DEFAULT_ASSUME_AFTER_SECONDS = 60
 
 
@@ -41,7 +42,7 @@ def decode_settings(body: Body | None) -> Settings:
         suspend=spec.get("suspend") is True,
         declared_clusters=section(spec, "inventory").get("declared") is not False,
         assume_after_seconds=assume if isinstance(assume, int) else None,
-        options={"karmada": section(spec, "karmada")},
+        options={name: section(spec, name) for name in DIALECTS},
     )
 
 

@@ -46,11 +46,7 @@ class Decided:
 
     def of_others(self, placement: Placement) -> Mapping[ClusterName, int]:
         """Return how often each cluster is chosen by anyone but the placement."""
-        mine = Counter(
-            name
-            for decision in self.by_owner.get((placement.namespace, placement.name), ())
-            for name in decision.clusters
-        )
+        mine = _count(self.by_owner.get((placement.namespace, placement.name), ()))
         if not mine:
             return self.appearances
         return {
@@ -58,6 +54,17 @@ class Decided:
             for name, count in self.appearances.items()
             if count > mine.get(name, 0)
         }
+
+    def replaced(self, placement: Placement, objects: tuple[DecisionObject, ...]) -> "Decided":
+        """Return the decisions with others for one placement."""
+        owner = (placement.namespace, placement.name)
+        appearances = Counter(self.of_others(placement)) + _count(objects)
+        return Decided({**self.by_owner, owner: objects}, appearances)
+
+
+def _count(decisions: Iterable[DecisionObject]) -> Counter[ClusterName]:
+    """Return how often each cluster is in the decisions."""
+    return Counter(name for decision in decisions for name in decision.clusters)
 
 
 def decided_by(decisions: Iterable[DecisionObject]) -> Decided:

@@ -75,6 +75,23 @@ def refuse_tolerations(tolerations: tuple[Toleration, ...]) -> None:
             raise Misconfigured(VALUE_FOR_NOTHING)
 
 
+def next_end(request: Request, members: Members, now: datetime) -> datetime | None:
+    """Return when the toleration of any candidate ends, the first of all, `None` if never.
+
+    Source: ours; upstream notices the end for candidates not decided at its next run only.
+    """
+    tolerations = request.placement.tolerations
+    concerned = request.candidates | request.decided
+    return earliest(
+        *(
+            tolerance(taints, tolerations, decided=decided, now=now).until
+            for taints, carriers in members.fleet.by_taints.items()
+            if carriers & concerned
+            for decided in (False, True)
+        )
+    )
+
+
 def tolerated_until(request: Request, members: Members, now: datetime) -> datetime | None:
     """Return when the toleration of a decided cluster ends, the first of all, `None` if never.
 

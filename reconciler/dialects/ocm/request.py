@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.dialects.ocm.placement import Placement
+from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_instant
@@ -59,15 +60,22 @@ class Scores:
 def decode_report(body: Body) -> Report:
     """Return the scores of an AddOnPlacementScore; of one name the last counts.
 
+    Raises:
+        UserError: A field has the wrong type, or its text cannot be read.
+
     Source: ocm@00f84c3 vendor/open-cluster-management.io/api/cluster/v1alpha1
     `AddOnPlacementScoreStatus`.
     """
     status = fields.mapping(body, "status")
     until = fields.text(status, "validUntil")
+    try:
+        valid_until = parse_instant(until) if until else None
+    except ValueError as error:
+        raise UserError(str(error), field="validUntil") from error
     return Report(
         values={
             fields.text(item, "name"): fields.number(item, "value")
             for item in fields.bodies(status, "scores")
         },
-        valid_until=parse_instant(until) if until else None,
+        valid_until=valid_until,
     )

@@ -35,6 +35,7 @@ class Verdict:
     order in which they are set.
     """
 
+    request: Request
     offer: Offer
     result: Result
     grouped: Grouped
@@ -69,6 +70,7 @@ def judge(placement: Placement, hub: Hub, decided: Decided, now: datetime) -> Ve
     if grouped.problem:
         status = Status(Code.MISCONFIGURED, "", grouped.problem)
     return Verdict(
+        request=request,
         offer=offer,
         result=result,
         grouped=grouped,
