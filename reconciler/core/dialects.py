@@ -2,5 +2,6 @@
 
 from reconciler.dialects.base import Dialect
 from reconciler.dialects.karmada.plan import KARMADA
+from reconciler.dialects.ocm.plan import OCM
 
-DIALECTS: tuple[Dialect, ...] = (KARMADA,)
+DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM)

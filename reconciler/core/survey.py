@@ -11,6 +11,7 @@ from reconciler.model.world import Fault, Manifest
 
 OWNED_KINDS = frozenset(
     {
+        ("cluster.open-cluster-management.io", "PlacementDecision"),
         ("work.karmada.io", "ClusterResourceBinding"),
         ("work.karmada.io", "ResourceBinding"),
         ("reconciler.dev", "FaultReport"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from reconciler.model.fields import mapping, strings
 from reconciler.model.world import Body
 
+DIALECTS = ("karmada", "ocm")
 DEFAULT_ASSUME_AFTER_SECONDS = 60
 
 
@@ -42,5 +43,5 @@ def decode_settings(body: Body | None) -> Settings:
         suspend=spec.get("suspend") is True,
         declared_clusters=mapping(spec, "inventory").get("declared") is not False,
         assume_after_seconds=assume if isinstance(assume, int) else None,
-        options={"karmada": mapping(spec, "karmada")},
+        options={name: mapping(spec, name) for name in DIALECTS},
     )

@@ -9,6 +9,8 @@ from tests.conformance.karmada_policies import (
     check_policymatch,
 )
 from tests.conformance.karmada_rebalancer import check_rebalancer
+from tests.conformance.ocm import check_placement
+from tests.conformance.ocm_enqueue import check_enqueue
 
 Body = Mapping[str, object]
 Check = Callable[[Body], str | None]
@@ -21,6 +23,8 @@ FAMILIES: Mapping[str, Check] = {
     "karmada/rebalancer": check_rebalancer,
     "karmada/schedule": check_schedule,
     "karmada/taints": check_taints,
+    "ocm/enqueue": check_enqueue,
+    "ocm/placement": check_placement,
 }
 
 _INPUTS = {
