@@ -8,6 +8,9 @@ from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.moments import parse_moment
 from reconciler.model.world import Body
 
+CLUSTER_SET = "cluster.open-cluster-management.io/clusterset"
+PLACEMENT = "cluster.open-cluster-management.io/placement"
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -128,6 +131,29 @@ def _replicas(row: Row) -> str:
     return str(replicas) if isinstance(replicas, int) else "<none>"
 
 
+def _selected(row: Row) -> str:
+    wanted = _spec(row).get("numberOfClusters")
+    found = str(number(_status(row), "numberOfSelectedClusters"))
+    return f"{found}/{wanted}" if isinstance(wanted, int) else found
+
+
+def _decided(row: Row) -> str:
+    decisions = bodies(_status(row), "decisions")
+    return ", ".join(text(decision, "clusterName") for decision in decisions) or "<none>"
+
+
+def _label(key: str) -> Callable[[Row], str]:
+    def show(row: Row) -> str:
+        return text(mapping(mapping(row.body, "metadata"), "labels"), key) or "<none>"
+
+    return show
+
+
+def _available(row: Row) -> str:
+    shown = _condition("ManagedClusterConditionAvailable", "status")
+    return shown(row) if _status(row) else "Declared"
+
+
 def _ago(moment: str, now: datetime) -> str:
     """Return how long ago a moment was, in kubectl's manner; `<none>` if there is none."""
     if not moment:
@@ -189,6 +215,25 @@ _COLUMNS: Mapping[str, tuple[Sequence[Column], Sequence[Column]]] = {
     "ClusterPropagationPolicy": _POLICY,
     "ClusterResourceBinding": _BINDING,
     "Deployment": ((("REPLICAS", _replicas),), (("FILE", lambda row: row.path),)),
+    "ManagedCluster": (
+        (("AVAILABLE", _available), ("SET", _label(CLUSTER_SET)), ("TAINTS", _taints)),
+        (("FILE", lambda row: row.path),),
+    ),
+    "Placement": (
+        (
+            ("SELECTED", _selected),
+            ("SATISFIED", _condition("PlacementSatisfied", "status")),
+            ("AGE", _age),
+        ),
+        (
+            ("REASON", _condition("PlacementSatisfied", "message")),
+            ("MISCONFIGURED", _condition("PlacementMisconfigured", "message")),
+        ),
+    ),
+    "PlacementDecision": (
+        (("PLACEMENT", _label(PLACEMENT)), ("CLUSTERS", _decided)),
+        (("FILE", lambda row: row.path),),
+    ),
     "PropagationPolicy": _POLICY,
     "ResourceBinding": _BINDING,
     "StatefulSet": ((("REPLICAS", _replicas),), (("FILE", lambda row: row.path),)),
