@@ -12,9 +12,10 @@ from pathlib import Path
 from reconciler.core.message import plain
 from reconciler.dialects.karmada.binding_file import placed
 from reconciler.errors import ShellError, UsageError
-from reconciler.model.fields import bodies, mapping
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
-from reconciler.model.world import World
+from reconciler.model.world import Body, World
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commit
@@ -24,6 +25,7 @@ from reconciler.shell.resources import load_schemas, write_example
 
 PATIENCE_SECONDS = 30.0
 BRANCH = "main"
+PLACEMENT = "cluster.open-cluster-management.io/placement"
 REBALANCER_TTL_SECONDS = 4
 
 PERSON = {
@@ -87,7 +89,9 @@ def _tell_placement(stage: "_Stage") -> None:
     """First placement."""
     stage.heading("1. A daemon is started on a repository that nobody has scheduled yet")
     stage.wait("the first placement", lambda world: stage.shop(world) == "member1(2)")
-    stage.show("Every workload has a binding: the shop is on its primary cluster.")
+    stage.show(
+        "Everything has its place: the shop is on its primary cluster, reports where there is room."
+    )
     stage.wait("the first report that all copies run", stage.is_running)
 
 
@@ -201,16 +205,13 @@ class _Stage:
         return self.placements(world).get("default/shop", "nowhere")
 
     def placements(self, world: World) -> dict[str, str]:
-        """Return each workload's clusters."""
-        shown = {}
+        """Return where everything is, by name, whatever its API."""
+        shown: dict[str, list[str]] = {}
         for key, manifest in sorted(world.outputs.items()):
-            if key.group != "work.karmada.io":
-                continue
-            spec = mapping(manifest.body, "spec")
-            clusters = ", ".join(f"{n}({r})" if r else n for n, r in placed(spec))
-            name = str(mapping(spec, "resource")["name"])
-            shown[f"{key.namespace}/{name}" if key.namespace else name] = clusters or "nowhere"
-        return shown
+            name, clusters = _placement_of(key, manifest.body)
+            if name:
+                shown.setdefault(name, []).extend(clusters)
+        return {name: ", ".join(shown[name]) or "nowhere" for name in sorted(shown)}
 
     def is_running(self, world: World) -> bool:
         """Say whether every workload counts as applied."""
@@ -244,6 +245,20 @@ class _Stage:
         width = max(len(name) for name in placements)
         for name, clusters in placements.items():
             self.say(f"   {plain(name).ljust(width)}   {plain(clusters)}")
+
+
+def _placement_of(key: ObjectKey, body: Body) -> tuple[str, list[str]]:
+    """Return what an output places, and where; an empty name if it places nothing."""
+    scope = f"{key.namespace}/" if key.namespace else ""
+    if key.group == "work.karmada.io":
+        spec = mapping(body, "spec")
+        clusters = [f"{name}({n})" if n else str(name) for name, n in placed(spec)]
+        return scope + text(mapping(spec, "resource"), "name"), clusters
+    if key.kind == "PlacementDecision":
+        labels = mapping(mapping(body, "metadata"), "labels")
+        decisions = bodies(mapping(body, "status"), "decisions")
+        return scope + text(labels, PLACEMENT), [text(item, "clusterName") for item in decisions]
+    return "", []
 
 
 @contextmanager
