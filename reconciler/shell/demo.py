@@ -89,9 +89,7 @@ def _tell_placement(stage: "_Stage") -> None:
     """First placement."""
     stage.heading("1. A daemon is started on a repository that nobody has scheduled yet")
     stage.wait("the first placement", lambda world: stage.shop(world) == "member1(2)")
-    stage.show(
-        "Everything has its place: the shop is on its primary cluster, reports where there is room."
-    )
+    stage.show("The shop is on its primary cluster, the reports are where the scores are best.")
     stage.wait("the first report that all copies run", stage.is_running)
 
 
