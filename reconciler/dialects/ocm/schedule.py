@@ -172,5 +172,5 @@ def add_up(scored: tuple[Scored, ...], feasible: Mask) -> list[int]:
 def _rank(feasible: Mask, totals: Column, members: Members) -> tuple[ClusterName, ...]:
     """Return the feasible clusters by total, the greatest first, equal ones by name."""
     positions = positions_of(feasible)
-    order = sorted(range(len(positions)), key=lambda i: -totals[i])
+    order = sorted(range(len(positions)), key=[-total for total in totals].__getitem__)
     return tuple(members.fleet.names[positions[i]] for i in order)

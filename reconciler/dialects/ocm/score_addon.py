@@ -24,15 +24,20 @@ class ScoreAddOn:
 
         Source: ocm@00f84c3 pkg/placement/plugins/addon/addon.go `Score`.
         """
+        names, resource, score = (
+            members.fleet.names,
+            self.score.resource_name,
+            self.score.score_name,
+        )
         column, expired = [], []
+        find = request.reports.get
         for position in positions_of(feasible):
-            name = members.fleet.names[position]
-            report = request.reports.get((name, self.score.resource_name))
+            report = find((names[position], resource))
             if report is None:
                 column.append(0)
             elif report.valid_until is not None and now > report.valid_until:
                 column.append(0)
-                expired.append(f"{name}/{self.score.resource_name}")
+                expired.append(f"{names[position]}/{resource}")
             else:
-                column.append(report.values.get(self.score.score_name, 0))
+                column.append(report.values.get(score, 0))
         return Scores(column, expired=tuple(sorted(expired)))

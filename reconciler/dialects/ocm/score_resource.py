@@ -29,10 +29,11 @@ class ScoreAllocatable:
         positions = positions_of(feasible)
         amounts = members.amounts[self.resource]
         found = [amounts[i] for i in positions]
-        known = [amount for amount in found if amount is not None]
+        known = {amount for amount in found if amount is not None}
         least, most = min(known, default=0.0), max(known, default=0.0)
+        by_amount = {amount: _score(amount, least, most) for amount in known}
         return Scores(
-            [0 if amount is None else _score(amount, least, most) for amount in found],
+            [0 if amount is None else by_amount[amount] for amount in found],
             silent=mask_of(i for i in positions if amounts[i] is None),
         )
 
