@@ -7,6 +7,7 @@ Quantity = NewType("Quantity", int)
 """An amount in nano units; Kubernetes keeps no smaller part."""
 
 NANOS = 10**9
+MAX_DIGITS = 18  # apimachinery maxInt64Factors: so many digits always fit 64 bits
 MAX_VALUE = 2**63 - 1  # apimachinery maxAllowed: greater amounts are capped
 
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -47,6 +48,42 @@ def parse_quantity(text: str | int) -> Quantity:
     nanos = unscaled * 10**power if power >= 0 else -(-unscaled // 10**-power)
     nanos = min(nanos, MAX_VALUE * NANOS)
     return Quantity(-nanos if sign == "-" else nanos)
+
+
+def approximate(text: str | float) -> float:
+    """Return the amount that a quantity names as upstream's float64, rounding errors included.
+
+    The digits and the power of ten are multiplied, so `0.3` is `3 * 0.1`. What does not fit 64 bits
+    easily is taken in nano units, rounded up.
+
+    Raises:
+        ValueError: The text is not a quantity.
+
+    Source: ocm@00f84c3 vendor/k8s.io/apimachinery/pkg/api/resource/quantity.go `ParseQuantity`
+    and `AsApproximateFloat64`.
+
+    >>> approximate("0.3"), approximate("1Ki")
+    (0.30000000000000004, 1024.0)
+    """
+    found = _SYNTAX.fullmatch(str(text))
+    if found is None:
+        return float(parse_quantity(str(text)))
+    sign, digits, binary, exponent, decimal = found.groups()
+    whole, _, fraction = digits.partition(".")
+    whole = whole.lstrip("0") or "0"
+    unscaled = int(whole + fraction)
+    if binary is not None:
+        bits = _BINARY[binary]
+        unscaled, power = unscaled << bits, 0
+        fits = not fraction and 14 - len(whole) - bits * 3 // 10 >= 0
+    else:
+        power = int(exponent) if exponent is not None else _DECIMAL[decimal]
+        power -= len(fraction)
+        fits = len(whole) + len(fraction) <= MAX_DIGITS and power >= -9  # nano
+    if not fits:
+        unscaled, power = abs(parse_quantity(str(text).lstrip("+-"))), -9
+    value = float(unscaled) * float(f"1e{power}") if power else float(unscaled)
+    return -value if sign == "-" else value
 
 
 def ceil_units(amount: Quantity) -> int:

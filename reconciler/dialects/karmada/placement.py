@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from reconciler.model import fields
 from reconciler.model.labels import LabelSelector, Requirement
+from reconciler.model.selectors import decode_label_selector, decode_requirements
 from reconciler.model.taints import Toleration
 from reconciler.model.world import Body
 
@@ -145,32 +146,10 @@ def _affinity(body: Body) -> ClusterAffinity:
     selector = fields.mapping_or_none(body, "fieldSelector")
     return ClusterAffinity(
         label_selector=None if labels is None else decode_label_selector(labels),
-        field_selector=None if selector is None else _requirements(selector),
+        field_selector=None if selector is None else decode_requirements(selector),
         has_field_selector=selector is not None,
         cluster_names=fields.strings_or_none(body, "clusterNames"),
         exclude=fields.strings_or_none(body, "exclude"),
-    )
-
-
-def decode_label_selector(body: Body) -> LabelSelector:
-    """Return the label selector that a mapping holds."""
-    return LabelSelector(
-        match_labels=fields.pairs_or_none(body, "matchLabels"),
-        match_expressions=_requirements(body),
-    )
-
-
-def _requirements(body: Body) -> tuple[Requirement, ...] | None:
-    found = fields.bodies_or_none(body, "matchExpressions")
-    if found is None:
-        return None
-    return tuple(
-        Requirement(
-            key=fields.text(item, "key"),
-            operator=fields.text(item, "operator"),
-            values=fields.strings_or_none(item, "values"),
-        )
-        for item in found
     )
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from reconciler.dialects.karmada.placement import decode_label_selector
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import LabelSelector, matches
+from reconciler.model.selectors import decode_label_selector
 from reconciler.model.world import Body, Manifest
 
 GROUP = "policy.karmada.io"
