@@ -9,6 +9,7 @@ from tests.conformance.karmada_policies import (
     check_policymatch,
 )
 from tests.conformance.karmada_rebalancer import check_rebalancer
+from tests.conformance.kubefleet import check_schedule as check_kubefleet_schedule
 
 Body = Mapping[str, object]
 Check = Callable[[Body], str | None]
@@ -21,6 +22,7 @@ FAMILIES: Mapping[str, Check] = {
     "karmada/rebalancer": check_rebalancer,
     "karmada/schedule": check_schedule,
     "karmada/taints": check_taints,
+    "kubefleet/schedule": check_kubefleet_schedule,
 }
 
 _INPUTS = {
