@@ -10,6 +10,8 @@ from tests.conformance.karmada_policies import (
 )
 from tests.conformance.karmada_rebalancer import check_rebalancer
 from tests.conformance.kubefleet import check_schedule as check_kubefleet_schedule
+from tests.conformance.kubefleet_rollout import check_rollout
+from tests.conformance.kubefleet_snapshots import check_policysnapshot, check_resourcesnapshot
 
 Body = Mapping[str, object]
 Check = Callable[[Body], str | None]
@@ -22,6 +24,9 @@ FAMILIES: Mapping[str, Check] = {
     "karmada/rebalancer": check_rebalancer,
     "karmada/schedule": check_schedule,
     "karmada/taints": check_taints,
+    "kubefleet/policysnapshot": check_policysnapshot,
+    "kubefleet/resourcesnapshot": check_resourcesnapshot,
+    "kubefleet/rollout": check_rollout,
     "kubefleet/schedule": check_kubefleet_schedule,
 }
 
