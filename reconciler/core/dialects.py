@@ -2,5 +2,6 @@
 
 from reconciler.dialects.base import Dialect
 from reconciler.dialects.karmada.plan import KARMADA
+from reconciler.dialects.kubefleet.plan import KUBEFLEET
 
-DIALECTS: tuple[Dialect, ...] = (KARMADA,)
+DIALECTS: tuple[Dialect, ...] = (KARMADA, KUBEFLEET)

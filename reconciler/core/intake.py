@@ -19,6 +19,9 @@ from reconciler.model.world import Body, Fault, Held, Manifest, World
 
 OWNED_KINDS = frozenset(
     {
+        ("placement.kubernetes-fleet.io", "ClusterResourceBinding"),
+        ("placement.kubernetes-fleet.io", "ClusterResourceSnapshot"),
+        ("placement.kubernetes-fleet.io", "ClusterSchedulingPolicySnapshot"),
         ("work.karmada.io", "ClusterResourceBinding"),
         ("work.karmada.io", "ResourceBinding"),
         ("reconciler.dev", "FaultReport"),

@@ -17,6 +17,7 @@ class Settings:
         exclude: Globs of files that are not read, on top of the built-in ones.
         suspend: Whether passes leave everything as it is.
         declared_clusters: Whether a cluster without a status counts as ready and unlimited.
+        heartbeats: Whether a cluster whose agent is silent counts as not ready.
         assume_after_seconds: How long after it was chosen a silent cluster counts as applied,
             healthy and available; `None` means never.
         options: Dialect name to its own section, as written.
@@ -26,6 +27,7 @@ class Settings:
     exclude: tuple[str, ...] = ()
     suspend: bool = False
     declared_clusters: bool = True
+    heartbeats: bool = False
     assume_after_seconds: int | None = DEFAULT_ASSUME_AFTER_SECONDS
     options: Mapping[str, Body] = field(default_factory=dict)
 
@@ -40,6 +42,7 @@ def decode_settings(body: Body | None) -> Settings:
         exclude=_globs(spec.get("exclude")),
         suspend=spec.get("suspend") is True,
         declared_clusters=section(spec, "inventory").get("declared") is not False,
+        heartbeats=section(spec, "inventory").get("heartbeats") == "enforce",
         assume_after_seconds=assume if isinstance(assume, int) else None,
         options={"karmada": section(spec, "karmada")},
     )
