@@ -2,6 +2,7 @@
 
 from reconciler.dialects.base import Dialect
 from reconciler.dialects.karmada.plan import KARMADA
+from reconciler.dialects.kubefleet.plan import KUBEFLEET
 from reconciler.dialects.ocm.plan import OCM
 
-DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM)
+DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM, KUBEFLEET)

@@ -12,6 +12,9 @@ from reconciler.model.world import Fault, Manifest
 OWNED_KINDS = frozenset(
     {
         ("cluster.open-cluster-management.io", "PlacementDecision"),
+        ("placement.kubernetes-fleet.io", "ClusterResourceBinding"),
+        ("placement.kubernetes-fleet.io", "ClusterResourceSnapshot"),
+        ("placement.kubernetes-fleet.io", "ClusterSchedulingPolicySnapshot"),
         ("work.karmada.io", "ClusterResourceBinding"),
         ("work.karmada.io", "ResourceBinding"),
         ("reconciler.dev", "FaultReport"),

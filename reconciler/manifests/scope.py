@@ -99,6 +99,9 @@ PLURALS: Mapping[str, str] = {
     "ManagedCluster": "managedclusters",
     "Placement": "placements",
     "PlacementDecision": "placementdecisions",
+    "ClusterResourcePlacement": "clusterresourceplacements",
+    "ClusterResourceSnapshot": "clusterresourcesnapshots",
+    "ClusterSchedulingPolicySnapshot": "clusterschedulingpolicysnapshots",
     "ResourceBinding": "resourcebindings",
     "WorkloadRebalancer": "workloadrebalancers",
 }

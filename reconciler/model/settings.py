@@ -19,6 +19,7 @@ class Settings:
         exclude: Globs of files that are not read, on top of the built-in ones.
         suspend: Whether passes leave everything as it is.
         declared_clusters: Whether a cluster without a status counts as ready and unlimited.
+        heartbeats: Whether a cluster whose agent is silent counts as not ready.
         assume_after_seconds: How long after it was chosen a silent cluster counts as applied,
             healthy and available; `None` means never.
         options: Dialect name to its own section, as written.
@@ -28,6 +29,7 @@ class Settings:
     exclude: tuple[str, ...] = ()
     suspend: bool = False
     declared_clusters: bool = True
+    heartbeats: bool = False
     assume_after_seconds: int | None = DEFAULT_ASSUME_AFTER_SECONDS
     options: Mapping[str, Body] = field(default_factory=dict)
 
@@ -42,6 +44,7 @@ def decode_settings(body: Body | None) -> Settings:
         exclude=strings(spec, "exclude"),
         suspend=spec.get("suspend") is True,
         declared_clusters=mapping(spec, "inventory").get("declared") is not False,
+        heartbeats=mapping(spec, "inventory").get("heartbeats") == "enforce",
         assume_after_seconds=assume if isinstance(assume, int) else None,
         options={name: mapping(spec, name) for name in DIALECTS},
     )

@@ -9,6 +9,9 @@ from tests.conformance.karmada_policies import (
     check_policymatch,
 )
 from tests.conformance.karmada_rebalancer import check_rebalancer
+from tests.conformance.kubefleet import check_schedule as check_kubefleet_schedule
+from tests.conformance.kubefleet_rollout import check_rollout
+from tests.conformance.kubefleet_snapshots import check_policysnapshot, check_resourcesnapshot
 from tests.conformance.ocm import check_placement
 from tests.conformance.ocm_enqueue import check_enqueue
 
@@ -25,6 +28,10 @@ FAMILIES: Mapping[str, Check] = {
     "karmada/taints": check_taints,
     "ocm/enqueue": check_enqueue,
     "ocm/placement": check_placement,
+    "kubefleet/policysnapshot": check_policysnapshot,
+    "kubefleet/resourcesnapshot": check_resourcesnapshot,
+    "kubefleet/rollout": check_rollout,
+    "kubefleet/schedule": check_kubefleet_schedule,
 }
 
 _INPUTS = {

@@ -1,0 +1,1 @@
+"""KubeFleet: placements, their snapshots and bindings, the scheduler and the rollout."""

@@ -1,0 +1,59 @@
+"""What is known of a binding's cluster: nobody reports yet, so availability is assumed.
+
+The moment at which the present resources were rolled out stands in an annotation of the binding.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from reconciler.dialects.kubefleet.binding import Binding
+from reconciler.dialects.kubefleet.names import BOUND, UNSCHEDULED
+from reconciler.model.availability import assume
+from reconciler.model.conditions import Condition, set_condition
+from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
+
+ROLLED_OUT_AT = "reconciler.dev/rolled-out-at"
+ROLLED_OUT = "reconciler.dev/rolled-out"
+ASSUMED = ("Applied", "Available")
+
+
+def observe(
+    binding: Binding, now: datetime, *, assume_after_seconds: int | None
+) -> tuple[Binding, datetime | None]:
+    """Return the binding with what is assumed of its cluster, and when that would change.
+
+    Args:
+        binding: Bound or leaving; others have no resources in their cluster.
+        now: Aware UTC.
+        assume_after_seconds: See `model/availability.py`. It counts from the moment at which the
+            present resource snapshot was rolled out; a new decision alone does not start it anew.
+    """
+    if binding.state not in (BOUND, UNSCHEDULED) or not binding.resource_snapshot:
+        return binding, None
+    marks = binding.annotations
+    at = marks.get(ROLLED_OUT_AT, "")
+    if marks.get(ROLLED_OUT) != binding.resource_snapshot or not is_moment(at):
+        at = format_moment(now)
+        marks = {**marks, ROLLED_OUT: binding.resource_snapshot, ROLLED_OUT_AT: at}
+    assumption = assume(parse_moment(at), assume_after_seconds, now)
+    marked = replace(binding, annotations=marks)
+    if not assumption.available:
+        return marked, assumption.until
+    conditions = list(binding.conditions)
+    for kind in ASSUMED:
+        text = f"No report, assumed {assume_after_seconds} s after the rollout"
+        condition = Condition(kind, "True", f"{kind}Assumed", text, binding.generation)
+        conditions = set_condition(conditions, condition, at=stamp(now))
+    return replace(marked, conditions=tuple(conditions)), None
+
+
+def keep_marks(before: Binding | None, after: Binding) -> Binding:
+    """Return a binding with the marks that it had: the scheduler forgets all annotations.
+
+    Source: ours; kubefleet@e160c1c pkg/scheduler/framework/framework.go
+    `markUnscheduledForAndUpdate` replaces the whole map.
+    """
+    if before is None:
+        return after
+    marks = {k: v for k, v in before.annotations.items() if k in (ROLLED_OUT, ROLLED_OUT_AT)}
+    return replace(after, annotations={**marks, **after.annotations})

@@ -1,0 +1,164 @@
+"""KubeFleet's scheduler: one cycle over the bindings of a placement, or as many as it takes."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from reconciler.dialects.kubefleet.binding import Binding, unscheduled
+from reconciler.dialects.kubefleet.clusters import Members
+from reconciler.dialects.kubefleet.failure import UnexpectedBehavior
+from reconciler.dialects.kubefleet.groups import Groups, classify, targets_of
+from reconciler.dialects.kubefleet.names import SCHEDULER_FINALIZER
+from reconciler.dialects.kubefleet.pick_all import pick_all
+from reconciler.dialects.kubefleet.pick_fixed import pick_fixed
+from reconciler.dialects.kubefleet.pick_n import pick_n
+from reconciler.dialects.kubefleet.picks import Pick
+from reconciler.dialects.kubefleet.policy import PICK_ALL, PICK_FIXED, PICK_N
+from reconciler.dialects.kubefleet.request import Request
+from reconciler.dialects.kubefleet.snapshot import Snapshot, report_status
+from reconciler.dialects.kubefleet.topology import assess_topology
+from reconciler.model.moments import stamp
+from reconciler.model.world import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A write that the scheduler makes: `verb` as the API server would see it."""
+
+    verb: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduled:
+    """Where the scheduler leaves a placement.
+
+    Attributes:
+        bindings: Every binding that exists afterwards, by name.
+        removed: Names of bindings whose last finalizer went.
+        status: New status of the policy snapshot, `None` if the present one stays.
+        requeue: Whether another cycle must follow at once.
+        cycles: How many were run.
+        error: Why it stopped, `None` if it did not; what was done before stands.
+        writes: In the order made; a binding may be written more than once.
+    """
+
+    bindings: Mapping[str, Binding]
+    removed: tuple[str, ...] = ()
+    status: Body | None = None
+    requeue: bool = False
+    cycles: int = 1
+    error: UnexpectedBehavior | None = None
+    writes: tuple[Write, ...] = ()
+
+
+def schedule(
+    snapshot: Snapshot, bindings: Iterable[Binding], members: Members, now: datetime
+) -> Scheduled:
+    """Run cycles until none asks for another: one call settles a placement.
+
+    Args:
+        snapshot: The present policy and its status.
+        bindings: All of the placement, in whatever order.
+        members: Everyone, at `now`.
+        now: Aware UTC.
+
+    Source: kubefleet@e160c1c pkg/scheduler/scheduler.go `scheduleOnce`: a requeue is immediate.
+    """
+    result = run_cycle(snapshot, bindings, members, now)
+    while result.requeue:
+        following = run_cycle(snapshot, result.bindings.values(), members, now)
+        result = replace(
+            following,
+            removed=(*result.removed, *following.removed),
+            writes=(*result.writes, *following.writes),
+            cycles=result.cycles + 1,
+        )
+    return result
+
+
+def run_cycle(
+    snapshot: Snapshot, bindings: Iterable[Binding], members: Members, now: datetime
+) -> Scheduled:
+    """Run one scheduling cycle; see `schedule`.
+
+    Source: kubefleet@e160c1c pkg/scheduler/framework/framework.go `RunSchedulingCycleFor`.
+    """
+    ordered = sorted(bindings, key=lambda binding: binding.name)
+    groups = classify(ordered, snapshot.name, members)
+    released = [
+        _release(item) for item in groups.deleting if SCHEDULER_FINALIZER in item.finalizers
+    ]
+    swept = [*released, *map(unscheduled, groups.dangling)]
+    existing = {binding.name: binding for binding in (*ordered, *swept)}
+    removed = tuple(item.name for item in released if not item.finalizers)
+    before = Scheduled(
+        bindings={name: item for name, item in existing.items() if name not in removed},
+        removed=removed,
+        writes=tuple(Write("update", binding.name) for binding in swept),
+    )
+    try:
+        pick = _pick(snapshot, groups, members, before.bindings, now)
+    except UnexpectedBehavior as error:
+        return replace(before, error=error)
+    return _report(_carry_out(before, pick), snapshot, pick, now)
+
+
+def _release(binding: Binding) -> Binding:
+    """Return a binding without the scheduler's finalizer."""
+    finalizers = tuple(item for item in binding.finalizers if item != SCHEDULER_FINALIZER)
+    return replace(binding, finalizers=finalizers)
+
+
+def _pick(
+    snapshot: Snapshot,
+    groups: Groups,
+    members: Members,
+    existing: Mapping[str, Binding],
+    now: datetime,
+) -> Pick:
+    """Do what the placement type says; an unknown type does nothing."""
+    policy = snapshot.policy
+    if policy.placement_type == PICK_FIXED:
+        return pick_fixed(snapshot, groups, members, existing)
+    if policy.placement_type not in (PICK_ALL, PICK_N):
+        return Pick()
+    placed = targets_of(members, groups.scheduled, groups.bound)
+    request = Request(
+        policy=policy,
+        topology=assess_topology(policy.constraints, members, placed),
+        placed=placed,
+        obsolete=targets_of(members, groups.obsolete),
+    )
+    by_type = pick_all if policy.placement_type == PICK_ALL else pick_n
+    return by_type(snapshot, groups, request, members, existing, now)
+
+
+def _carry_out(before: Scheduled, pick: Pick) -> Scheduled:
+    """Write the bindings: create, patch, drop."""
+    changed = (*pick.created, *pick.patched, *pick.dropped)
+    writes = (
+        *(Write("create", binding.name) for binding in pick.created),
+        *(Write("patch", binding.name) for binding in pick.patched),
+        *(Write("update", binding.name) for binding in pick.dropped),
+    )
+    return replace(
+        before,
+        bindings={**before.bindings, **{binding.name: binding for binding in changed}},
+        requeue=pick.requeue,
+        writes=(*before.writes, *writes),
+    )
+
+
+def _report(done: Scheduled, snapshot: Snapshot, pick: Pick, now: datetime) -> Scheduled:
+    """Write the snapshot's status, if there is something to say."""
+    if pick.report is None:
+        return done
+    try:
+        status = report_status(snapshot, pick.report, at=stamp(now))
+    except UnexpectedBehavior as error:
+        return replace(done, error=error)
+    if status is None:
+        return done
+    writes = (*done.writes, Write("update-status", snapshot.name))
+    return replace(done, status=status, writes=writes)

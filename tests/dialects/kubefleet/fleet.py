@@ -1,0 +1,96 @@
+"""KubeFleet's manifests for tests: the dullest defaults."""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from tests.builders import Body, metadata
+from tests.stories import Story
+
+GROUP = "placement.kubernetes-fleet.io"
+
+
+def member(
+    name: str,
+    *,
+    labels: Mapping[str, str] | None = None,
+    taints: Sequence[Body] = (),
+    status: Body | None = None,
+    leaving: bool = False,
+) -> Body:
+    """A declared MemberCluster; with `leaving` it is being deleted."""
+    deleted = "2026-11-20T00:00:00Z" if leaving else ""
+    return {
+        "apiVersion": "cluster.kubernetes-fleet.io/v1beta1",
+        "kind": "MemberCluster",
+        "metadata": metadata(name, labels=labels, deletionTimestamp=deleted),
+        "spec": {
+            "identity": {"kind": "User", "name": name},
+            **({"taints": list(taints)} if taints else {}),
+        },
+        **({} if status is None else {"status": status}),
+    }
+
+
+def placement(
+    policy: Body | None = None, *, name: str = "web", strategy: Body | None = None
+) -> Body:
+    """A placement of the namespace `default` and what is in it."""
+    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "default"}
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "ClusterResourcePlacement",
+        "metadata": metadata(name),
+        "spec": {
+            "resourceSelectors": [selector],
+            **({} if policy is None else {"policy": policy}),
+            **({} if strategy is None else {"strategy": strategy}),
+        },
+    }
+
+
+def pick(number: int, **more: object) -> Body:
+    """PickN."""
+    return {"placementType": "PickN", "numberOfClusters": number, **more}
+
+
+def fixed(*names: str) -> Body:
+    """PickFixed."""
+    return {"placementType": "PickFixed", "clusterNames": list(names)}
+
+
+def files(story: Story, plural: str) -> list[Body]:
+    """The outputs of a kind, by name."""
+    folder = f"status/{plural}.{GROUP}/"
+    return [story.output(path) for path in sorted(story.outputs) if path.startswith(folder)]
+
+
+def specs_of(story: Story) -> list[Mapping[str, str]]:
+    """Specs of all bindings, by name."""
+    return [cast(Mapping[str, str], body["spec"]) for body in bindings(story)]
+
+
+def states(story: Story) -> dict[str, str]:
+    """Cluster to state of its binding."""
+    return {spec["targetCluster"]: spec["state"] for spec in specs_of(story)}
+
+
+def targets(story: Story) -> list[str]:
+    """Clusters of all bindings, ascending."""
+    return sorted(spec["targetCluster"] for spec in specs_of(story))
+
+
+def bindings(story: Story) -> list[Body]:
+    """All bindings."""
+    return files(story, "clusterresourcebindings")
+
+
+def status_of(story: Story, name: str = "web") -> Mapping[str, object]:
+    """The status of a placement."""
+    body = story.output(f"status/clusterresourceplacements.{GROUP}/{name}.yaml")
+    return cast(Mapping[str, object], body["status"])
+
+
+def condition(story: Story, kind: str) -> Mapping[str, object]:
+    """A condition of the placement, its prefix left out."""
+    found = cast(Sequence[Mapping[str, object]], status_of(story)["conditions"])
+    return next(item for item in found if item["type"] == f"ClusterResourcePlacement{kind}")
