@@ -7,6 +7,7 @@ from typing import cast
 
 from reconciler.dialects.kubefleet.binding import Binding, decode_binding
 from reconciler.dialects.kubefleet.clusters import decode_member, members_of
+from reconciler.dialects.kubefleet.failure import UpstreamCrash
 from reconciler.dialects.kubefleet.schedule import Scheduled, run_cycle, schedule
 from reconciler.dialects.kubefleet.snapshot import decode_snapshot
 from reconciler.model.moments import parse_moment
@@ -31,7 +32,7 @@ def check_schedule(case: Body) -> str | None:
     names = [*sorted(result.bindings.keys() & before.keys()), *created]
     brief = str(case["name"]).startswith("rand")
     actual = {
-        "error": None if result.error is None else {"kind": "unexpected-behavior"},
+        "error": _error(result),
         "requeue": result.requeue,
         "cycles": result.cycles,
         "bindings": [_binding(before.get(n), result.bindings[n], brief=brief) for n in names],
@@ -45,6 +46,13 @@ def check_schedule(case: Body) -> str | None:
     if expected["error"] is not None:
         expected["error"] = {"kind": cast(Body, expected["error"])["kind"]}
     return first_difference(expected, actual)
+
+
+def _error(result: Scheduled) -> Body | None:
+    if result.error is None:
+        return None
+    crashed = isinstance(result.error, UpstreamCrash)
+    return {"kind": "panic" if crashed else "unexpected-behavior"}
 
 
 def _order(result: Scheduled, name: str) -> tuple[str, str]:

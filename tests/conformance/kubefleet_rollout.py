@@ -19,10 +19,12 @@ def check_rollout(case: Body) -> str | None:
     now = str(given["now"])
     placement = decode_placement(cast(Body, given["placement"]))
     before = {b.name: b for b in map(decode_binding, cast(Sequence[Body], given["bindings"]))}
-    latest = latest_master(cast(Sequence[Body], given["resourceSnapshots"]))
-    found = roll_out(
-        placement.strategy, placement.wanted, before.values(), latest, parse_moment(now)
-    )
+    latest = latest_master(cast(Sequence[Body], given["resourceSnapshots"]), placement.name)
+    found = Rollout(bindings=before)
+    if not placement.deleting:
+        found = roll_out(
+            placement.strategy, placement.wanted, before.values(), latest, parse_moment(now)
+        )
     gone = [name for name in found.deleted if not before[name].finalizers]
     actual = {
         "error": None if found.error is None else {"kind": "unexpected-behavior"},

@@ -31,7 +31,7 @@ def check_resourcesnapshot(case: Body) -> str | None:
     """Compare the snapshots, the writes, the latest and the wait of a vector."""
     given = cast(Body, case["input"])
     now = parse_moment(str(given["now"]))
-    selected = cast(Sequence[Body] | None, given["selectedResources"])
+    selected = cast(Sequence[Body] | None, given.get("selectedResources"))
     found = snapshot_resources(
         _owner(cast(Body, given["placement"])),
         None if selected is None else [Resource(body, go_json(body)) for body in selected],

@@ -10,6 +10,10 @@ class UnexpectedBehavior(UserError):
     """
 
 
+class UpstreamCrash(UnexpectedBehavior):
+    """An input past the schema, of which upstream's scheduler crashes; defaults prevent it."""
+
+
 def as_count(text: str | None, what: str) -> int:
     """Return the number that an annotation or label holds, zero or more.
 

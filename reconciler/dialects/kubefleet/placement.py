@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reconciler.dialects.kubefleet.names import RESOURCE_HASH
+from reconciler.dialects.kubefleet.names import PARENT, RESOURCE_HASH
 from reconciler.dialects.kubefleet.policy import DEFAULT_MAX_SKEW, PICK_ALL, PICK_FIXED, PICK_N
-from reconciler.dialects.kubefleet.revision import annotations_of, is_latest
+from reconciler.dialects.kubefleet.revision import annotations_of, is_latest, labels_of
 from reconciler.dialects.kubefleet.strategy import Strategy, decode_strategy
 from reconciler.model import fields
 from reconciler.model.world import Body
@@ -98,13 +98,14 @@ def _told(body: Body) -> dict[str, object]:
     return {name: value for name, value in body.items() if value is not None}
 
 
-def latest_master(snapshots: Iterable[Body]) -> str | None:
-    """Return the name of the latest master among resource snapshots, `None` if there is none.
+def latest_master(snapshots: Iterable[Body], placement: str) -> str | None:
+    """Return the name of a placement's latest master among snapshots, `None` if there is none.
 
     Source: kubefleet@e160c1c pkg/utils/controller/resource_snapshot_resolver.go
     `FetchLatestMasterResourceSnapshot`.
     """
     for body in snapshots:
-        if is_latest(body) and annotations_of(body).get(RESOURCE_HASH):
+        owned = labels_of(body).get(PARENT) == placement
+        if owned and is_latest(body) and annotations_of(body).get(RESOURCE_HASH):
             return fields.text(fields.mapping(body, "metadata"), "name")
     return None

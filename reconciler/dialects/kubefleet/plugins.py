@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.clusters import Members
+from reconciler.dialects.kubefleet.failure import UpstreamCrash
 from reconciler.dialects.kubefleet.filter_affinity import reject_affinity
 from reconciler.dialects.kubefleet.filter_eligibility import reject_ineligible
 from reconciler.dialects.kubefleet.filter_namespace import reject_namespace
 from reconciler.dialects.kubefleet.filter_same_placement import reject_placed
 from reconciler.dialects.kubefleet.filter_taints import reject_taints
 from reconciler.dialects.kubefleet.request import Request
+from reconciler.dialects.kubefleet.topology import SkewViolation
 from reconciler.schedule.framework import Mask, Profile, Rejection, positions_of, run_filters
 
 SAME_PLACEMENT = "SamePlacementAffinity"
@@ -48,8 +50,13 @@ def filter_members(
 
     Raises:
         UnexpectedBehavior: A filter cannot judge a cluster.
+        UpstreamCrash: A hard constraint without maxSkew is violated.
     """
     feasible, rejections = run_filters(PROFILE, request, members, members.fleet.all, now)
+    for rejection in rejections:
+        reason = rejection.reason
+        if isinstance(reason, SkewViolation) and reason.constraint.max_skew is None:
+            raise UpstreamCrash(f"maxSkew of {reason.constraint.topology_key} must be given")
     return feasible, tuple(item for item in rejections if item.plugin != SAME_PLACEMENT)
 
 

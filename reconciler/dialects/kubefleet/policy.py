@@ -54,10 +54,10 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class SpreadConstraint:
-    """How evenly clusters are picked over the values of a label."""
+    """How evenly clusters are picked over the values of a label; `None` counts as 1."""
 
     topology_key: str
-    max_skew: int
+    max_skew: int | None
     when_unsatisfiable: str
 
     @property
@@ -82,8 +82,7 @@ def decode_policy(body: Body | None) -> Policy:
     """Return the policy that a snapshot holds; none at all means PickAll.
 
     Args:
-        body: `spec.policy` as it stands in the snapshot, where defaults were applied already; only
-            a missing maxSkew is taken as 1, since upstream would crash on it.
+        body: `spec.policy` as it stands in the snapshot, where defaults were applied already.
 
     Raises:
         UserError: A field has the wrong type.
@@ -130,10 +129,9 @@ def _preference(body: Body) -> Preference:
 
 
 def _constraint(body: Body) -> SpreadConstraint:
-    max_skew = fields.number_or_none(body, "maxSkew")
     return SpreadConstraint(
         topology_key=fields.text(body, "topologyKey"),
-        max_skew=DEFAULT_MAX_SKEW if max_skew is None else max_skew,
+        max_skew=fields.number_or_none(body, "maxSkew"),
         when_unsatisfiable=fields.text(body, "whenUnsatisfiable"),
     )
 

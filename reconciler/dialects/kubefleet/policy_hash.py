@@ -63,7 +63,7 @@ def _struct(body: Body, shape: Shape) -> dict[str, object]:
         value = _value(body.get(name), kind)
         if value is None and required and isinstance(kind, Mapping) and kind is _TERM:
             value = {}
-        if required or _is_told(value, is_pointer=isinstance(body.get(name), Mapping)):
+        if required or _is_told(value):
             encoded[name] = _zero(name) if value is None else value
     return encoded
 
@@ -74,9 +74,9 @@ def _zero(name: str) -> object:
     return None if name in lists else 0 if name == "weight" else ""
 
 
-def _is_told(value: object, *, is_pointer: bool) -> bool:
-    """Tell whether an optional field is written: a present struct is, an empty map or text not."""
-    return bool(value) or (is_pointer and value == {} and not isinstance(value, str))
+def _is_told(value: object) -> bool:
+    """Tell whether an optional field is written: a pointer is if it points at anything at all."""
+    return value is not None and value not in ("", [])
 
 
 def _value(value: object, kind: object) -> object:

@@ -8,7 +8,7 @@ from reconciler.dialects.kubefleet.binding import Binding, unscheduled
 from reconciler.dialects.kubefleet.clusters import Members
 from reconciler.dialects.kubefleet.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.groups import Groups, classify, targets_of
-from reconciler.dialects.kubefleet.names import SCHEDULER_FINALIZER
+from reconciler.dialects.kubefleet.names import PARENT, SCHEDULER_FINALIZER
 from reconciler.dialects.kubefleet.pick_all import pick_all
 from reconciler.dialects.kubefleet.pick_fixed import pick_fixed
 from reconciler.dialects.kubefleet.pick_n import pick_n
@@ -59,7 +59,7 @@ def schedule(
 
     Args:
         snapshot: The present policy and its status.
-        bindings: All of the placement, in whatever order.
+        bindings: In whatever order; those of other placements are left alone.
         members: Everyone, at `now`.
         now: Aware UTC.
 
@@ -85,7 +85,8 @@ def run_cycle(
     Source: kubefleet@e160c1c pkg/scheduler/framework/framework.go `RunSchedulingCycleFor`.
     """
     ordered = sorted(bindings, key=lambda binding: binding.name)
-    groups = classify(ordered, snapshot.name, members)
+    own = [item for item in ordered if item.labels.get(PARENT) == snapshot.placement]
+    groups = classify(own, snapshot.name, members)
     released = [
         _release(item) for item in groups.deleting if SCHEDULER_FINALIZER in item.finalizers
     ]

@@ -15,7 +15,7 @@ NAMESPACE = ("", "Namespace")
 NAMESPACE_ONLY = "NamespaceOnly"
 WITH_SELECTORS = "NamespaceWithResourceSelectors"
 
-ORDER = [
+ORDER = (
     "PriorityClass",
     "Namespace",
     "NetworkPolicy",
@@ -48,13 +48,13 @@ ORDER = [
     "APIService",
     "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration",
-]
+)
 """Kinds in the order of application; all others come last.
 
 Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go `sortResources`.
 """
 
-_DROPPED_METADATA = [
+_DROPPED_METADATA = (
     "resourceVersion",
     "generation",
     "uid",
@@ -63,7 +63,7 @@ _DROPPED_METADATA = [
     "managedFields",
     "ownerReferences",
     "creationTimestamp",
-]
+)
 _DROPPED_ANNOTATIONS = (
     "kubectl.kubernetes.io/last-applied-configuration",
     "deployment.kubernetes.io/revision",

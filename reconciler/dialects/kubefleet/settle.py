@@ -79,7 +79,7 @@ def settle(
             raise error
     body = revisions.snapshots[revisions.latest]
     snapshot, bindings = _schedule(decode_snapshot(body), present.bindings, members, now)
-    latest = latest_master(selected.snapshots.values())
+    latest = latest_master(selected.snapshots.values(), placement.name)
     bindings, until = _roll(placement, bindings, latest, now, assume_after_seconds)
     return Settled(
         policies={**revisions.snapshots, revisions.latest: _with_status(body, snapshot.status)},

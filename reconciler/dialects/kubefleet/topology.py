@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.clusters import Members
-from reconciler.dialects.kubefleet.policy import SpreadConstraint
+from reconciler.dialects.kubefleet.policy import DEFAULT_MAX_SKEW, SpreadConstraint
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NOBODY, Mask, Rejection, mask_of
 
@@ -113,7 +113,8 @@ def _judge(
         if value is None:
             continue
         skew, change = _skew_after(spread, spread.counts[value])
-        if skew <= constraint.max_skew:
+        limit = DEFAULT_MAX_SKEW if constraint.max_skew is None else constraint.max_skew
+        if skew <= limit:
             score -= change
         elif constraint.is_soft:
             score -= VIOLATION_PENALTY

@@ -1,0 +1,243 @@
+"""Each plugin of KubeFleet's scheduler by itself."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+
+import pytest
+
+from reconciler.dialects.kubefleet.clusters import Members, decode_member, members_of
+from reconciler.dialects.kubefleet.eligibility import assess, decode_agent
+from reconciler.dialects.kubefleet.failure import UnexpectedBehavior
+from reconciler.dialects.kubefleet.filter_affinity import reject_affinity
+from reconciler.dialects.kubefleet.filter_namespace import reject_namespace
+from reconciler.dialects.kubefleet.filter_taints import covers
+from reconciler.dialects.kubefleet.policy import Policy, SpreadConstraint, decode_policy
+from reconciler.dialects.kubefleet.rank import rank
+from reconciler.dialects.kubefleet.request import Request
+from reconciler.dialects.kubefleet.score_affinity import affinity_scores
+from reconciler.dialects.kubefleet.topology import assess_topology
+from reconciler.model.taints import Taint, TaintEffect, Toleration
+from reconciler.schedule.framework import NOBODY, Mask, Rejection, positions_of
+from tests.builders import NOW, Body, text_of
+from tests.dialects.kubefleet.fleet import member
+
+TAINT = Taint("team", "blue", TaintEffect.NO_SCHEDULE)
+
+
+def members(*bodies: Body) -> Members:
+    """A fleet of declared clusters."""
+    return members_of(map(decode_member, bodies), NOW, heartbeats=False)
+
+
+def with_cpu(name: str, available: str) -> Body:
+    """A cluster that reports its available cpu."""
+    return member(name, status={"resourceUsage": {"available": {"cpu": available}}})
+
+
+def request_of(policy: Policy, fleet: Members, *, namespace: str = "") -> Request:
+    """A request of a placement that is nowhere yet."""
+    return Request(policy=policy, topology=assess_topology((), fleet, NOBODY), namespace=namespace)
+
+
+def required(*terms: Body) -> Policy:
+    """A policy with required terms."""
+    selector = {"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms}}
+    return decode_policy({"placementType": "PickAll", "affinity": {"clusterAffinity": selector}})
+
+
+def preferred(*terms: tuple[int, Body]) -> Policy:
+    """A policy with preferred terms."""
+    listed = [{"weight": weight, "preference": term} for weight, term in terms]
+    affinity = {"preferredDuringSchedulingIgnoredDuringExecution": listed}
+    return decode_policy({"placementType": "PickN", "affinity": {"clusterAffinity": affinity}})
+
+
+def names_of(rejections: Iterable[Rejection], fleet: Members) -> list[str]:
+    """The names of the rejected clusters."""
+    found = (i for rejection in rejections for i in positions_of(rejection.clusters))
+    return sorted(fleet.fleet.names[i] for i in found)
+
+
+def cpu(operator: str, *values: str) -> Body:
+    """A term on the available cpu."""
+    name = "resources.kubernetes-fleet.io/available-cpu"
+    expression = {"name": name, "operator": operator, "values": list(values)}
+    return {"propertySelector": {"matchExpressions": [expression]}}
+
+
+@pytest.mark.parametrize(
+    ("term", "rejected"),
+    [
+        pytest.param({}, [], id="an empty term fits all"),
+        pytest.param(cpu("Ge", "2"), ["a", "c"], id="no value satisfies no operator"),
+        pytest.param(cpu("Ne", "9"), ["c"], id="not even Ne"),
+        pytest.param(cpu("Eq", "2000m"), ["a", "c"], id="quantities compare exactly"),
+        pytest.param(
+            {"labelSelector": {"matchLabels": {"env": "prod"}}}, ["a", "b", "c"], id="labels"
+        ),
+    ],
+)
+def test_required_terms(term: Body, rejected: list[str]) -> None:
+    """A cluster passes if it fits some term."""
+    fleet = members(with_cpu("a", "1"), with_cpu("b", "2"), member("c"))
+
+    assert rejected == names_of(
+        reject_affinity(request_of(required(term), fleet), fleet, NOW), fleet
+    )
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        pytest.param(cpu("Ge", "1", "2"), id="two values"),
+        pytest.param(cpu("Near", "1"), id="unknown operator"),
+        pytest.param(cpu("Ge", "much"), id="value that is no quantity"),
+        pytest.param(
+            {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Gt"}]}},
+            id="label operator",
+        ),
+    ],
+)
+def test_term_that_cannot_be_judged_stops_the_cycle(term: Body) -> None:
+    """Unless every cluster fits an earlier term."""
+    fleet = members(with_cpu("a", "1"))
+    with pytest.raises(UnexpectedBehavior):
+        reject_affinity(request_of(required(term), fleet), fleet, NOW)
+    fine = request_of(required({}, term), fleet)
+
+    assert [] == names_of(reject_affinity(fine, fleet, NOW), fleet)
+
+
+@pytest.mark.parametrize(
+    ("order", "weight", "scores"),
+    [
+        pytest.param("Descending", 100, (0, 50, 100, 0), id="most gets all"),
+        pytest.param("Ascending", 100, (100, 50, 0, 0), id="least gets all"),
+        pytest.param("Descending", -5, (0, -3, -5, 0), id="halves go away from zero"),
+    ],
+)
+def test_sorter_shares_its_weight(order: str, weight: int, scores: tuple[int, ...]) -> None:
+    """In proportion between the extremes of the fleet; a cluster without a value gets nothing."""
+    fleet = members(with_cpu("a", "1"), with_cpu("b", "2"), with_cpu("c", "3"), member("d"))
+    sorter = {"name": "resources.kubernetes-fleet.io/available-cpu", "sortOrder": order}
+    request = request_of(preferred((weight, {"propertySorter": sorter})), fleet)
+
+    assert scores == affinity_scores(request, fleet, fleet.fleet.all)
+
+
+@pytest.mark.parametrize(
+    ("toleration", "covered"),
+    [
+        pytest.param(Toleration(operator="Exists"), True, id="Exists without key covers all"),
+        pytest.param(Toleration("team", "Exists"), True, id="Exists with the key"),
+        pytest.param(Toleration("team", "Equal", "blue"), True, id="Equal"),
+        pytest.param(Toleration("", "Equal", "blue"), False, id="Equal without key"),
+        pytest.param(Toleration("team", "", "blue"), False, id="no operator covers nothing"),
+        pytest.param(Toleration("team", "Exists", effect="NoExecute"), False, id="other effect"),
+    ],
+)
+def test_tolerations(toleration: Toleration, covered: bool) -> None:  # noqa: FBT001  # a table
+    """The operator decides, then key, value and effect."""
+    assert covered == covers(toleration, TAINT)
+
+
+def agent(
+    *, healthy: str = "True", joined: str = "True", ago: int = 0, since: int = 0
+) -> Mapping[str, object]:
+    """A status as the member agent reports it, so many seconds ago."""
+    moment = text_of(NOW - timedelta(seconds=since))
+    conditions = [
+        {"type": kind, "status": status, "lastTransitionTime": moment}
+        for kind, status in (("Joined", joined), ("Healthy", healthy))
+    ]
+    heartbeat = text_of(NOW - timedelta(seconds=ago))
+    entry = {"type": "MemberAgent", "conditions": conditions, "lastReceivedHeartbeat": heartbeat}
+    return {"agentStatus": [entry]}
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        pytest.param(agent(), "", id="fine"),
+        pytest.param({}, "member agent not online yet", id="no agent"),
+        pytest.param(agent(ago=300), "", id="silent for exactly five minutes"),
+        pytest.param(agent(ago=301), "no recent heartbeat signals", id="silent for longer"),
+        pytest.param(agent(joined="False"), "member agent not joined yet", id="not joined"),
+        pytest.param(agent(healthy="False", since=300), "", id="ill for five minutes"),
+        pytest.param(agent(healthy="Unknown", since=301), "unhealthy for a prolonged", id="ill"),
+    ],
+)
+def test_eligibility(status: Body, reason: str) -> None:
+    """The first thing that is wrong is the reason."""
+    found = assess(decode_agent(status), NOW, leaving=False, heartbeats=True)
+
+    assert bool(reason) == bool(found.reason)
+    assert reason in found.reason
+
+
+def test_illness_ends_eligibility_a_second_after_five_minutes() -> None:
+    """Time alone changes the answer, and the answer says when."""
+    found = assess(
+        decode_agent(agent(healthy="False", since=100)), NOW, leaving=False, heartbeats=False
+    )
+
+    assert found.until == NOW + timedelta(seconds=201)
+
+
+def zones(*values: str) -> Members:
+    """Clusters c0, c1, ... in these zones."""
+    return members(*(member(f"c{i}", labels={"zone": zone}) for i, zone in enumerate(values)))
+
+
+@pytest.mark.parametrize(
+    ("placed", "scores", "rejected"),
+    [
+        pytest.param((), {-1: ["c0", "c1", "c2"]}, [], id="an even spread gets uneven"),
+        pytest.param((0,), {1: ["c2"]}, ["c0", "c1"], id="the emptier zone is preferred"),
+        pytest.param((0, 2), {-1: ["c0", "c1", "c2"]}, [], id="even again"),
+    ],
+)
+def test_hard_spread(
+    placed: Sequence[int], scores: Mapping[int, list[str]], rejected: list[str]
+) -> None:
+    """Zones x, x, y with maxSkew 1."""
+    fleet = zones("x", "x", "y")
+    constraint = SpreadConstraint("zone", 1, "DoNotSchedule")
+    mask = Mask(sum(1 << position for position in placed))
+    found = assess_topology((constraint,), fleet, mask)
+    named = {
+        score: [fleet.fleet.names[i] for i in positions_of(clusters)]
+        for score, clusters in found.scores
+    }
+
+    assert scores == named
+    assert rejected == names_of(found.rejections, fleet)
+
+
+def test_soft_violation_costs_a_thousand() -> None:
+    """ScheduleAnyway never rejects."""
+    fleet = zones("x", "x", "y")
+    constraint = SpreadConstraint("zone", 1, "ScheduleAnyway")
+    found = assess_topology((constraint,), fleet, Mask(1))
+
+    assert () == found.rejections
+    assert {-1000, 1} == {score for score, _ in found.scores}
+
+
+def test_ties_go_to_kept_clusters_then_to_the_greater_name() -> None:
+    """Topology and affinity come first."""
+    fleet = members(*(member(name) for name in "abc"))
+    plain = request_of(Policy(placement_type="PickN"), fleet)
+    kept = Request(policy=plain.policy, topology=plain.topology, obsolete=Mask(1))
+
+    assert ["c", "b", "a"] == [item.name for item in rank(plain, fleet, fleet.fleet.all)]
+    assert ["a", "c", "b"] == [item.name for item in rank(kept, fleet, fleet.fleet.all)]
+
+
+def test_namespaced_placement_needs_its_namespace() -> None:
+    """A cluster that does not tell its namespaces is out; without a namespace nobody is asked."""
+    fleet = members(member("a", status={"namespaces": {"web": ""}}), member("b"))
+    request = request_of(Policy(), fleet, namespace="web")
+
+    assert ["b"] == names_of(reject_namespace(request, fleet, NOW), fleet)
+    assert [] == names_of(reject_namespace(request_of(Policy(), fleet), fleet, NOW), fleet)
