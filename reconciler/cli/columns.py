@@ -10,6 +10,7 @@ from reconciler.model.world import Body
 
 CLUSTER_SET = "cluster.open-cluster-management.io/clusterset"
 PLACEMENT = "cluster.open-cluster-management.io/placement"
+PARENT = "kubernetes-fleet.io/parent-CRP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +23,13 @@ class Row:
 
 
 Column = tuple[str, Callable[[Row], str]]
+Columns = tuple[Sequence[Column], Sequence[Column]]
 
 
-def columns_of(kind: str, *, wide: bool) -> Sequence[Column]:
+def columns_of(group: str, kind: str, *, wide: bool) -> Sequence[Column]:
     """Return the columns after NAMESPACE and NAME."""
-    narrow, more = _COLUMNS.get(kind, ((), (("FILE", lambda row: row.path),)))
+    unknown: Columns = ((), (("FILE", lambda row: row.path),))
+    narrow, more = _COLUMNS.get(f"{kind}.{group}") or _COLUMNS.get(kind, unknown)
     return (*narrow, *more) if wide else narrow
 
 
@@ -177,7 +180,7 @@ def duration(span: timedelta) -> str:
     return f"{seconds // 86400}d"
 
 
-_BINDING: tuple[tuple[Column, ...], tuple[Column, ...]] = (
+_BINDING: Columns = (
     (
         ("CLUSTERS", _placed),
         ("LEAVING", _leaving),
@@ -191,7 +194,7 @@ _BINDING: tuple[tuple[Column, ...], tuple[Column, ...]] = (
         ("REASON", _condition("Scheduled", "message")),
     ),
 )
-_POLICY: tuple[tuple[Column, ...], tuple[Column, ...]] = (
+_POLICY: Columns = (
     (
         ("SELECTS", _selects),
         ("DIVISION", _strategy),
@@ -199,7 +202,7 @@ _POLICY: tuple[tuple[Column, ...], tuple[Column, ...]] = (
     ),
     (("FILE", lambda row: row.path),),
 )
-_COLUMNS: Mapping[str, tuple[Sequence[Column], Sequence[Column]]] = {
+_COLUMNS: Mapping[str, Columns] = {
     "Cluster": (
         (
             ("READY", _ready),
@@ -214,6 +217,24 @@ _COLUMNS: Mapping[str, tuple[Sequence[Column], Sequence[Column]]] = {
     ),
     "ClusterPropagationPolicy": _POLICY,
     "ClusterResourceBinding": _BINDING,
+    "ClusterResourceBinding.placement.kubernetes-fleet.io": (
+        (
+            ("CLUSTER", lambda row: text(_spec(row), "targetCluster")),
+            ("STATE", lambda row: text(_spec(row), "state")),
+            ("PLACEMENT", _label(PARENT)),
+            ("AGE", _age),
+        ),
+        (("REASON", lambda row: text(mapping(_spec(row), "clusterDecision"), "reason")),),
+    ),
+    "ClusterResourcePlacement": (
+        (
+            ("TYPE", lambda row: text(mapping(_spec(row), "policy"), "placementType") or "PickAll"),
+            ("SCHEDULED", _condition("ClusterResourcePlacementScheduled", "status")),
+            ("AVAILABLE", _condition("ClusterResourcePlacementAvailable", "status")),
+            ("AGE", _age),
+        ),
+        (("REASON", _condition("ClusterResourcePlacementScheduled", "message")),),
+    ),
     "Deployment": ((("REPLICAS", _replicas),), (("FILE", lambda row: row.path),)),
     "ManagedCluster": (
         (("AVAILABLE", _available), ("SET", _label(CLUSTER_SET)), ("TAINTS", _taints)),

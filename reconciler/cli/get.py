@@ -108,6 +108,7 @@ def _select(
     if not kinds:
         known = ", ".join(sorted(kind.lower() for _, kind in shown)) or "nothing at all"
         raise UsageError(f'there is no kind "{word}" here; the repository has {known}')
+    kinds = [kind for kind in kinds if kind in shown] or kinds[:1]
     if len(kinds) > 1:
         choices = ", ".join(f"{kind.lower()}.{group}" for group, kind in kinds)
         raise UsageError(f'"{word}" is ambiguous; name one of {choices}')
@@ -154,7 +155,7 @@ def _print_rows(world: "World", keys: "Sequence[ObjectKey]", *, wide: bool, head
     from reconciler.cli.table import print_table
     from reconciler.shell.clock import SystemClock
 
-    columns = columns_of(keys[0].kind, wide=wide)
+    columns = columns_of(keys[0].group, keys[0].kind, wide=wide)
     namespaced = any(key.namespace for key in keys)
     now = SystemClock().now()
     rows = []

@@ -25,6 +25,8 @@ from reconciler.shell.resources import load_schemas, write_example
 
 PATIENCE_SECONDS = 30.0
 BRANCH = "main"
+FLEET_BINDING = ("placement.kubernetes-fleet.io", "ClusterResourceBinding")
+PARENT = "kubernetes-fleet.io/parent-CRP"
 PLACEMENT = "cluster.open-cluster-management.io/placement"
 REBALANCER_TTL_SECONDS = 4
 
@@ -256,6 +258,9 @@ def _placement_of(key: ObjectKey, body: Body) -> tuple[str, list[str]]:
         labels = mapping(mapping(body, "metadata"), "labels")
         decisions = bodies(mapping(body, "status"), "decisions")
         return scope + text(labels, PLACEMENT), [text(item, "clusterName") for item in decisions]
+    if (key.group, key.kind) == FLEET_BINDING:
+        labels = mapping(mapping(body, "metadata"), "labels")
+        return text(labels, PARENT), [text(mapping(body, "spec"), "targetCluster")]
     return "", []
 
 
