@@ -22,7 +22,7 @@ from reconciler.shell.git.history import read_history
 from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.worktree import advance
+from reconciler.shell.git.worktree import advance, recover
 from reconciler.shell.load import Loader
 
 RACES = 5  # several writers on one branch settle in two or three rounds
@@ -48,6 +48,9 @@ class Branch(Protocol):
     def head(self) -> str:
         """Return the full hex id of the branch's commit, fetched if it is elsewhere."""
 
+    def recover(self) -> None:
+        """Finish what a killed process left half-done here."""
+
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch, or raise `LostRace`."""
 
@@ -62,6 +65,12 @@ class LocalBranch:
     def head(self) -> str:
         """Return the branch's commit."""
         return self.repository.resolve(self.name)
+
+    def recover(self) -> None:
+        """Finish a move of files, or else its lock would block everybody until the next one."""
+        folder = self.repository.common_dir
+        if (folder / "index.lock").exists() or any(folder.glob("worktrees/*/index.lock")):
+            recover(self.repository, self.name)
 
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch and the checkouts that have it checked out."""
@@ -82,6 +91,9 @@ class RemoteBranch:
         if found is None:
             raise ShellError(f'the remote has no branch "{self.name}"; push a first commit to it')
         return found
+
+    def recover(self) -> None:
+        """Do nothing: a push is whole or has not happened."""
 
     def publish(self, *, old: str, new: str) -> None:
         """Push; the push is refused if the remote's branch is not at `old`."""
@@ -144,6 +156,7 @@ class Passes:
             LostRace: The branch moved each time.
             ShellError: Git or the remote refused.
         """
+        self.branch.recover()
         for race in range(RACES + 1):
             report = self.decide(at=at)
             if not report.outcome.changes:

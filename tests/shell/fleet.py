@@ -134,6 +134,7 @@ def running(
             stderr=stream,
         )
         try:
+            eventually(lambda: "serving" in place.read_text(), f"a start: {place.read_text()}")
             yield process
             process.terminate()
             assert 0 == process.wait(PATIENCE_SECONDS), place.read_text()
