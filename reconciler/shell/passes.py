@@ -45,11 +45,11 @@ class Branch(Protocol):
     def name(self) -> str:
         """Name without `refs/heads/`."""
 
-    def recover(self) -> None:
-        """Finish what a killed process left half done."""
-
     def head(self) -> str:
         """Return the full hex id of the branch's commit, fetched if it is elsewhere."""
+
+    def recover(self) -> None:
+        """Finish what a killed process left half-done here."""
 
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch, or raise `LostRace`."""
@@ -62,13 +62,15 @@ class LocalBranch:
     repository: Repository
     name: str
 
-    def recover(self) -> None:
-        """Bring checkouts along that a killed process left behind the branch."""
-        recover(self.repository, self.name)
-
     def head(self) -> str:
         """Return the branch's commit."""
         return self.repository.resolve(self.name)
+
+    def recover(self) -> None:
+        """Finish a move of files, or else its lock would block everybody until the next one."""
+        folder = self.repository.common_dir
+        if (folder / "index.lock").exists() or any(folder.glob("worktrees/*/index.lock")):
+            recover(self.repository, self.name)
 
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch and the checkouts that have it checked out."""
@@ -83,15 +85,15 @@ class RemoteBranch:
     repository: Repository
     name: str
 
-    def recover(self) -> None:
-        """Nothing is ever half done: a push arrives or does not."""
-
     def head(self) -> str:
         """Fetch the branch and return its commit."""
         found = self.mirror.fetch(self.name)
         if found is None:
             raise ShellError(f'the remote has no branch "{self.name}"; push a first commit to it')
         return found
+
+    def recover(self) -> None:
+        """Do nothing: a push is whole or has not happened."""
 
     def publish(self, *, old: str, new: str) -> None:
         """Push; the push is refused if the remote's branch is not at `old`."""

@@ -22,6 +22,7 @@ from tests.shell.fleet import (
     reconciler,
     run_pass,
     running,
+    subjects,
 )
 from tests.shell.repositories import Checkout
 
@@ -107,6 +108,7 @@ def test_a_detached_head_is_no_hindrance(tmp_path: Path) -> None:
     fleet = new_fleet(tmp_path / "fleet")
     with running(fleet.folder):
         eventually(lambda: shop_replicas(fleet) == 2, "first placement")
+        eventually(lambda: "Update status" in subjects(fleet), "rest")
         eventually(lambda: fleet.status() == "", "a clean checkout")
         patiently(fleet, "switch", "--quiet", "--detach")
         commit_beside_daemon(fleet, scaled(7))
@@ -154,6 +156,41 @@ def test_nothing_to_do_makes_no_commit(tmp_path: Path) -> None:
     assert head == fleet.head()
 
 
+@pytest.mark.parametrize("linked", [False, True], ids=["checkout", "linked-worktree"])
+def test_a_lock_left_by_a_kill_goes_though_nothing_is_to_be_done(
+    tmp_path: Path, *, linked: bool
+) -> None:
+    """All had been moved before the kill; the lock alone would block a person's git."""
+    fleet = new_fleet(tmp_path / "fleet")
+    if linked:
+        fleet.git("switch", "--quiet", "--create", "work")
+        fleet.git("worktree", "add", "--quiet", str(tmp_path / "linked"), "main")
+        fleet = Checkout(tmp_path / "linked")
+    first = fleet.head()
+    run_pass(fleet.folder, 0)
+    run_pass(fleet.folder, 4)
+    lock = Path(fleet.git("rev-parse", "--absolute-git-dir")) / "index.lock"
+    lock.write_text(f"reconciler moves {first} to {fleet.head()}\n")
+
+    assert None is run_pass(fleet.folder, 8).commit
+
+    assert not lock.exists()
+    assert "" == fleet.status()
+
+
+def test_a_lock_of_a_person_is_left_alone(tmp_path: Path) -> None:
+    """Only what we wrote is ours to remove."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    run_pass(fleet.folder, 4)
+    lock = fleet.folder / ".git" / "index.lock"
+    lock.write_text("")
+
+    assert None is run_pass(fleet.folder, 8).commit
+
+    assert lock.exists()
+
+
 @pytest.mark.parametrize("attempt", range(6))
 def test_a_killed_daemon_leaves_nothing_half_done(tmp_path: Path, attempt: int) -> None:
     """Killed around its first commits, then started again: it settles, nothing is left."""
@@ -178,6 +215,7 @@ def test_a_killed_daemon_leaves_nothing_half_done(tmp_path: Path, attempt: int) 
         eventually(lambda: len(decisions(load_world(fleet.folder))) == 5, "every placement")
         eventually(lambda: fleet.status() == "", "a clean checkout")
     eventually(lambda: reconciler(fleet.folder, "reconcile").stdout == "nothing to do\n", "rest")
+    assert [] == list((fleet.folder / ".git").rglob("*.lock"))
     assert "" == fleet.git("fsck", "--strict", "--no-dangling")
 
 

@@ -467,3 +467,20 @@ def test_a_full_disk_or_any_other_failure_of_git_is_told(tmp_path: Path) -> None
         advance(repository, "main", old=old, new="ab" * 20)
 
     assert before == photograph(checkout.folder)
+
+
+def test_a_checkout_that_left_the_branch_meanwhile_is_not_moved(tmp_path: Path) -> None:
+    """It was found on the branch, and detached before its index was locked: look again."""
+    checkout, repository, old, new = start(tmp_path)
+    [found] = find_checkouts(repository, "main")
+    checkout.git("switch", "--quiet", "--detach")
+
+    with (
+        pytest.raises(LostRace, match="no longer checked out"),
+        worktree._prepared(found, "main", (), Move(old, new)),
+    ):
+        pass
+
+    assert "" == checkout.status()
+    advance(repository, "main", old=old, new=new)
+    assert (old, new) == (checkout.head(), checkout.git("rev-parse", "main"))

@@ -51,7 +51,8 @@ def advance(
     changes = changed_files(repository, old, new)
     with contextlib.ExitStack() as locks:
         prepared = [
-            locks.enter_context(_prepared(checkout, changes, move)) for checkout in checkouts
+            locks.enter_context(_prepared(checkout, branch, changes, move))
+            for checkout in checkouts
         ]
         publish(repository, branch, old=old, new=new, reason=reason)
         begun: list[LockedIndex] = []
@@ -69,7 +70,7 @@ def advance(
 def recover(repository: Repository, branch: str) -> None:
     """Finish a move that a killed process left half-done, so that nobody finds a stale lock.
 
-    Call it once at the start; `advance` does so too.
+    Call it before a pass, since there may be nothing to do; `advance` does so too.
 
     Raises:
         CheckoutBusy: A person edited a file since; the lock is gone, and `git status` tells.
@@ -122,10 +123,18 @@ def _adopt(locked: LockedIndex, changes: Sequence[ChangedFile], move: Move) -> s
 
 @contextlib.contextmanager
 def _prepared(
-    checkout: Checkout, changes: Sequence[ChangedFile], move: Move
+    checkout: Checkout, branch: str, changes: Sequence[ChangedFile], move: Move
 ) -> Iterator[LockedIndex]:
-    """Lock a checkout for which the move will succeed."""
+    """Lock a checkout for which the move will succeed.
+
+    Raises:
+        CheckoutBusy: A person's work is in the way.
+        LostRace: A person left the branch since the checkout was found.
+    """
     with locked_index(checkout, move) as locked:
+        head = checkout.git.run("symbolic-ref", "--quiet", "HEAD").stdout
+        if head.removesuffix(b"\n") != f"refs/heads/{branch}".encode(errors="surrogateescape"):
+            raise LostRace(f'{checkout.folder}: branch "{branch}" is no longer checked out')
         _check(locked, changes, move)
         yield locked
 
