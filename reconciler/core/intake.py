@@ -48,6 +48,7 @@ class Survey:
     broken: Mapping[str, tuple[tuple[Fault, ObjectKey | None], ...]]
     foreign: frozenset[str]
     scopes: Mapping[tuple[str, str], bool]
+    blobs: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,9 @@ def survey(inspections: Iterable[Inspection]) -> Survey:
         for file, document in found:
             broken[file.path].append(_keyed(_duplicate(file, document, found), key))
     foreign = frozenset(file.path for file in files if file.broken and not file.looks_ours)
+    blobs = {file.path: file.blob for file in files}
     return Survey(
-        manifests, {path: tuple(broken[path]) for path in sorted(broken)}, foreign, scopes
+        manifests, {path: tuple(broken[path]) for path in sorted(broken)}, foreign, scopes, blobs
     )
 
 
@@ -194,6 +196,7 @@ def compose(
         outputs=state.manifests,
         present=state.present,
         frozen=state.frozen,
+        blobs={**surveyed.blobs, **{entry.path: entry.blob for entry in held}},
         texts=texts,
         faults=tuple(sorted((*faults, *state.faults))),
         held=tuple(sorted(held)),
