@@ -11,9 +11,11 @@ from typing import cast
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.inspect import Inspection, Rules, inspect
-from reconciler.core.intake import DELETABLE, Earlier, compose, earlier_versions, read_state, survey
+from reconciler.core.intake import Earlier, compose, earlier_versions
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import LastPass, last_pass
+from reconciler.core.state import read_state
+from reconciler.core.survey import DELETABLE, survey
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.selection import selects
 from reconciler.model.world import World

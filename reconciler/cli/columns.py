@@ -8,6 +8,10 @@ from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.moments import parse_moment
 from reconciler.model.world import Body
 
+CLUSTER_SET = "cluster.open-cluster-management.io/clusterset"
+PLACEMENT = "cluster.open-cluster-management.io/placement"
+PARENT = "kubernetes-fleet.io/parent-CRP"
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -19,11 +23,13 @@ class Row:
 
 
 Column = tuple[str, Callable[[Row], str]]
+Columns = tuple[Sequence[Column], Sequence[Column]]
 
 
-def columns_of(kind: str, *, wide: bool) -> Sequence[Column]:
+def columns_of(group: str, kind: str, *, wide: bool) -> Sequence[Column]:
     """Return the columns after NAMESPACE and NAME."""
-    narrow, more = _COLUMNS.get(kind, ((), (("FILE", lambda row: row.path),)))
+    unknown: Columns = ((), (("FILE", lambda row: row.path),))
+    narrow, more = _COLUMNS.get(f"{kind}.{group}") or _COLUMNS.get(kind, unknown)
     return (*narrow, *more) if wide else narrow
 
 
@@ -128,6 +134,29 @@ def _replicas(row: Row) -> str:
     return str(replicas) if isinstance(replicas, int) else "<none>"
 
 
+def _selected(row: Row) -> str:
+    wanted = _spec(row).get("numberOfClusters")
+    found = str(number(_status(row), "numberOfSelectedClusters"))
+    return f"{found}/{wanted}" if isinstance(wanted, int) else found
+
+
+def _decided(row: Row) -> str:
+    decisions = bodies(_status(row), "decisions")
+    return ", ".join(text(decision, "clusterName") for decision in decisions) or "<none>"
+
+
+def _label(key: str) -> Callable[[Row], str]:
+    def show(row: Row) -> str:
+        return text(mapping(mapping(row.body, "metadata"), "labels"), key) or "<none>"
+
+    return show
+
+
+def _available(row: Row) -> str:
+    shown = _condition("ManagedClusterConditionAvailable", "status")
+    return shown(row) if _status(row) else "Declared"
+
+
 def _ago(moment: str, now: datetime) -> str:
     """Return how long ago a moment was, in kubectl's manner; `<none>` if there is none."""
     if not moment:
@@ -151,7 +180,7 @@ def duration(span: timedelta) -> str:
     return f"{seconds // 86400}d"
 
 
-_BINDING: tuple[tuple[Column, ...], tuple[Column, ...]] = (
+_BINDING: Columns = (
     (
         ("CLUSTERS", _placed),
         ("LEAVING", _leaving),
@@ -165,7 +194,7 @@ _BINDING: tuple[tuple[Column, ...], tuple[Column, ...]] = (
         ("REASON", _condition("Scheduled", "message")),
     ),
 )
-_POLICY: tuple[tuple[Column, ...], tuple[Column, ...]] = (
+_POLICY: Columns = (
     (
         ("SELECTS", _selects),
         ("DIVISION", _strategy),
@@ -173,7 +202,7 @@ _POLICY: tuple[tuple[Column, ...], tuple[Column, ...]] = (
     ),
     (("FILE", lambda row: row.path),),
 )
-_COLUMNS: Mapping[str, tuple[Sequence[Column], Sequence[Column]]] = {
+_COLUMNS: Mapping[str, Columns] = {
     "Cluster": (
         (
             ("READY", _ready),
@@ -188,7 +217,44 @@ _COLUMNS: Mapping[str, tuple[Sequence[Column], Sequence[Column]]] = {
     ),
     "ClusterPropagationPolicy": _POLICY,
     "ClusterResourceBinding": _BINDING,
+    "ClusterResourceBinding.placement.kubernetes-fleet.io": (
+        (
+            ("CLUSTER", lambda row: text(_spec(row), "targetCluster")),
+            ("STATE", lambda row: text(_spec(row), "state")),
+            ("PLACEMENT", _label(PARENT)),
+            ("AGE", _age),
+        ),
+        (("REASON", lambda row: text(mapping(_spec(row), "clusterDecision"), "reason")),),
+    ),
+    "ClusterResourcePlacement": (
+        (
+            ("TYPE", lambda row: text(mapping(_spec(row), "policy"), "placementType") or "PickAll"),
+            ("SCHEDULED", _condition("ClusterResourcePlacementScheduled", "status")),
+            ("AVAILABLE", _condition("ClusterResourcePlacementAvailable", "status")),
+            ("AGE", _age),
+        ),
+        (("REASON", _condition("ClusterResourcePlacementScheduled", "message")),),
+    ),
     "Deployment": ((("REPLICAS", _replicas),), (("FILE", lambda row: row.path),)),
+    "ManagedCluster": (
+        (("AVAILABLE", _available), ("SET", _label(CLUSTER_SET)), ("TAINTS", _taints)),
+        (("FILE", lambda row: row.path),),
+    ),
+    "Placement": (
+        (
+            ("SELECTED", _selected),
+            ("SATISFIED", _condition("PlacementSatisfied", "status")),
+            ("AGE", _age),
+        ),
+        (
+            ("REASON", _condition("PlacementSatisfied", "message")),
+            ("MISCONFIGURED", _condition("PlacementMisconfigured", "message")),
+        ),
+    ),
+    "PlacementDecision": (
+        (("PLACEMENT", _label(PLACEMENT)), ("CLUSTERS", _decided)),
+        (("FILE", lambda row: row.path),),
+    ),
     "PropagationPolicy": _POLICY,
     "ResourceBinding": _BINDING,
     "StatefulSet": ((("REPLICAS", _replicas),), (("FILE", lambda row: row.path),)),

@@ -84,13 +84,15 @@ def command(
 def _world(directory: Path, branch: str | None, output_root: str) -> "World":
     """Load the world at the head of a branch."""
     from reconciler.cli.options import check_output_root
+    from reconciler.cli.progress import tracked
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.load import Loader
     from reconciler.shell.resources import load_schemas
 
     repository = Repository.open(directory)
     head = repository.resolve(branch or repository.head_branch())
-    return Loader(repository, load_schemas(), output_root=check_output_root(output_root)).load(head)
+    root = check_output_root(output_root)
+    return Loader(repository, load_schemas(), output_root=root, track=tracked).load(head)
 
 
 def _select(
@@ -106,6 +108,7 @@ def _select(
     if not kinds:
         known = ", ".join(sorted(kind.lower() for _, kind in shown)) or "nothing at all"
         raise UsageError(f'there is no kind "{word}" here; the repository has {known}')
+    kinds = [kind for kind in kinds if kind in shown] or kinds[:1]
     if len(kinds) > 1:
         choices = ", ".join(f"{kind.lower()}.{group}" for group, kind in kinds)
         raise UsageError(f'"{word}" is ambiguous; name one of {choices}')
@@ -152,7 +155,7 @@ def _print_rows(world: "World", keys: "Sequence[ObjectKey]", *, wide: bool, head
     from reconciler.cli.table import print_table
     from reconciler.shell.clock import SystemClock
 
-    columns = columns_of(keys[0].kind, wide=wide)
+    columns = columns_of(keys[0].group, keys[0].kind, wide=wide)
     namespaced = any(key.namespace for key in keys)
     now = SystemClock().now()
     rows = []

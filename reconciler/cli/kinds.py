@@ -6,6 +6,7 @@ SHORT: Mapping[str, str] = {
     "cm": "configmap",
     "cpp": "clusterpropagationpolicy",
     "crb": "clusterresourcebinding",
+    "crp": "clusterresourceplacement",
     "crd": "customresourcedefinition",
     "deploy": "deployment",
     "ds": "daemonset",

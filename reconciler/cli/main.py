@@ -85,6 +85,12 @@ Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
 def cli(context: click.Context, directory: Path) -> None:
     """Multi-cluster scheduling on Git: manifests in, decisions out, one commit a pass."""
     context.obj = directory
+    context.color = None if wants_colour() else False  # None leaves it to click: terminals only
+
+
+def wants_colour() -> bool:
+    """Say whether the user's terminal may be sent colours; see https://no-color.org."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -107,19 +113,32 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_output()
         return 1
-    except UsageError as error:
-        _tell(str(error))
-        return EXIT_USAGE
-    except ReconcilerError as error:
-        _tell(str(error))
-        return 1
-    except OSError as error:
-        _tell(f'"{error.filename}": {error.strerror}' if error.filename else str(error))
-        return 1
+    except Exception as error:  # noqa: BLE001  # the last resort: no traceback reaches a user
+        return _failed(error)
     finally:
         if previous is not None:
             signal.signal(signal.SIGTERM, previous)
     return result if isinstance(result, int) else 0
+
+
+def _failed(error: Exception) -> int:
+    """Tell in a sentence what went wrong, and return the exit code that goes with it."""
+    match error:
+        case UsageError():
+            _tell(str(error))
+            return EXIT_USAGE
+        case ReconcilerError():
+            _tell(str(error))
+        case OSError():
+            _tell(f'"{error.filename}": {error.strerror}' if error.filename else str(error))
+        case _ if os.environ.get("RECONCILER_DEBUG"):
+            raise error
+        case _:
+            _tell(
+                f"this is a mistake in reconciler itself ({type(error).__name__}: {error}); "
+                "please report it with what RECONCILER_DEBUG=1 prints"
+            )
+    return 1
 
 
 def _tell(message: str) -> None:

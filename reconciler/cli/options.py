@@ -1,11 +1,13 @@
 """Options that several verbs share, and the objects that they stand for."""
 
+import functools
 import hashlib
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
     from reconciler.shell.passes import Branch, Passes
 
 FIRST_YEAR, LAST_YEAR = 1970, 2999  # ours: leaves room for every timeout that is added
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class Moment(click.ParamType[datetime]):
@@ -45,8 +44,29 @@ class Moment(click.ParamType[datetime]):
         return moment
 
 
-def service_options(function: Callable[P, R]) -> Callable[P, R]:
-    """Add the options that say which branch is served, and by whom."""
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Which branch is served, and by whom.
+
+    `branch` of `None` is the one that is checked out, `remote` of `None` a checkout here,
+    `mirror` of `None` a folder below the user's cache.
+    """
+
+    branch: str | None
+    remote: str | None
+    mirror: Path | None
+    output_root: str
+    author: str
+
+
+def service_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that say which branch is served; the verb gets them as its `service`."""
+
+    @functools.wraps(function)
+    def verb(*arguments: object, **named: Any) -> int:
+        service = Service(**{field.name: named.pop(field.name) for field in fields(Service)})
+        return function(*arguments, service=service, **named)
+
     options = [
         click.option(
             "--branch",
@@ -85,52 +105,46 @@ def service_options(function: Callable[P, R]) -> Callable[P, R]:
         ),
     ]
     for option in reversed(options):
-        function = option(function)
-    return function
+        verb = option(verb)
+    return verb
 
 
-def open_passes(
-    directory: Path,
-    *,
-    branch: str | None,
-    remote: str | None,
-    mirror: Path | None,
-    output_root: str,
-    author: str,
-) -> "Passes":
+def open_passes(directory: Path, service: Service) -> "Passes":
     """Return what runs passes on the branch that the options name.
 
     Raises:
         UsageError: The options name nothing that can be served; the message says what would do.
     """
+    from reconciler.cli.progress import tracked
     from reconciler.shell.clock import SystemClock
     from reconciler.shell.load import Loader
     from reconciler.shell.passes import Passes
     from reconciler.shell.resources import load_schemas
 
-    served = _branch(directory, branch, remote, mirror)
-    root = check_output_root(output_root)
+    served = _branch(directory, service)
+    root = check_output_root(service.output_root)
     return Passes(
         branch=served,
-        loader=Loader(served.repository, load_schemas(), output_root=root),
+        loader=Loader(served.repository, load_schemas(), output_root=root, track=tracked),
         clock=SystemClock(),
-        author=parse_author(author),
+        author=parse_author(service.author),
     )
 
 
-def _branch(directory: Path, name: str | None, remote: str | None, folder: Path | None) -> "Branch":
+def _branch(directory: Path, service: Service) -> "Branch":
     """Return the branch to serve, here or at a remote."""
     from reconciler.shell.git.mirror import Mirror
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.passes import LocalBranch, RemoteBranch
 
-    if remote is not None:
-        mirror = Mirror.open(remote, folder or _default_mirror(remote))
-        return RemoteBranch(mirror, mirror.repository, name or "main")
-    if folder is not None:
+    if service.remote is not None:
+        mirror = Mirror.open(service.remote, service.mirror or _default_mirror(service.remote))
+        click.get_current_context().call_on_close(mirror.close)
+        return RemoteBranch(mirror, mirror.repository, service.branch or "main")
+    if service.mirror is not None:
         raise UsageError("--mirror goes with --remote")
     repository = Repository.open(directory)
-    branch = name or repository.head_branch()
+    branch = service.branch or repository.head_branch()
     repository.resolve(branch)
     return LocalBranch(repository, branch)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.options import Moment, open_passes, service_options
+from reconciler.cli.options import Moment, Service, open_passes, service_options
 
 
 @click.command(name="reconcile")
@@ -23,11 +23,7 @@ from reconciler.cli.options import Moment, open_passes, service_options
 def command(
     directory: Path,
     *,
-    branch: str | None,
-    remote: str | None,
-    mirror: Path | None,
-    output_root: str,
-    author: str,
+    service: Service,
     now: datetime | None,
     dry_run: bool,
     no_push: bool,
@@ -43,15 +39,8 @@ def command(
     from reconciler.cli.faults import print_faults
     from reconciler.cli.report import print_pass
 
-    passes = open_passes(
-        directory,
-        branch=branch,
-        remote=remote,
-        mirror=mirror,
-        output_root=output_root,
-        author=author,
-    )
-    publish = remote is None or not no_push
+    passes = open_passes(directory, service)
+    publish = service.remote is None or not no_push
     report = passes.decide(at=now) if dry_run else passes.run(at=now, publish=publish)
     print_faults(report.outcome.faults)
     print_pass(report, branch=passes.branch.name, dry_run=dry_run, moved=publish)

@@ -7,7 +7,7 @@ from types import FrameType
 
 import click
 
-from reconciler.cli.options import open_passes, service_options
+from reconciler.cli.options import Service, open_passes, service_options
 
 LOCAL_POLL_SECONDS = 5.0
 REMOTE_POLL_SECONDS = 60.0
@@ -33,11 +33,7 @@ REMOTE_POLL_SECONDS = 60.0
 def command(
     directory: Path,
     *,
-    branch: str | None,
-    remote: str | None,
-    mirror: Path | None,
-    output_root: str,
-    author: str,
+    service: Service,
     poll_seconds: float | None,
     log_format: str,
 ) -> int:
@@ -53,15 +49,14 @@ def command(
     from reconciler.shell.passes import RemoteBranch
     from reconciler.shell.watch import Wakeups
 
-    configure_log(log_format, sys.stderr)
-    passes = open_passes(
-        directory,
-        branch=branch,
-        remote=remote,
-        mirror=mirror,
-        output_root=output_root,
-        author=author,
-    )
+    early: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: early.append(number))
+    terminal = sys.stderr.isatty()
+    text = log_format == "text" or (log_format == "auto" and terminal)
+    colours = terminal and click.get_current_context().color is not False
+    configure_log(sys.stderr, text=text, colours=colours)
+    passes = open_passes(directory, service)
     distant = isinstance(passes.branch, RemoteBranch)
     seconds = poll_seconds or (REMOTE_POLL_SECONDS if distant else LOCAL_POLL_SECONDS)
     watched = None if distant else passes.branch.repository.common_dir
@@ -73,5 +68,7 @@ def command(
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, stop)
+        if early:
+            return 0
         Daemon(passes=passes, wakeups=wakeups, poll_seconds=seconds).run()
     return 0

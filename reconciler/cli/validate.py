@@ -51,7 +51,7 @@ def command(
     Exit codes: 0 all is well, 1 something is wrong, 2 a PATH cannot be read.
     """
     from reconciler.cli.options import check_output_root
-    from reconciler.core.intake import survey
+    from reconciler.core.survey import survey
 
     inspections = _inspect(directory, paths, check_output_root(output_root))
     surveyed = survey(inspections)
@@ -72,6 +72,7 @@ def command(
 
 def _inspect(directory: Path, paths: tuple[Path, ...], output_root: str) -> "list[Inspection]":
     """Read and inspect the files asked for."""
+    from reconciler.cli.progress import tracked
     from reconciler.core.admissions import ADMISSIONS
     from reconciler.core.inspect import Rules, inspect
     from reconciler.shell.files import find_manifests, read_file
@@ -81,7 +82,9 @@ def _inspect(directory: Path, paths: tuple[Path, ...], output_root: str) -> "lis
         raise UsageError(f'"{directory}" is not a folder')
     rules = Rules(load_schemas(), ADMISSIONS)
     found = find_manifests(directory, paths, output_root=output_root, rules=rules)
-    return [inspect(path, "", read_file(directory, path), rules) for path in found]
+    return [
+        inspect(path, "", read_file(directory, path), rules) for path in tracked(found, len(found))
+    ]
 
 
 def _list_files(inspections: "Iterable[Inspection]") -> None:

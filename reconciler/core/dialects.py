@@ -3,5 +3,6 @@
 from reconciler.dialects.base import Dialect
 from reconciler.dialects.karmada.plan import KARMADA
 from reconciler.dialects.kubefleet.plan import KUBEFLEET
+from reconciler.dialects.ocm.plan import OCM
 
-DIALECTS: tuple[Dialect, ...] = (KARMADA, KUBEFLEET)
+DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM, KUBEFLEET)

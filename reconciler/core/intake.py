@@ -5,50 +5,21 @@ shell then reads the earlier versions of these, and `compose` puts the last good
 place of the faulty ones. A faulty document never takes effect and never disturbs another one.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from reconciler.core.inspect import Broken, Inspected, Inspection, described
+from reconciler.core.inspect import Inspection
 from reconciler.core.record import LastPass
-from reconciler.manifests.identify import OUR_GROUPS
-from reconciler.manifests.paths import FAULTS, RECORD, output_path
-from reconciler.manifests.scope import CRD, PLURALS, namespace_for, scopes_of_crds
+from reconciler.core.state import read_state
+from reconciler.core.survey import (
+    CONFIGURATION,
+    CONFIGURATION_PATH,
+    Survey,
+    key_of,
+    misplaced_fault,
+)
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.world import Body, Fault, Held, Manifest, World
-
-OWNED_KINDS = frozenset(
-    {
-        ("placement.kubernetes-fleet.io", "ClusterResourceBinding"),
-        ("placement.kubernetes-fleet.io", "ClusterResourceSnapshot"),
-        ("placement.kubernetes-fleet.io", "ClusterSchedulingPolicySnapshot"),
-        ("work.karmada.io", "ClusterResourceBinding"),
-        ("work.karmada.io", "ResourceBinding"),
-        ("reconciler.dev", "FaultReport"),
-        ("reconciler.dev", "ReconcilerStatus"),
-    }
-)
-"""Kinds that only a pass writes; anywhere else than below the output root they are a fault."""
-
-CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
-CONFIGURATION_PATH = "reconciler.yaml"
-DELETABLE = frozenset({("apps.karmada.io", "WorkloadRebalancer")})
-"""Kinds that people write and a pass may remove from their file."""
-
-
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """The inputs at first sight: valid manifests with unique keys, and what is wrong.
-
-    `broken` maps a path to its faults; the key beside a fault is `None` where it cannot be told
-    whose it is. `foreign` are the faulty files that do not look like manifests at all.
-    """
-
-    manifests: Mapping[ObjectKey, Manifest]
-    broken: Mapping[str, tuple[tuple[Fault, ObjectKey | None], ...]]
-    foreign: frozenset[str]
-    scopes: Mapping[tuple[str, str], bool]
-    blobs: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,98 +32,6 @@ class Earlier:
     inspection: Inspection
     only: frozenset[ObjectKey] | None = None
     but: frozenset[str] = frozenset()
-
-
-def survey(inspections: Iterable[Inspection]) -> Survey:
-    """Resolve scopes and find what is wrong between the documents of the input tree."""
-    files = sorted(inspections, key=lambda inspection: inspection.path)
-    scopes = scopes_of_crds(
-        document.body
-        for file in files
-        for document in file.documents
-        if (document.identity.group, document.identity.kind) == CRD
-    )
-    broken: dict[str, list[tuple[Fault, ObjectKey | None]]] = defaultdict(list)
-    places: dict[ObjectKey, list[tuple[Inspection, Inspected]]] = defaultdict(list)
-    for file in files:
-        for item in file.broken:
-            broken[file.path].append(_keyed(item.fault, _key_of_broken(item, scopes)))
-        for document in file.documents:
-            key = key_of(document, scopes)
-            misplaced = _misplaced(file.path, document)
-            if misplaced is None:
-                places[key].append((file, document))
-            else:
-                broken[file.path].append(_keyed(misplaced, key))
-    manifests: dict[ObjectKey, Manifest] = {}
-    for key in sorted(places):
-        found = places[key]
-        if len(found) == 1:
-            file, document = found[0]
-            manifests[key] = Manifest(key, Origin(file.path, document.index), document.body)
-            continue
-        for file, document in found:
-            broken[file.path].append(_keyed(_duplicate(file, document, found), key))
-    foreign = frozenset(file.path for file in files if file.broken and not file.looks_ours)
-    blobs = {file.path: file.blob for file in files}
-    return Survey(
-        manifests, {path: tuple(broken[path]) for path in sorted(broken)}, foreign, scopes, blobs
-    )
-
-
-def key_of(document: Inspected, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey:
-    """Return the key of a valid document."""
-    identity = document.identity
-    namespace = namespace_for(identity.group, identity.kind, identity.namespace, scopes)
-    return ObjectKey(identity.group, identity.kind, namespace, identity.name)
-
-
-def _key_of_broken(item: Broken, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey | None:
-    """Return the key of a faulty document, where it says who it is."""
-    identity = item.identity
-    if identity is None:
-        return None
-    namespace = namespace_for(identity.group, identity.kind, identity.namespace, scopes)
-    return ObjectKey(identity.group, identity.kind, namespace, identity.name)
-
-
-def _keyed(fault: Fault, key: ObjectKey | None) -> tuple[Fault, ObjectKey | None]:
-    """Name the object in the fault as every record names it."""
-    return (fault if key is None else replace(fault, subject=str(key))), key
-
-
-def _misplaced(path: str, document: Inspected) -> Fault | None:
-    """Say why a valid document may not stand in this file."""
-    kind = (document.identity.group, document.identity.kind)
-    if kind in OWNED_KINDS:
-        rule = "owned-kind"
-        message = f"a {kind[1]} is written by the reconciler only, this file must be removed"
-        expected = "a policy and a workload; the binding follows from them"
-    elif kind == CONFIGURATION and path != CONFIGURATION_PATH:
-        rule = "configuration-path"
-        message = f"the configuration must stand in {CONFIGURATION_PATH} at the root"
-        expected = CONFIGURATION_PATH
-    else:
-        return None
-    return Fault(path, document.line, 1, "", rule, message, expected, described(document.identity))
-
-
-def _duplicate(
-    file: Inspection, document: Inspected, found: list[tuple[Inspection, Inspected]]
-) -> Fault:
-    """Say that an object is written more than once, and where else."""
-    others = ", ".join(f"{other.path}:{twin.line}" for other, twin in found if twin is not document)
-    subject = described(document.identity)
-    return Fault(
-        path=file.path,
-        line=document.line,
-        column=1,
-        field="",
-        rule="identity-duplicate",
-        message=f"{subject} must be written once, it stands also in {others}",
-        expected="one document for each object",
-        subject=subject,
-    )
 
 
 def compose(
@@ -221,7 +100,7 @@ def _last_good(
         key = key_of(document, scopes)
         offered = key in version.only if version.only is not None else str(key) not in version.but
         asked = None in wanted or key in wanted
-        if offered and asked and key not in inputs and _misplaced(path, document) is None:
+        if offered and asked and key not in inputs and misplaced_fault(path, document) is None:
             taken.append(Manifest(key, Origin(path, document.index), document.body))
     return taken
 
@@ -239,52 +118,6 @@ def configuration_of(surveyed: Survey, earlier: tuple[Earlier, ...]) -> Body | N
 def _is_configuration(key: ObjectKey) -> bool:
     """Say whether an object is the configuration."""
     return (key.group, key.kind) == CONFIGURATION
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What stands below the output root: readable outputs, blob ids, and what is left alone."""
-
-    manifests: Mapping[ObjectKey, Manifest]
-    present: Mapping[str, str]
-    frozen: frozenset[str]
-    faults: tuple[Fault, ...]
-
-
-def read_state(outputs: Iterable[Inspection], root: str) -> State:
-    """Take each output at its own path; one that cannot be read is left as it is and reported."""
-    manifests: dict[ObjectKey, Manifest] = {}
-    present: dict[str, str] = {}
-    frozen: set[str] = set()
-    faults: list[Fault] = []
-    for file in sorted(outputs, key=lambda inspection: inspection.path):
-        present[file.path] = file.blob
-        if file.broken:
-            frozen.add(file.path)
-            faults.extend(_frozen(item.fault) for item in file.broken)
-            continue
-        if len(file.documents) != 1:
-            continue
-        document = file.documents[0]
-        key = key_of(document, {})
-        owned = key in (RECORD, FAULTS) or (key.group in OUR_GROUPS and key.kind in PLURALS)
-        if owned and output_path(root, key) == file.path:
-            manifests[key] = Manifest(key, Origin(file.path), document.body)
-    return State(manifests, present, frozenset(frozen), tuple(faults))
-
-
-def _frozen(fault: Fault) -> Fault:
-    """Say of an output that it is left as it is until a person restores or removes it."""
-    return Fault(
-        path=fault.path,
-        line=fault.line,
-        column=fault.column,
-        field=fault.field,
-        rule="output-unreadable",
-        message=f"an output cannot be read and is left as it is: {fault.message}",
-        expected="the file as the last pass wrote it (git checkout), or no file",
-        subject=fault.subject,
-    )
 
 
 def earlier_versions(

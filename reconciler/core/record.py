@@ -1,14 +1,14 @@
 """What a pass leaves behind for the next: `reconciler.yaml` and `faults.yaml` of the outputs."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.manifests.paths import FAULTS, RECORD
+from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment, stamp
-from reconciler.model.settings import section
 from reconciler.model.world import Body, Fault, Held, Manifest
 
 API_VERSION = "reconciler.dev/v1alpha1"
@@ -36,17 +36,17 @@ def last_pass(outputs: Mapping[ObjectKey, Manifest]) -> LastPass | None:
     record = outputs.get(RECORD)
     if record is None:
         return None
-    status = section(record.body, "status")
+    status = mapping(record.body, "status")
     report = outputs.get(FAULTS)
-    body = report.body if report is not None else {}
+    body: Body = report.body if report is not None else {}
     faulty: dict[str, set[str]] = defaultdict(set)
-    for entry in _mappings(body.get("faults")):
+    for entry in bodies(body, "faults"):
         faulty[str(entry["path"])].add(str(entry.get("object", "")))
     return LastPass(
         revision=str(status["inputRevision"]),
         at=parse_moment(str(status["lastPassAt"])),
         faulty={path: frozenset(objects) for path, objects in faulty.items()},
-        held=tuple(_decode_held(entry) for entry in _mappings(body.get("held"))),
+        held=tuple(_decode_held(entry) for entry in bodies(body, "held")),
     )
 
 
@@ -99,12 +99,6 @@ def _decode_held(body: Body) -> Held:
     """Read back what `_encode_held` wrote."""
     keys = tuple(
         ObjectKey(*(str(entry[part]) for part in ("group", "kind", "namespace", "name")))
-        for entry in _mappings(body["objects"])
+        for entry in bodies(body, "objects")
     )
     return Held(str(body["path"]), str(body["blob"]), keys)
-
-
-def _mappings(entries: object) -> Iterator[Body]:
-    """Yield the mappings of a list."""
-    if isinstance(entries, list | tuple):
-        yield from (entry for entry in entries if isinstance(entry, Mapping))

@@ -10,9 +10,10 @@ from reconciler.dialects.base import Prepared, Trigger
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.decision import Decision
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
-from reconciler.model.settings import Settings, section
+from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target
 from reconciler.rebalance.workload_rebalancer import Progress, advance, decode_rebalancer
@@ -72,10 +73,10 @@ def _rebalance(
 ) -> tuple[Progress, Body]:
     """Admit one rebalancer and let it advance."""
     present = world.outputs.get(manifest.key)
-    record = section(present.body, "metadata") if present is not None else None
-    spec = section(manifest.body, "spec")
+    record = mapping(present.body, "metadata") if present is not None else None
+    spec = mapping(manifest.body, "spec")
     admitted, metadata = admit(manifest.key, spec, record, now)
-    status = section(present.body, "status") if present is not None else {}
+    status = mapping(present.body, "status") if present is not None else {}
 
     def target_of(reference: Reference) -> Target | None:
         found = (part.target(reference) for part in prepared)

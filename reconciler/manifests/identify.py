@@ -1,7 +1,8 @@
 """Who a document says that it is: apiVersion, kind, namespace and name, checked.
 
 A document of another project is told from a broken one of ours: without `apiVersion` and `kind`,
-or of a foreign kind without `metadata`, it is ignored.
+or of an unknown kind without `metadata`, it is ignored. A Deployment without `metadata` is broken:
+were it ignored, a slip of the pen would take it off its clusters.
 """
 
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 
 from reconciler.manifests import names
 from reconciler.manifests.names import shown
+from reconciler.manifests.scope import BUILT_IN
 from reconciler.model.identity import group_of
 from reconciler.model.world import Body
 
@@ -57,10 +59,17 @@ def identify(body: Body) -> Identity | Unidentified | None:
     api_version, kind, metadata = body.get("apiVersion"), body.get("kind"), body.get("metadata")
     if api_version is None and kind is None:
         return None
-    ours = isinstance(api_version, str) and group_of(api_version) in OUR_GROUPS
-    if not isinstance(metadata, Mapping) and not ours:
+    if not isinstance(metadata, Mapping) and not _is_known(api_version, kind):
         return None
     return _wrong_type(api_version, kind) or _named(str(api_version), str(kind), metadata)
+
+
+def _is_known(api_version: object, kind: object) -> bool:
+    """Say whether only a manifest can be of this kind: one of the three APIs, or of Kubernetes."""
+    if not isinstance(api_version, str):
+        return False
+    group = group_of(api_version)
+    return group in OUR_GROUPS or (isinstance(kind, str) and (group, kind) in BUILT_IN)
 
 
 def _wrong_type(api_version: object, kind: object) -> Unidentified | None:

@@ -96,6 +96,9 @@ BUILT_IN: Mapping[tuple[str, str], bool] = {
 PLURALS: Mapping[str, str] = {
     "Cluster": "clusters",
     "ClusterResourceBinding": "clusterresourcebindings",
+    "ManagedCluster": "managedclusters",
+    "Placement": "placements",
+    "PlacementDecision": "placementdecisions",
     "ClusterResourcePlacement": "clusterresourceplacements",
     "ClusterResourceSnapshot": "clusterresourcesnapshots",
     "ClusterSchedulingPolicySnapshot": "clusterschedulingpolicysnapshots",

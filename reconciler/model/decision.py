@@ -20,6 +20,7 @@ class CauseKind(StrEnum):
     EVICTED = "evicted"
     CLUSTER_GONE = "cluster gone"
     CLUSTERS_CHANGED = "clusters changed"
+    SCORES_CHANGED = "scores changed"
     UNCLAIMED = "no policy"
     REMOVED = "removed"
     EDITED = "edited by hand"

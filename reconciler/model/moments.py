@@ -38,11 +38,25 @@ def parse_moment(text: str) -> datetime:
     >>> parse_moment("2026-11-20T13:00:00.5+01:00")
     datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)
     """
+    return parse_instant(text).replace(microsecond=0)
+
+
+def parse_instant(text: str) -> datetime:
+    """Return the moment that an RFC 3339 text names, as aware UTC, with its microseconds.
+
+    For moments that people or upstream's API give and that are only compared, never written.
+
+    Raises:
+        ValueError: The text is not RFC 3339 with a zone.
+
+    >>> parse_instant("2026-11-20T12:00:00.5Z").microsecond
+    500000
+    """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f'"{text}" has no time zone; write it as 2026-01-02T15:04:05Z')
     try:
-        return moment.astimezone(UTC).replace(microsecond=0)
+        return moment.astimezone(UTC)
     except OverflowError:
         raise ValueError(f'"{text}" must be a moment of the years 1 to 9999 in UTC') from None
 

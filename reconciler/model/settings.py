@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reconciler.model.fields import mapping, strings
 from reconciler.model.world import Body
 
+DIALECTS = ("karmada", "ocm")
 DEFAULT_ASSUME_AFTER_SECONDS = 60
 
 
@@ -34,26 +36,15 @@ class Settings:
 
 def decode_settings(body: Body | None) -> Settings:
     """Return the settings of a validated ReconcilerConfiguration, or the defaults for `None`."""
-    spec = section(body or {}, "spec")
-    feedback = section(spec, "feedback")
+    spec = mapping(body or {}, "spec")
+    feedback = mapping(spec, "feedback")
     assume = feedback.get("assumeAfterSeconds", DEFAULT_ASSUME_AFTER_SECONDS)
     return Settings(
-        include=_globs(spec.get("include")),
-        exclude=_globs(spec.get("exclude")),
+        include=strings(spec, "include"),
+        exclude=strings(spec, "exclude"),
         suspend=spec.get("suspend") is True,
-        declared_clusters=section(spec, "inventory").get("declared") is not False,
-        heartbeats=section(spec, "inventory").get("heartbeats") == "enforce",
+        declared_clusters=mapping(spec, "inventory").get("declared") is not False,
+        heartbeats=mapping(spec, "inventory").get("heartbeats") == "enforce",
         assume_after_seconds=assume if isinstance(assume, int) else None,
-        options={"karmada": section(spec, "karmada")},
+        options={name: mapping(spec, name) for name in DIALECTS},
     )
-
-
-def section(body: Body, name: str) -> Body:
-    """Return a mapping inside a body, empty if it is absent or null."""
-    value = body.get(name)
-    return value if isinstance(value, Mapping) else {}
-
-
-def _globs(value: object) -> tuple[str, ...]:
-    """Return a list of globs as written."""
-    return tuple(str(item) for item in value) if isinstance(value, list | tuple) else ()

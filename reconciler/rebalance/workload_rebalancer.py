@@ -1,14 +1,14 @@
 """WorkloadRebalancer: which targets it triggers, its status, and when it is removed."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from reconciler.manifests.admission import Admitted
+from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment, parse_moment, stamp
-from reconciler.model.settings import section
 from reconciler.model.world import Body
 from reconciler.rebalance.target import Reference, Target
 
@@ -172,10 +172,10 @@ def decode_rebalancer(spec: Body, status: Body, admitted: Admitted) -> Rebalance
     generation = status.get("observedGeneration")
     finish = status.get("finishTime")
     return Rebalancer(
-        workloads=tuple(_reference(item) for item in _mappings(spec.get("workloads"))),
+        workloads=tuple(_reference(item) for item in bodies(spec, "workloads")),
         ttl_seconds=ttl if isinstance(ttl, int) else None,
         admitted=admitted,
-        observed=tuple(_observed(item) for item in _mappings(status.get("observedWorkloads"))),
+        observed=tuple(_observed(item) for item in bodies(status, "observedWorkloads")),
         observed_generation=generation if isinstance(generation, int) else 0,
         finish_time=parse_moment(finish) if isinstance(finish, str) else None,
     )
@@ -184,24 +184,17 @@ def decode_rebalancer(spec: Body, status: Body, admitted: Admitted) -> Rebalance
 def _observed(body: Body) -> Observed:
     """Decode one observed workload."""
     return Observed(
-        _reference(section(body, "workload")),
-        Result(str(body.get("result") or "")),
-        str(body.get("reason") or ""),
+        _reference(mapping(body, "workload")),
+        Result(text(body, "result")),
+        text(body, "reason"),
     )
 
 
 def _reference(body: Body) -> Reference:
     """Decode one reference."""
     return Reference(
-        str(body.get("apiVersion") or ""),
-        str(body.get("kind") or ""),
-        str(body.get("namespace") or ""),
-        str(body.get("name") or ""),
+        text(body, "apiVersion"),
+        text(body, "kind"),
+        text(body, "namespace"),
+        text(body, "name"),
     )
-
-
-def _mappings(value: object) -> Sequence[Body]:
-    """Return the mappings of a list."""
-    if not isinstance(value, list | tuple):
-        return ()
-    return [item for item in value if isinstance(item, Mapping)]

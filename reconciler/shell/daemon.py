@@ -12,6 +12,7 @@ from typing import Protocol
 
 import structlog
 
+from reconciler import __version__
 from reconciler.core.message import decision_line
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.moments import format_moment
@@ -23,6 +24,10 @@ LONGEST_DELAY_SECONDS = 60.0
 
 class Wakeups(Protocol):
     """What the daemon sleeps on."""
+
+    @property
+    def problem(self) -> str:
+        """Why there are no events and it only polls, `""` if there are."""
 
     def wait(self, timeout_seconds: float, /) -> bool:
         """Return when something may have changed or time is up; false says to stop."""
@@ -45,6 +50,10 @@ class Daemon:
     def run(self) -> None:
         """Run until the wakeups say to stop; a pass that has begun is finished."""
         log = structlog.get_logger()
+        log.info("serving", branch=self.passes.branch.name)
+        log.info("serving", branch=self.passes.branch.name, version=__version__)
+        if self.wakeups.problem:
+            log.warning("no file events, polling", reason=self.wakeups.problem)
         failures = 0
         seen: tuple[str, datetime | None] | None = None
         faults: tuple[object, ...] = ()

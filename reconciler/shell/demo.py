@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reconciler.core.message import plain
-from reconciler.dialects.karmada.decide import placed
+from reconciler.dialects.karmada.binding_file import placed
 from reconciler.errors import ShellError, UsageError
-from reconciler.model.fields import mapping
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
-from reconciler.model.world import World
+from reconciler.model.world import Body, World
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commit
@@ -24,6 +25,9 @@ from reconciler.shell.resources import load_schemas, write_example
 
 PATIENCE_SECONDS = 30.0
 BRANCH = "main"
+FLEET_BINDING = ("placement.kubernetes-fleet.io", "ClusterResourceBinding")
+PARENT = "kubernetes-fleet.io/parent-CRP"
+PLACEMENT = "cluster.open-cluster-management.io/placement"
 REBALANCER_TTL_SECONDS = 4
 
 PERSON = {
@@ -87,7 +91,8 @@ def _tell_placement(stage: "_Stage") -> None:
     """First placement."""
     stage.heading("1. A daemon is started on a repository that nobody has scheduled yet")
     stage.wait("the first placement", lambda world: stage.shop(world) == "member1(2)")
-    stage.show("Every workload has a binding: the shop is on its primary cluster.")
+    stage.show("The shop is on its primary cluster, the reports are where the scores are best.")
+    stage.wait("the first report that all copies run", stage.is_running)
 
 
 def _tell_failure(stage: "_Stage") -> None:
@@ -131,6 +136,7 @@ class _Stage:
         self.heading = heading
         self.git = Git(folder=folder, variables=PERSON)
         self.loader = Loader(repository, load_schemas(), output_root="status")
+        self.seen = self.world()
 
     @classmethod
     def set_up(cls, folder: Path | None, say: Say, heading: Say) -> "_Stage":
@@ -183,30 +189,40 @@ class _Stage:
     def wait(self, what: str, happened: Callable[[World], bool]) -> None:
         """Wait until the branch shows that something happened."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while not happened(self.world()):
+        while not happened(seen := self.world()):
             if time.monotonic() > deadline:
                 raise ShellError(f"{what} did not happen within {PATIENCE_SECONDS:.0f} s")
             time.sleep(0.1)
+        self.seen = seen
 
     def let_daemon_see(self) -> None:
         """Give the daemon the time that its last reactions took, several times over."""
         time.sleep(2.0)
+        self.seen = self.world()
 
     def shop(self, world: World) -> str:
         """Return where the shop is."""
         return self.placements(world).get("default/shop", "nowhere")
 
     def placements(self, world: World) -> dict[str, str]:
-        """Return each workload's clusters."""
-        shown = {}
+        """Return where everything is, by name, whatever its API."""
+        shown: dict[str, list[str]] = {}
         for key, manifest in sorted(world.outputs.items()):
-            if key.group != "work.karmada.io":
-                continue
-            spec = mapping(manifest.body, "spec")
-            clusters = ", ".join(f"{n}({r})" if r else n for n, r in placed(spec))
-            name = str(mapping(spec, "resource")["name"])
-            shown[f"{key.namespace}/{name}" if key.namespace else name] = clusters or "nowhere"
-        return shown
+            name, clusters = _placement_of(key, manifest.body)
+            if name:
+                shown.setdefault(name, []).extend(clusters)
+        return {name: ", ".join(shown[name]) or "nowhere" for name in sorted(shown)}
+
+    def is_running(self, world: World) -> bool:
+        """Say whether every workload counts as applied."""
+        return all(
+            any(
+                condition.get("type") == "FullyApplied" and condition.get("status") == "True"
+                for condition in bodies(mapping(manifest.body, "status"), "conditions")
+            )
+            for key, manifest in world.outputs.items()
+            if key.group == "work.karmada.io"
+        )
 
     def is_leaving(self, world: World) -> bool:
         """Say whether a workload is still leaving a cluster."""
@@ -220,15 +236,32 @@ class _Stage:
         return any(key.kind == "WorkloadRebalancer" for key in world.inputs)
 
     def show(self, moral: str) -> None:
-        """Print the head commit and the placements."""
-        head = self.repository.resolve(BRANCH)
+        """Print the commit that was waited for, and the placements in it."""
+        head = self.seen.revision
         commit = read_commit(self.repository, head)
         self.say(moral)
         self.say(f"   commit {head[:12]} by {plain(commit.author.name)}: {plain(commit.subject)}")
-        placements = self.placements(self.world())
+        placements = self.placements(self.seen)
         width = max(len(name) for name in placements)
         for name, clusters in placements.items():
             self.say(f"   {plain(name).ljust(width)}   {plain(clusters)}")
+
+
+def _placement_of(key: ObjectKey, body: Body) -> tuple[str, list[str]]:
+    """Return what an output places, and where; an empty name if it places nothing."""
+    scope = f"{key.namespace}/" if key.namespace else ""
+    if key.group == "work.karmada.io":
+        spec = mapping(body, "spec")
+        clusters = [f"{name}({n})" if n else str(name) for name, n in placed(spec)]
+        return scope + text(mapping(spec, "resource"), "name"), clusters
+    if key.kind == "PlacementDecision":
+        labels = mapping(mapping(body, "metadata"), "labels")
+        decisions = bodies(mapping(body, "status"), "decisions")
+        return scope + text(labels, PLACEMENT), [text(item, "clusterName") for item in decisions]
+    if (key.group, key.kind) == FLEET_BINDING:
+        labels = mapping(mapping(body, "metadata"), "labels")
+        return text(labels, PARENT), [text(mapping(body, "spec"), "targetCluster")]
+    return "", []
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reconciler.core.inspect import Rules, inspect
-from reconciler.core.intake import CONFIGURATION_PATH, configuration_of, survey
+from reconciler.core.intake import configuration_of
+from reconciler.core.survey import CONFIGURATION_PATH, survey
 from reconciler.errors import UsageError
 from reconciler.manifests.selection import SUFFIXES, selects
 from reconciler.model.settings import Settings, decode_settings

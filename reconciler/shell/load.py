@@ -5,23 +5,16 @@ Inspections are remembered by path and blob id, so a warm load costs what change
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.inspect import Inspection, Rules, inspect, oversized
-from reconciler.core.intake import (
-    CONFIGURATION_PATH,
-    DELETABLE,
-    Earlier,
-    State,
-    compose,
-    configuration_of,
-    earlier_versions,
-    read_state,
-    survey,
-)
+from reconciler.core.intake import Earlier, compose, configuration_of, earlier_versions
 from reconciler.core.record import LastPass, last_pass
+from reconciler.core.state import State, read_state
+from reconciler.core.survey import CONFIGURATION_PATH, DELETABLE, survey
 from reconciler.errors import ShellError, UsageError
-from reconciler.manifests.paths import RECORD
+from reconciler.manifests.paths import FAULTS, RECORD, output_path
 from reconciler.manifests.schema import Schemas
 from reconciler.manifests.selection import SUFFIXES, selects
 from reconciler.model.settings import Settings, decode_settings
@@ -30,16 +23,38 @@ from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.objects import Entry, Oversized, list_files, read_blobs
 from reconciler.shell.git.repository import Repository
 
+T = TypeVar("T")
+
+
+class Track(Protocol):
+    """Passes items on while they are worked through, such as to show how far it is."""
+
+    def __call__(self, items: Iterable[T], total: int, /) -> Iterable[T]:
+        """Return the same items."""
+
+
+def untracked(items: Iterable[T], total: int, /) -> Iterable[T]:
+    """Show nothing."""
+    del total
+    return items
+
 
 class Loader:
     """Loads the worlds of one repository; what it remembers only saves work."""
 
-    def __init__(self, repository: Repository, schemas: Schemas, *, output_root: str) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        schemas: Schemas,
+        *,
+        output_root: str,
+        track: Track = untracked,
+    ) -> None:
         """Remember where to read (the repository's prefix is the root) and what is ours there."""
         self._repository = repository
         self._output_root = output_root
-        self._inputs = _Shelf(repository, Rules(schemas, ADMISSIONS))
-        self._outputs = _Shelf(repository, Rules(schemas, {}, status_only=True))
+        self._inputs = _Shelf(repository, Rules(schemas, ADMISSIONS), track)
+        self._outputs = _Shelf(repository, Rules(schemas, {}, status_only=True), track)
 
     def load(self, revision: str) -> World:
         """Return the world at a commit.
@@ -112,8 +127,9 @@ class Loader:
 class _Shelf:
     """Inspections of one tree by path and blob id."""
 
-    def __init__(self, repository: Repository, rules: Rules) -> None:
+    def __init__(self, repository: Repository, rules: Rules, track: Track) -> None:
         self._repository = repository
+        self._track = track
         self._rules = rules
         self._known: dict[tuple[str, str], Inspection] = {}
 
@@ -137,7 +153,8 @@ class _Shelf:
     def _read(self, pairs: list[tuple[str, str]]) -> None:
         """Read and inspect what is not known."""
         contents = read_blobs(self._repository, [blob for _, blob in pairs])
-        for (path, blob), (_, content) in zip(pairs, contents, strict=True):
+        both = self._track(zip(pairs, contents, strict=True), len(pairs))
+        for (path, blob), (_, content) in both:
             self._known[path, blob] = (
                 oversized(path, blob, content.size_bytes)
                 if isinstance(content, Oversized)
@@ -184,6 +201,7 @@ def _check_ours(state: State, root: str) -> None:
     if RECORD in state.manifests:
         return
     ours = {manifest.origin.path for manifest in state.manifests.values()}
+    ours |= {output_path(root, key) for key in (RECORD, FAULTS)}
     strange = sorted(state.present.keys() - ours - state.frozen)
     if strange:
         raise UsageError(

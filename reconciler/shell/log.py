@@ -5,17 +5,16 @@ from typing import TextIO
 import structlog
 
 
-def configure_log(form: str, stream: TextIO) -> None:
+def configure_log(stream: TextIO, *, text: bool, colours: bool) -> None:
     """Set the process's log up.
 
     Args:
-        form: `text`, `json`, or `auto`: text if the stream is a terminal.
         stream: Where lines go.
+        text: Lines for people; else JSON for machines.
+        colours: Whether text may have colours.
     """
-    terminal = stream.isatty()
-    text = form == "text" or (form == "auto" and terminal)
     renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer(colors=terminal)
+        structlog.dev.ConsoleRenderer(colors=colours)
         if text
         else structlog.processors.JSONRenderer()
     )

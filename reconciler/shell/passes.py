@@ -22,7 +22,7 @@ from reconciler.shell.git.history import read_history
 from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.worktree import advance
+from reconciler.shell.git.worktree import advance, recover
 from reconciler.shell.load import Loader
 
 RACES = 5  # several writers on one branch settle in two or three rounds
@@ -45,6 +45,9 @@ class Branch(Protocol):
     def name(self) -> str:
         """Name without `refs/heads/`."""
 
+    def recover(self) -> None:
+        """Finish what a killed process left half done."""
+
     def head(self) -> str:
         """Return the full hex id of the branch's commit, fetched if it is elsewhere."""
 
@@ -58,6 +61,10 @@ class LocalBranch:
 
     repository: Repository
     name: str
+
+    def recover(self) -> None:
+        """Bring checkouts along that a killed process left behind the branch."""
+        recover(self.repository, self.name)
 
     def head(self) -> str:
         """Return the branch's commit."""
@@ -75,6 +82,9 @@ class RemoteBranch:
     mirror: Mirror
     repository: Repository
     name: str
+
+    def recover(self) -> None:
+        """Nothing is ever half done: a push arrives or does not."""
 
     def head(self) -> str:
         """Fetch the branch and return its commit."""
@@ -144,6 +154,7 @@ class Passes:
             LostRace: The branch moved each time.
             ShellError: Git or the remote refused.
         """
+        self.branch.recover()
         for race in range(RACES + 1):
             report = self.decide(at=at)
             if not report.outcome.changes:

@@ -16,3 +16,18 @@ def test_help_shows_examples_line_by_line(verb: str, capsys: pytest.CaptureFixtu
     assert 0 == code
     assert "\\b" not in shown
     assert re.search(rf"^ +(reconciler|\$).*\b{verb}\b", shown, re.MULTILINE)
+
+
+def test_a_mistake_of_ours_is_told_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What nobody foresaw ends with a sentence, and with the traceback only for who asks."""
+
+    def fail() -> None:
+        raise LookupError("who knows")
+
+    monkeypatch.setattr("reconciler.cli.version.command.callback", fail)
+    monkeypatch.setattr("reconciler.cli.version.command.params", [])
+
+    assert 1 == run(["version"])
+    assert "mistake in reconciler itself (LookupError: who knows)" in capsys.readouterr().err

@@ -12,6 +12,8 @@ from tests.conformance.karmada_rebalancer import check_rebalancer
 from tests.conformance.kubefleet import check_schedule as check_kubefleet_schedule
 from tests.conformance.kubefleet_rollout import check_rollout
 from tests.conformance.kubefleet_snapshots import check_policysnapshot, check_resourcesnapshot
+from tests.conformance.ocm import check_placement
+from tests.conformance.ocm_enqueue import check_enqueue
 
 Body = Mapping[str, object]
 Check = Callable[[Body], str | None]
@@ -24,6 +26,8 @@ FAMILIES: Mapping[str, Check] = {
     "karmada/rebalancer": check_rebalancer,
     "karmada/schedule": check_schedule,
     "karmada/taints": check_taints,
+    "ocm/enqueue": check_enqueue,
+    "ocm/placement": check_placement,
     "kubefleet/policysnapshot": check_policysnapshot,
     "kubefleet/resourcesnapshot": check_resourcesnapshot,
     "kubefleet/rollout": check_rollout,

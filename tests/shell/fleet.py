@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reconciler.core.record import last_pass
 from reconciler.model.fields import bodies, mapping
-from reconciler.model.world import World
+from reconciler.model.world import Body, World
 from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
@@ -73,7 +73,7 @@ def run_pass(folder: Path, seconds: int) -> Report:
     return new_passes(folder, Clock(NOW + timedelta(seconds=seconds))).run()
 
 
-def decisions(world: World) -> dict[str, object]:
+def decisions(world: World) -> dict[str, list[Body]]:
     """Return `spec.clusters` of every binding."""
     return {
         str(key): [dict(cluster) for cluster in bodies(mapping(manifest.body, "spec"), "clusters")]
@@ -134,6 +134,7 @@ def running(
             stderr=stream,
         )
         try:
+            eventually(lambda: "serving" in place.read_text(), "the start of the daemon")
             yield process
             process.terminate()
             assert 0 == process.wait(PATIENCE_SECONDS), place.read_text()
@@ -141,6 +142,25 @@ def running(
             process.kill()
             process.wait()
     assert "Traceback" not in place.read_text()
+
+
+def patiently(checkout: Checkout, *arguments: str) -> str:
+    """Run git as a person beside a daemon does: again, while the index is locked for a moment."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return checkout.git(*arguments)
+        except AssertionError as error:
+            if "index.lock" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def commit_beside_daemon(checkout: Checkout, files: Mapping[str, str]) -> None:
+    """Write files and commit them while a daemon works in the same checkout."""
+    checkout.write(files)
+    patiently(checkout, "add", "--", *files)
+    patiently(checkout, "commit", "--quiet", "--message=Change by hand", "--", *files)
 
 
 def eventually(condition: Callable[[], bool], what: str = "") -> None:

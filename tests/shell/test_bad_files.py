@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.model.world import Fault
+from reconciler.model.world import Body, Fault
 from tests.shell.fleet import EXAMPLE, MANIFESTS, decisions, load_world, new_fleet, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
@@ -20,7 +20,7 @@ CLUSTER = EXAMPLE["clusters/member1.yaml"]
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Body]]:
     """What the example alone comes to."""
     fleet = new_fleet(tmp_path_factory.mktemp("plain") / "fleet")
     run_pass(fleet.folder, 0)
@@ -71,6 +71,8 @@ OTHER_PROJECTS: dict[str, dict[str, str]] = {
     "openapi": {"openapi.yaml": "openapi: 3.0.0\ninfo: {title: a, version: 1}\npaths: {}\n"},
     "pre-commit": {".pre-commit-config.yaml": "repos: []\n"},
     "kind": {"kind.yaml": "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nnodes: []\n"},
+    "kubeconfig": {"config.yaml": "apiVersion: v1\nkind: Config\nclusters: []\n"},
+    "kubeadm": {"a.yaml": "apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\n"},
     "yes": {"app.yaml": "debug: yes\ntime: 12:30:45\na: 1\na: 2\n"},
     "empty": {"a.yaml": "", "b.yml": "# nothing\n", "c.yaml": "---\n---\n", "d.json": "null\n"},
     "list": {"a.json": "[1, 2]\n", "b.yaml": "- a\n- b\n", "c.yaml": "just text\n"},
@@ -80,7 +82,7 @@ OTHER_PROJECTS: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("project", sorted(OTHER_PROJECTS))
 def test_files_of_other_projects_are_ignored(
-    tmp_path: Path, undisturbed: dict[str, object], project: str
+    tmp_path: Path, undisturbed: dict[str, list[Body]], project: str
 ) -> None:
     """They stand in the same repository and are not for us."""
     fleet = new_fleet(tmp_path / "fleet", OTHER_PROJECTS[project])
@@ -130,7 +132,7 @@ BROKEN_FILES: dict[str, tuple[bytes, str]] = {
 def test_a_broken_file_is_told_and_disturbs_nobody(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    undisturbed: dict[str, object],
+    undisturbed: dict[str, list[Body]],
     case: str,
 ) -> None:
     """One fault with its line; `validate` says the same; nobody else notices."""
@@ -148,7 +150,7 @@ def test_a_broken_file_is_told_and_disturbs_nobody(
     assert "\x1b" not in shown.out
 
 
-def test_a_binary_file_is_ignored(tmp_path: Path, undisturbed: dict[str, object]) -> None:
+def test_a_binary_file_is_ignored(tmp_path: Path, undisturbed: dict[str, list[Body]]) -> None:
     """A name ending in .yaml makes no manifest."""
     fleet = new_fleet(tmp_path / "fleet")
     commit_bytes(fleet, {"logo.yaml": bytes(range(256)) * 8})
@@ -159,7 +161,7 @@ def test_a_binary_file_is_ignored(tmp_path: Path, undisturbed: dict[str, object]
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../outside.yaml", "member1.yaml", "x.yaml"])
 def test_a_link_is_never_followed(
-    tmp_path: Path, undisturbed: dict[str, object], target: str
+    tmp_path: Path, undisturbed: dict[str, list[Body]], target: str
 ) -> None:
     """Neither out of the repository nor within."""
     (tmp_path / "outside.yaml").write_text(CLUSTER.replace("member1", "outside"))
@@ -173,7 +175,7 @@ def test_a_link_is_never_followed(
 
 
 def test_a_folder_named_like_a_manifest_is_a_folder(
-    tmp_path: Path, undisturbed: dict[str, object]
+    tmp_path: Path, undisturbed: dict[str, list[Body]]
 ) -> None:
     """What it holds is read."""
     files = {path: text for path, text in EXAMPLE.items() if path != "clusters/member1.yaml"}
@@ -183,7 +185,7 @@ def test_a_folder_named_like_a_manifest_is_a_folder(
     assert undisturbed == decisions(load_world(fleet.folder))
 
 
-def test_a_submodule_is_not_entered(tmp_path: Path, undisturbed: dict[str, object]) -> None:
+def test_a_submodule_is_not_entered(tmp_path: Path, undisturbed: dict[str, list[Body]]) -> None:
     """Its manifests belong to another repository."""
     other = new_checkout(tmp_path / "other", {"x.yaml": CLUSTER.replace("member1", "other")})
     fleet = new_fleet(tmp_path / "fleet")

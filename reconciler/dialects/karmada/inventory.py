@@ -5,21 +5,19 @@ follow from conditions are derived at each pass, and a taint without `timeAdded`
 the cluster's status file.
 """
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.identity import ObjectKey, uid_of
-from reconciler.model.moments import is_moment, stamp
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import Body, World
 
 GROUP = "cluster.karmada.io"
 KIND = "Cluster"
 NOT_READY = "cluster.karmada.io/not-ready"
 UNREACHABLE = "cluster.karmada.io/unreachable"
-TAINTS_ADDED_AT = "reconciler.dev/taints-added-at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,61 +41,14 @@ def take_inventory(world: World, *, failover: bool, now: datetime) -> Inventory:
     for key, manifest in world.inputs.items():
         if (key.group, key.kind) != (GROUP, KIND):
             continue
-        undated = _undated(manifest.body)
-        added_at = _added_at(undated, world.outputs.get(key), now)
+        written = bodies(mapping(manifest.body, "spec"), "taints")
+        added_at = first_seen(written, world.outputs.get(key), now)
         if added_at:
-            records[key] = _record(manifest, added_at)
-        taints = [*_dated(manifest.body, added_at), *_condition_taints(manifest.body, failover)]
+            records[key] = taint_record(manifest, added_at)
+        taints = [*dated(written, added_at), *_condition_taints(manifest.body, failover)]
         spec = {**mapping(manifest.body, "spec"), "taints": taints}
         clusters[key.name] = {**manifest.body, "spec": spec}
     return Inventory(clusters, records)
-
-
-def _taint_id(taint: Body) -> str:
-    """Return what makes a taint the same taint: key, value and effect."""
-    value = text(taint, "value")
-    return f"{text(taint, 'key')}{'=' if value else ''}{value}:{text(taint, 'effect')}"
-
-
-def _undated(body: Body) -> list[str]:
-    """Return the taints that a person wrote without `timeAdded`."""
-    taints = bodies(mapping(body, "spec"), "taints")
-    return sorted({_taint_id(taint) for taint in taints if not text(taint, "timeAdded")})
-
-
-def _added_at(undated: Iterable[str], present: Manifest | None, now: datetime) -> dict[str, str]:
-    """Return when each undated taint was first seen, as RFC 3339 text; garbled dates start anew."""
-    metadata = mapping(present.body, "metadata") if present is not None else {}
-    recorded = text(mapping(metadata, "annotations"), TAINTS_ADDED_AT)
-    try:
-        known = json.loads(recorded or "{}")
-    except ValueError:
-        known = {}
-    dates = known if isinstance(known, dict) else {}
-    moments = {taint: at for taint, at in dates.items() if is_moment(at)}
-    return {taint: moments.get(taint) or str(stamp(now)) for taint in undated}
-
-
-def _record(manifest: Manifest, added_at: Mapping[str, str]) -> Body:
-    """Return the status file of a cluster."""
-    dates = json.dumps(added_at, sort_keys=True, separators=(",", ":"))
-    return {
-        "apiVersion": manifest.body["apiVersion"],
-        "kind": manifest.key.kind,
-        "metadata": {
-            "name": manifest.key.name,
-            "uid": uid_of(manifest.key),
-            "annotations": {TAINTS_ADDED_AT: dates},
-        },
-    }
-
-
-def _dated(body: Body, added_at: Mapping[str, str]) -> list[Body]:
-    """Return the written taints, each with its moment."""
-    return [
-        taint if text(taint, "timeAdded") else {**taint, "timeAdded": added_at[_taint_id(taint)]}
-        for taint in bodies(mapping(body, "spec"), "taints")
-    ]
 
 
 def _condition_taints(body: Body, failover: bool) -> list[Body]:  # noqa: FBT001  # passed on by name
@@ -118,12 +69,12 @@ def _condition_taints(body: Body, failover: bool) -> list[Body]:  # noqa: FBT001
     key = {"False": NOT_READY, "Unknown": UNREACHABLE}.get(text(ready, "status"))
     if key is None:
         return []
-    written = {_taint_id(taint) for taint in bodies(mapping(body, "spec"), "taints")}
+    written = {taint_id(taint) for taint in bodies(mapping(body, "spec"), "taints")}
     derived: list[Body] = [{"key": key, "effect": "NoSchedule"}]
     if failover:
         since = text(ready, "lastTransitionTime")
         derived.append({"key": key, "effect": "NoExecute", "timeAdded": since})
-    return [taint for taint in derived if _taint_id(taint) not in written]
+    return [taint for taint in derived if taint_id(taint) not in written]
 
 
 def departed(name: str) -> Body:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
 from reconciler.dialects.karmada.binding import decode_targets
+from reconciler.dialects.karmada.binding_file import placed
 from reconciler.dialects.karmada.bindings import (
     BINDING,
     CLUSTER_BINDING,
@@ -17,7 +18,7 @@ from reconciler.dialects.karmada.bindings import (
     draft_binding,
 )
 from reconciler.dialects.karmada.clusters import decode_cluster, members_of
-from reconciler.dialects.karmada.decide import Decided, Surroundings, decide, placed
+from reconciler.dialects.karmada.decide import Decided, Surroundings, decide
 from reconciler.dialects.karmada.inventory import Inventory, departed, take_inventory
 from reconciler.dialects.karmada.policies import Policies, Template, decode_policies, template_of
 from reconciler.dialects.karmada.settings import decode_failover

@@ -21,6 +21,7 @@ from reconciler.shell.git.errors import CheckoutBusy
 
 JOURNAL = re.compile(rb"reconciler moves ([0-9a-f]{40,64}) to ([0-9a-f]{40,64})\n")
 COPY_PREFIX = "reconciler-index-"
+LOCK_PREFIX = "reconciler-lock-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +65,14 @@ def locked_index(checkout: Checkout, move: Move) -> Iterator[LockedIndex]:
         CheckoutBusy: Somebody else holds the lock.
     """
     lock = checkout.git_dir / "index.lock"
-    descriptor, unfinished = _take(checkout, lock)
+    journal = f"reconciler moves {move.old} to {move.new}\n".encode()
+    descriptor, unfinished = _take(checkout, lock, journal)
     try:
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"reconciler moves {move.old} to {move.new}\n".encode(), 0)
-        for leftover in checkout.git_dir.glob(f"{COPY_PREFIX}*"):
-            leftover.unlink()
+        os.pwrite(descriptor, journal, 0)  # first write, then cut: it never says nothing
+        os.ftruncate(descriptor, len(journal))
+        for prefix in (COPY_PREFIX, LOCK_PREFIX):
+            for leftover in checkout.git_dir.glob(f"{prefix}*"):
+                leftover.unlink(missing_ok=True)
         copy = checkout.git_dir / f"{COPY_PREFIX}{uuid.uuid4().hex}"
         with contextlib.suppress(FileNotFoundError):  # `git clone --no-checkout` has no index
             shutil.copy(checkout.git_dir / "index", copy)
@@ -95,13 +98,26 @@ def left_behind(checkout: Checkout) -> Move | None:
     return Move(said[1].decode(), said[2].decode()) if said else None
 
 
-def _take(checkout: Checkout, lock: Path) -> tuple[int, Move | None]:
-    """Return a descriptor of the lock, and what its dead owner had begun."""
+def _take(checkout: Checkout, lock: Path, journal: bytes) -> tuple[int, Move | None]:
+    """Return a descriptor of the lock, and what its dead owner had begun.
+
+    The lock is written elsewhere and linked into its place, so that there is no moment at which it
+    exists and does not say whose it is.
+    """
+    prepared = checkout.git_dir / f"{LOCK_PREFIX}{uuid.uuid4().hex}"
+    descriptor = os.open(prepared, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
     try:
-        descriptor = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        os.write(descriptor, journal)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.link(prepared, lock)
     except FileExistsError:
+        os.close(descriptor)
         return _take_over(checkout, lock)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    finally:
+        prepared.unlink(missing_ok=True)
     return descriptor, None
 
 

@@ -1,0 +1,100 @@
+"""One run of the OCM scheduler, on the fleet of the published benchmark.
+
+Run with `python -m benchmarks.ocm_schedule`.
+"""
+
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+
+from reconciler.dialects.ocm.clusters import decode_cluster, members_of
+from reconciler.dialects.ocm.decisions import DecisionObject, decided_by
+from reconciler.dialects.ocm.placement import Placement, decode_placement
+from reconciler.dialects.ocm.request import Report
+from reconciler.dialects.ocm.sets import ClusterSet, SetBinding
+from reconciler.dialects.ocm.verdict import Hub, judge
+from reconciler.model.identity import ClusterName
+from reconciler.model.moments import parse_moment
+from reconciler.model.world import Body
+
+NOW = parse_moment("2026-11-20T12:00:00Z")
+GROUP = "cluster.open-cluster-management.io"
+RUNS = 11
+
+
+def name(i: int) -> ClusterName:
+    return ClusterName(f"cluster-{i:05d}")
+
+
+def cluster(i: int) -> Body:
+    amounts = {"cpu": 1 + i * 7919 % 64, "memory": f"{4 + i * 104729 % 253}Gi"}
+    taint = {
+        "key": "maintenance",
+        "value": "true",
+        "effect": "NoSelect",
+        "timeAdded": "2026-11-20T11:00:00Z",
+    }
+    labels = {f"{GROUP}/clusterset": "s1", "env": "prod" if i % 4 else "dev", "region": f"r{i % 5}"}
+    claims = {"platform": "AWS", "id.k8s.io": name(i)}
+    return {
+        "metadata": {"name": name(i), "labels": labels},
+        "spec": {"taints": [taint] if i % 10 == 1 else []},
+        "status": {
+            "allocatable": amounts,
+            "capacity": amounts,
+            "clusterClaims": [{"name": key, "value": value} for key, value in claims.items()],
+        },
+    }
+
+
+def placement(n: int) -> Placement:
+    add_on = {"resourceName": "metrics", "scoreName": "cpuratio"}
+    coordinates = [
+        {"type": "BuiltIn", "builtIn": "ResourceAllocatableCPU"},
+        {"type": "AddOn", "addOn": add_on},
+    ]
+    selector = {"labelSelector": {"matchLabels": {"env": "prod"}}}
+    spec = {
+        "numberOfClusters": n // 10,
+        "predicates": [{"requiredClusterSelector": selector}],
+        "tolerations": [{"key": "maintenance", "operator": "Exists"}],
+        "prioritizerPolicy": {"configurations": [{"scoreCoordinate": c} for c in coordinates]},
+    }
+    return decode_placement({"metadata": {"name": "p", "namespace": "ns1"}, "spec": spec})
+
+
+def decisions(owner: str, names: Sequence[ClusterName]) -> Iterator[DecisionObject]:
+    labels = ((f"{GROUP}/placement", owner),)
+    for page in range(0, len(names), 100):
+        listed = tuple(names[page : page + 100])
+        yield DecisionObject("ns1", f"{owner}-decision-{page // 100 + 1}", labels, listed)
+
+
+def main() -> None:
+    for n in (100, 1000, 5000):
+        others = (
+            item
+            for q in range(10)
+            for item in decisions(f"q{q}", [name((i * (q + 1) + q) % n) for i in range(n // 10)])
+        )
+        own = decisions("p", [name(3 * i + 1) for i in range(n // 10)])
+        standing = decided_by([*own, *others])
+        hub = Hub(
+            members=members_of(decode_cluster(cluster(i)) for i in range(n)),
+            sets={"s1": ClusterSet("s1")},
+            bindings=(SetBinding("ns1", "s1", "s1"),),
+            reports={
+                (name(i), "metrics"): Report({"memratio": 1, "cpuratio": i * 31 % 201 - 100})
+                for i in range(n)
+            },
+        )
+        wanted = placement(n)
+        times = []
+        for _ in range(RUNS):
+            start = perf_counter()
+            judge(wanted, hub, standing, NOW)
+            times.append(perf_counter() - start)
+        print(f"{n:5d} clusters: {sorted(times)[RUNS // 2] * 1000:.2f} ms, grouping included")
+
+
+if __name__ == "__main__":
+    main()

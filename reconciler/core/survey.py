@@ -1,0 +1,136 @@
+"""The input tree at first sight: valid manifests with unique keys, and what is wrong."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from reconciler.core.inspect import Broken, Inspected, Inspection, described
+from reconciler.manifests.scope import CRD, namespace_for, scopes_of_crds
+from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.world import Fault, Manifest
+
+OWNED_KINDS = frozenset(
+    {
+        ("cluster.open-cluster-management.io", "PlacementDecision"),
+        ("placement.kubernetes-fleet.io", "ClusterResourceBinding"),
+        ("placement.kubernetes-fleet.io", "ClusterResourceSnapshot"),
+        ("placement.kubernetes-fleet.io", "ClusterSchedulingPolicySnapshot"),
+        ("work.karmada.io", "ClusterResourceBinding"),
+        ("work.karmada.io", "ResourceBinding"),
+        ("reconciler.dev", "FaultReport"),
+        ("reconciler.dev", "ReconcilerStatus"),
+    }
+)
+"""Kinds that only a pass writes; anywhere else than below the output root they are a fault."""
+
+CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
+CONFIGURATION_PATH = "reconciler.yaml"
+DELETABLE = frozenset({("apps.karmada.io", "WorkloadRebalancer")})
+"""Kinds that people write and a pass may remove from their file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The inputs at first sight: valid manifests with unique keys, and what is wrong.
+
+    `broken` maps a path to its faults; the key beside a fault is `None` where it cannot be told
+    whose it is. `foreign` are the faulty files that do not look like manifests at all.
+    """
+
+    manifests: Mapping[ObjectKey, Manifest]
+    broken: Mapping[str, tuple[tuple[Fault, ObjectKey | None], ...]]
+    foreign: frozenset[str]
+    scopes: Mapping[tuple[str, str], bool]
+    blobs: Mapping[str, str]
+
+
+def survey(inspections: Iterable[Inspection]) -> Survey:
+    """Resolve scopes and find what is wrong between the documents of the input tree."""
+    files = sorted(inspections, key=lambda inspection: inspection.path)
+    scopes = scopes_of_crds(
+        document.body
+        for file in files
+        for document in file.documents
+        if (document.identity.group, document.identity.kind) == CRD
+    )
+    broken: dict[str, list[tuple[Fault, ObjectKey | None]]] = defaultdict(list)
+    places: dict[ObjectKey, list[tuple[Inspection, Inspected]]] = defaultdict(list)
+    for file in files:
+        for item in file.broken:
+            broken[file.path].append(_keyed(item.fault, _key_of_broken(item, scopes)))
+        for document in file.documents:
+            key = key_of(document, scopes)
+            misplaced = misplaced_fault(file.path, document)
+            if misplaced is None:
+                places[key].append((file, document))
+            else:
+                broken[file.path].append(_keyed(misplaced, key))
+    manifests: dict[ObjectKey, Manifest] = {}
+    for key in sorted(places):
+        found = places[key]
+        if len(found) == 1:
+            file, document = found[0]
+            manifests[key] = Manifest(key, Origin(file.path, document.index), document.body)
+            continue
+        for file, document in found:
+            broken[file.path].append(_keyed(_duplicate(file, document, found), key))
+    foreign = frozenset(file.path for file in files if file.broken and not file.looks_ours)
+    blobs = {file.path: file.blob for file in files}
+    return Survey(
+        manifests, {path: tuple(broken[path]) for path in sorted(broken)}, foreign, scopes, blobs
+    )
+
+
+def key_of(document: Inspected, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey:
+    """Return the key of a valid document."""
+    identity = document.identity
+    namespace = namespace_for(identity.group, identity.kind, identity.namespace, scopes)
+    return ObjectKey(identity.group, identity.kind, namespace, identity.name)
+
+
+def _key_of_broken(item: Broken, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey | None:
+    """Return the key of a faulty document, where it says who it is."""
+    identity = item.identity
+    if identity is None:
+        return None
+    namespace = namespace_for(identity.group, identity.kind, identity.namespace, scopes)
+    return ObjectKey(identity.group, identity.kind, namespace, identity.name)
+
+
+def _keyed(fault: Fault, key: ObjectKey | None) -> tuple[Fault, ObjectKey | None]:
+    """Name the object in the fault as every record names it."""
+    return (fault if key is None else replace(fault, subject=str(key))), key
+
+
+def misplaced_fault(path: str, document: Inspected) -> Fault | None:
+    """Say why a valid document may not stand in this file."""
+    kind = (document.identity.group, document.identity.kind)
+    if kind in OWNED_KINDS:
+        rule = "owned-kind"
+        message = f"a {kind[1]} is written by the reconciler only, this file must be removed"
+        expected = "a policy and a workload; the binding follows from them"
+    elif kind == CONFIGURATION and path != CONFIGURATION_PATH:
+        rule = "configuration-path"
+        message = f"the configuration must stand in {CONFIGURATION_PATH} at the root"
+        expected = CONFIGURATION_PATH
+    else:
+        return None
+    return Fault(path, document.line, 1, "", rule, message, expected, described(document.identity))
+
+
+def _duplicate(
+    file: Inspection, document: Inspected, found: list[tuple[Inspection, Inspected]]
+) -> Fault:
+    """Say that an object is written more than once, and where else."""
+    others = ", ".join(f"{other.path}:{twin.line}" for other, twin in found if twin is not document)
+    subject = described(document.identity)
+    return Fault(
+        path=file.path,
+        line=document.line,
+        column=1,
+        field="",
+        rule="identity-duplicate",
+        message=f"{subject} must be written once, it stands also in {others}",
+        expected="one document for each object",
+        subject=subject,
+    )

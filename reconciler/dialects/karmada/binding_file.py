@@ -1,0 +1,129 @@
+"""The file of a binding: metadata, spec and status as a sweep leaves them."""
+
+from datetime import datetime
+
+from reconciler.dialects.karmada.aggregate import PLACED_AT, Feedback, with_feedback
+from reconciler.dialects.karmada.applied import APPLIED_PLACEMENT
+from reconciler.dialects.karmada.binding import Binding
+from reconciler.dialects.karmada.bindings import API_VERSION, Draft
+from reconciler.dialects.karmada.triggers import Trigger
+from reconciler.dialects.karmada.verdict import Verdict
+from reconciler.manifests.admission import digest
+from reconciler.model.conditions import set_condition
+from reconciler.model.decision import Placed
+from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.identity import ClusterName, uid_of
+from reconciler.model.moments import format_moment, stamp
+from reconciler.model.world import Body
+
+DECISION_DIGEST = "reconciler.dev/decision-digest"
+
+
+def binding_file(
+    draft: Draft,
+    spec: Body,
+    binding: Binding,
+    verdict: Verdict | None,
+    feedback: Feedback,
+    now: datetime,
+) -> Body:
+    """Return the whole file of a binding."""
+    present = draft.present
+    known = number(draft.metadata, "generation")
+    same = present is not None and mapping(present, "spec") == spec
+    generation = known if same and known else known + 1
+    return {
+        "apiVersion": API_VERSION,
+        "kind": draft.key.kind,
+        "metadata": _metadata(draft, spec, verdict, feedback, generation, now),
+        "spec": spec,
+        "status": _status(draft, binding, verdict, feedback, generation, now),
+    }
+
+
+def _metadata(
+    draft: Draft,
+    spec: Body,
+    verdict: Verdict | None,
+    feedback: Feedback,
+    generation: int,
+    now: datetime,
+) -> Body:
+    """Return the metadata of a binding."""
+    annotations = dict(draft.annotations)
+    applied = text(mapping(draft.metadata, "annotations"), APPLIED_PLACEMENT)
+    if applied:
+        annotations[APPLIED_PLACEMENT] = applied
+    if verdict is not None and verdict.applied is not None:
+        annotations[APPLIED_PLACEMENT] = verdict.applied
+    annotations[PLACED_AT] = feedback.placed_at
+    annotations[DECISION_DIGEST] = _decision_digest(spec)
+    metadata: dict[str, object] = {"name": draft.key.name}
+    if draft.key.namespace:
+        metadata["namespace"] = draft.key.namespace
+    metadata |= {
+        "uid": uid_of(draft.key),
+        "creationTimestamp": text(draft.metadata, "creationTimestamp") or stamp(now),
+        "generation": generation,
+        "annotations": {name: annotations[name] for name in sorted(annotations)},
+    }
+    if draft.labels:
+        metadata["labels"] = dict(draft.labels)
+    metadata["ownerReferences"] = draft.owners
+    return metadata
+
+
+def _status(
+    draft: Draft,
+    binding: Binding,
+    verdict: Verdict | None,
+    feedback: Feedback,
+    generation: int,
+    now: datetime,
+) -> Body:
+    """Return the status of a binding.
+
+    Consuming a rebalancer's trigger must be seen in lastScheduledTime, so there it is no stamp.
+    """
+    status = dict(draft.status)
+    if verdict is not None:
+        if verdict.error is None and verdict.trigger is not Trigger.DELETING:
+            status["schedulerObservedGeneration"] = generation
+        if verdict.observed_affinity:
+            status["schedulerObservingAffinityName"] = verdict.observed_affinity
+        if verdict.scheduled:
+            moment = format_moment(now) if binding.reschedule_required else stamp(now)
+            status["lastScheduledTime"] = moment
+        if verdict.condition is not None:
+            conditions = bodies(status, "conditions")
+            status["conditions"] = set_condition(conditions, verdict.condition, at=stamp(now))
+    status = dict(with_feedback(status, feedback, now))
+    order = (
+        "schedulerObservedGeneration",
+        "schedulerObservingAffinityName",
+        "lastScheduledTime",
+        "conditions",
+        "aggregatedStatus",
+    )
+    return {name: status[name] for name in order if name in status}
+
+
+def _decision_digest(spec: Body) -> str:
+    """Return the digest by which a later pass sees that a person edited the clusters."""
+    return digest([[name, replicas] for name, replicas in placed(spec)])
+
+
+def is_edited(present: Body) -> bool:
+    """Say whether the clusters differ from what the last pass wrote."""
+    written = text(mapping(mapping(present, "metadata"), "annotations"), DECISION_DIGEST)
+    return bool(written) and written != _decision_digest(mapping(present, "spec"))
+
+
+def placed(spec: Body) -> Placed:
+    """Return the clusters of a binding's spec with their replicas, by name."""
+    return tuple(
+        sorted(
+            (ClusterName(text(cluster, "name")), number(cluster, "replicas"))
+            for cluster in bodies(spec, "clusters")
+        )
+    )

@@ -1,0 +1,103 @@
+"""What a sweep tells of one binding: from where to where, why, and who was turned away."""
+
+from collections.abc import Mapping
+
+from reconciler.dialects.base import Trigger as Demand
+from reconciler.dialects.karmada.binding_file import placed
+from reconciler.dialects.karmada.bindings import Draft
+from reconciler.dialects.karmada.clusters import Members
+from reconciler.dialects.karmada.evict import Action, Eviction
+from reconciler.dialects.karmada.triggers import Trigger
+from reconciler.dialects.karmada.verdict import Verdict
+from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ClusterName
+from reconciler.model.world import Body
+from reconciler.schedule.framework import positions_of
+
+LEAVING = "cluster(s) being deleted, or without a file"
+
+
+def tell(
+    draft: Draft,
+    body: Body,
+    demand: Demand | None,
+    eviction: Eviction | None,
+    verdict: Verdict | None,
+    members: Members,
+    *,
+    edited: bool,
+) -> Decision | None:
+    """Tell what moved, or what is newly wrong; `None` if neither."""
+    before = placed(mapping(draft.present or {}, "spec"))
+    after = placed(mapping(body, "spec"))
+    problem = verdict.error.message if verdict is not None and verdict.error is not None else ""
+    if before == after and (not problem or problem == _known_problem(draft.status)):
+        return None
+    return Decision(
+        key=draft.key,
+        subject=draft.subject,
+        cause=_cause(draft, demand, eviction, verdict, edited=edited),
+        before=before,
+        after=after,
+        problem=problem,
+        rejected=_rejected(verdict, members),
+    )
+
+
+def _known_problem(status: Body) -> str:
+    """Return what the Scheduled condition complains about so far."""
+    for condition in bodies(status, "conditions"):
+        if condition.get("type") == "Scheduled" and condition.get("status") == "False":
+            return text(condition, "message")
+    return ""
+
+
+_CAUSES: Mapping[Trigger, CauseKind] = {
+    Trigger.PLACEMENT_CHANGED: CauseKind.PLACEMENT_CHANGED,
+    Trigger.REPLICAS_CHANGED: CauseKind.REPLICAS_CHANGED,
+    Trigger.RESCHEDULE_TRIGGERED: CauseKind.REBALANCED,
+    Trigger.TERMINATING_TARGET_CLUSTER: CauseKind.CLUSTER_GONE,
+}
+
+
+def _cause(
+    draft: Draft,
+    demand: Demand | None,
+    eviction: Eviction | None,
+    verdict: Verdict | None,
+    *,
+    edited: bool,
+) -> Cause:
+    """Return why a binding moved; a rebalancer comes first, then evictions, then the trigger."""
+    if demand is not None:
+        return Cause(CauseKind.REBALANCED, f"WorkloadRebalancer {demand.by}")
+    if draft.present is None:
+        detail = str(draft.policy.key.name) if draft.policy is not None else ""
+        return Cause(CauseKind.CREATED, f"policy {detail}")
+    left = [d for d in eviction.decisions if d.action is Action.EVICT] if eviction else []
+    if left:
+        reasons = (f"{d.cluster}: {d.untolerated or 'toleration ended'}" for d in left)
+        return Cause(CauseKind.EVICTED, ", ".join(reasons))
+    if edited:
+        return Cause(CauseKind.EDITED)
+    trigger = verdict.trigger if verdict is not None else Trigger.NONE
+    return Cause(_CAUSES.get(trigger, CauseKind.CLUSTERS_CHANGED))
+
+
+def _rejected(verdict: Verdict | None, members: Members) -> Mapping[ClusterName, str]:
+    """Return why each cluster was turned away, by the attempt that counts.
+
+    Clusters that are being deleted are not even asked upstream; here they have a reason, too.
+    """
+    if verdict is None or not verdict.attempts:
+        return {}
+    attempt = verdict.attempts[0] if verdict.error is not None else verdict.attempts[-1]
+    leaving = positions_of(members.fleet.deleting)
+    reasons = {members.views[position].cluster.name: LEAVING for position in leaving}
+    reasons |= {
+        members.views[position].cluster.name: str(rejection.reason)
+        for rejection in attempt.rejections
+        for position in positions_of(rejection.clusters)
+    }
+    return {name: reasons[name] for name in sorted(reasons)}

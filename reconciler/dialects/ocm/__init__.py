@@ -1,0 +1,1 @@
+"""Open Cluster Management: Placement, from cluster sets to PlacementDecisions."""

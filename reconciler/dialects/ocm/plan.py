@@ -1,0 +1,144 @@
+"""OCM's part of a pass: each placement is decided in turn, and sees those before it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.dialects.base import Dialect, Plan, Trigger
+from reconciler.dialects.ocm.decide import Draft, Outcome, decide, keep, placed
+from reconciler.dialects.ocm.decisions import decided_by
+from reconciler.dialects.ocm.inventory import Inventory, take_inventory
+from reconciler.dialects.ocm.placement import GROUP, decode_placement
+from reconciler.dialects.ocm.record import decisions_in
+from reconciler.dialects.ocm.settings import decode_resync
+from reconciler.errors import UserError
+from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.fields import mapping
+from reconciler.model.identity import ObjectKey
+from reconciler.model.moments import earliest
+from reconciler.model.settings import Settings
+from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.rebalance.target import Reference, Target
+
+KIND = "Placement"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placements:
+    """OCM before it decides: the hub, and every placement with its files so far."""
+
+    world: World
+    settings: Settings
+    now: datetime
+    inventory: Inventory
+    drafts: Mapping[ObjectKey, Draft]
+
+    def target(self, _reference: Reference, /) -> Target | None:
+        """Return nothing: no rebalancer refers to a placement."""
+        return None
+
+    def plan(self, _triggers: Mapping[ObjectKey, Trigger], /) -> Plan:
+        """Decide every placement, in order of namespace and name, as upstream's one worker does.
+
+        Balance counts the decisions of those before it as they are now, of those after it as they
+        were. One that cannot be decided keeps its files and is reported.
+        """
+        resync = decode_resync(self.settings)
+        owners = [(key.namespace, key.name) for key in self.drafts]
+        known = decisions_in(self.world.outputs, owners)
+        standing = decided_by(known.values())
+        outcomes: dict[ObjectKey, Outcome] = {}
+        faults = []
+        for key, draft in self.drafts.items():
+            own = standing.own(draft.placement)
+            try:
+                outcome = decide(draft, self.inventory.hub, standing, resync, self.now)
+            except UserError as error:
+                faults.append(_undecided(draft.manifest, error))
+                outcome = keep(draft, own)
+            outcomes[key] = outcome
+            if outcome.objects != own:
+                standing = standing.replaced(draft.placement, outcome.objects)
+        outputs: dict[ObjectKey, Body] = dict(self.inventory.records)
+        for outcome in outcomes.values():
+            outputs |= outcome.bodies
+        decisions = [item.decision for item in outcomes.values() if item.decision is not None]
+        decisions += self._removed()
+        return Plan(
+            outputs=outputs,
+            decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
+            edited=tuple(sorted(key for item in outcomes.values() for key in item.edited)),
+            faults=tuple(sorted(faults)),
+            until=earliest(*(item.until for item in outcomes.values())),
+        )
+
+    def _removed(self) -> list[Decision]:
+        """Tell of the placements whose manifest is gone; their files go with them."""
+        gone = [
+            key
+            for key in sorted(self.world.outputs)
+            if (key.group, key.kind) == (GROUP, KIND) and key not in self.drafts
+        ]
+        found = decisions_in(self.world.outputs, [(key.namespace, key.name) for key in gone])
+        return [
+            Decision(
+                key=key,
+                subject=f"{key.namespace}/{key.name}",
+                cause=Cause(CauseKind.REMOVED),
+                before=placed(
+                    tuple(o for o in found.values() if o.owner == (key.namespace, key.name))
+                ),
+                after=(),
+                removed=True,
+            )
+            for key in gone
+        ]
+
+
+def prepare(world: World, settings: Settings, now: datetime) -> Placements:
+    """Take the inventory, and gather each placement's files."""
+    keys = [key for key in sorted(world.inputs) if (key.group, key.kind) == (GROUP, KIND)]
+    known = decisions_in(world.outputs, [(key.namespace, key.name) for key in keys])
+    files: dict[tuple[str, str], dict[ObjectKey, Body]] = {}
+    for key, item in known.items():
+        if item.owner is not None:
+            files.setdefault(item.owner, {})[key] = world.outputs[key].body
+    return Placements(
+        world=world,
+        settings=settings,
+        now=now,
+        inventory=take_inventory(world, declared=settings.declared_clusters, now=now),
+        drafts={
+            key: _draft(world.inputs[key], world, files.get((key.namespace, key.name), {}))
+            for key in keys
+        },
+    )
+
+
+def _draft(manifest: Manifest, world: World, decisions: Mapping[ObjectKey, Body]) -> Draft:
+    """Return a placement and its files; its namespace is that of its key, written or not."""
+    present = world.outputs.get(manifest.key)
+    metadata = {**mapping(manifest.body, "metadata"), "namespace": manifest.key.namespace}
+    return Draft(
+        manifest=manifest,
+        placement=decode_placement({**manifest.body, "metadata": metadata}),
+        status_file=present.body if present is not None else None,
+        decisions=decisions,
+    )
+
+
+def _undecided(manifest: Manifest, error: UserError) -> Fault:
+    """Turn what keeps a placement from being decided into a fault."""
+    return Fault(
+        path=manifest.origin.path,
+        line=0,
+        column=0,
+        field=error.field,
+        rule="placement-undecided",
+        message=f"the placement keeps its decisions: {error.message}",
+        expected="cluster sets whose selectors can be used",
+        subject=str(manifest.key),
+    )
+
+
+OCM = Dialect(name="ocm", groups=frozenset((GROUP,)), prepare=prepare)

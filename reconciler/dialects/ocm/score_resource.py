@@ -1,0 +1,45 @@
+"""ResourceAllocatableCPU and ResourceAllocatableMemory: the largest clusters come first."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.dialects.ocm.clusters import Members
+from reconciler.dialects.ocm.request import Request, Scores
+from reconciler.schedule.framework import Mask, mask_of, positions_of
+
+MAX_SCORE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreAllocatable:
+    """The prioritizer of one resource, `cpu` or `memory`."""
+
+    resource: str
+
+    def __call__(
+        self, _request: Request, members: Members, feasible: Mask, _now: datetime, /
+    ) -> Scores:
+        """Score by where the amount lies between the least and the most of the feasible clusters.
+
+        A cluster without an amount gets no score, which counts as 0 and beats the poorest.
+
+        Source: ocm@00f84c3 pkg/placement/plugins/resource/resource.go
+        `mostResourceAllocatableScores`.
+        """
+        positions = positions_of(feasible)
+        amounts = members.amounts[self.resource]
+        found = [amounts[i] for i in positions]
+        known = {amount for amount in found if amount is not None}
+        least, most = min(known, default=0.0), max(known, default=0.0)
+        by_amount = {amount: _score(amount, least, most) for amount in known}
+        return Scores(
+            [0 if amount is None else by_amount[amount] for amount in found],
+            silent=mask_of(i for i in positions if amounts[i] is None),
+        )
+
+
+def _score(amount: float, least: float, most: float) -> int:
+    """Return one score, in upstream's order of operations, cut toward zero."""
+    if most - least == 0:
+        return MAX_SCORE
+    return int(((amount - least) / (most - least) - 0.5) * 2.0 * 100.0)

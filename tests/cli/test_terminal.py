@@ -1,0 +1,197 @@
+"""What reaches a terminal or a pipe: data on standard output, everything else beside it."""
+
+import contextlib
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from reconciler.cli.main import run
+from tests.shell.fleet import (
+    EXAMPLE,
+    MANIFESTS,
+    new_fleet,
+    process_environment,
+    reconciler,
+    run_pass,
+)
+
+ESCAPE = "\x1b"
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fleet that was passed once; tests only read it."""
+    checkout = new_fleet(tmp_path_factory.mktemp("terminal") / "fleet")
+    run_pass(checkout.folder, 0)
+    return checkout.folder
+
+
+def on_terminal(folder: Path, arguments: Sequence[str], variables: dict[str, str]) -> str:
+    """Run the command with a terminal for its output; return all that the terminal got."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reconciler", *arguments],
+        cwd=folder,
+        env={**process_environment(), "TERM": "xterm-256color", **variables},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    chunks = []
+    with contextlib.suppress(OSError):  # Linux says EIO at the end of a terminal
+        while chunk := os.read(ours, 4096):
+            chunks.append(chunk)
+    os.close(ours)
+    assert 0 == process.wait(30)
+    return b"".join(chunks).decode()
+
+
+def test_colour_is_for_terminals_only(fleet: Path) -> None:
+    """A table has a bold head on a terminal, and none in a pipe."""
+    assert ESCAPE in on_terminal(fleet, ["get", "rb"], {})
+    assert ESCAPE not in reconciler(fleet, "get", "rb").stdout
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_colour_can_be_refused(fleet: Path, variables: dict[str, str]) -> None:
+    """NO_COLOR and a dumb terminal are honoured."""
+    assert ESCAPE not in on_terminal(fleet, ["get", "rb"], variables)
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "yaml", "json", "name"])
+@pytest.mark.parametrize("kind", ["clusters", "rb", "pp", "cpp", "deploy", "cm"])
+def test_each_format_shows_each_kind(
+    fleet: Path, capsys: pytest.CaptureFixture[str], kind: str, output: str
+) -> None:
+    """Data is on standard output and parses; nothing is beside it."""
+    assert 0 == run(["-C", str(fleet), "get", kind, "-A", "-o", output])
+    shown = capsys.readouterr()
+
+    assert "" == shown.err
+    assert shown.out.endswith("\n")
+    match output:
+        case "json":
+            assert json.loads(shown.out)["items"]
+        case "yaml":
+            assert all(body["kind"] for body in YAML(typ="safe").load_all(shown.out))
+        case "name":
+            assert all("/" in line for line in shown.out.splitlines())
+        case _:
+            assert "NAME" in shown.out.splitlines()[0]
+            assert len({line.rstrip() == line for line in shown.out.splitlines()}) == 1
+
+
+@pytest.mark.parametrize("word", ["rb", "ResourceBinding", "resourcebindings.work.karmada.io"])
+def test_a_kind_has_several_names(
+    fleet: Path, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    """Short, singular, plural, with its group."""
+    assert 0 == run(["-C", str(fleet), "get", word, "shop-deployment", "-o", "json"])
+    assert "shop-deployment" == json.loads(capsys.readouterr().out)["metadata"]["name"]
+
+
+def test_what_is_not_there_is_told_beside_the_data(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name that is not there is a no; an empty list is an answer."""
+    assert 1 == run(["-C", str(fleet), "get", "rb", "nope"])
+    assert 0 == run(["-C", str(fleet), "get", "rb", "-n", "other"])
+    shown = capsys.readouterr()
+
+    assert "" == shown.out
+    assert "no rb named nope in namespace default\nno rb in namespace other\n" == shown.err
+
+
+def test_no_file_name_or_value_reaches_the_terminal_raw(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Escapes in manifests and in names of files are shown, not obeyed."""
+    evil = '"\\e]0;owned\\a\\e[2J"'
+    cluster = EXAMPLE["clusters/member1.yaml"].replace("eu-west", evil)
+    checkout = new_fleet(
+        tmp_path / "fleet",
+        {
+            "clusters/member1.yaml": cluster,
+            "workloads/a\x1b[2J.yaml": "apiVersion: [\n",
+            "workloads/b.yaml": f"apiVersion: v1\nkind: {evil}\nmetadata: {{name: x}}\n",
+            "workloads/c.yaml": f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {evil}}}\n",
+        },
+    )
+    base = ["-C", str(checkout.folder)]
+
+    run([*base, "validate", "-v"])
+    run([*base, "reconcile"])
+    for output in ("table", "wide", "yaml", "json", "name"):
+        run([*base, "get", "clusters", "-o", output])
+    run([*base, "get", "rb", f"{ESCAPE}[2J"])
+    run([*base, "get", f"{ESCAPE}[2J"])
+    shown = capsys.readouterr()
+
+    assert ESCAPE not in shown.out
+    assert ESCAPE not in shown.err
+    assert "\x07" not in shown.out + shown.err
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
+    """`reconciler get ... | head -1` ends quietly."""
+    many = {
+        f"clusters/c{number}.yaml": EXAMPLE["clusters/member1.yaml"].replace(
+            "member1", f"c{number}"
+        )
+        for number in range(900)
+    }
+    checkout = new_fleet(tmp_path / "fleet", many)
+    command = f"{sys.executable} -m reconciler get clusters -o yaml | head -n 1"
+    finished = subprocess.run(
+        ["bash", "-c", command],
+        cwd=checkout.folder,
+        env=process_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (0, "") == (finished.returncode, finished.stderr)
+    assert 1 == finished.stdout.count("\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_ends_with_130(tmp_path: Path, number: int) -> None:
+    """No traceback; the command waits for a remote that never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(30)
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}/fleet.git"
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "reconciler", "reconcile"),
+                *("--remote", url, "--mirror", str(tmp_path / "mirror")),
+            ],
+            env=process_environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        asking, _ = silent.accept()
+        with asking:
+            process.send_signal(number)
+            _, said = process.communicate(timeout=30)
+
+    assert (130, "") == (process.returncode, said.strip())
+
+
+def test_version_and_validate_speak_json(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For machines."""
+    assert 0 == run(["version", "-o", "json"])
+    assert ["version"] == list(json.loads(capsys.readouterr().out))
+    assert 0 == run(["-C", str(fleet), "validate", "-o", "json"])
+    assert [] == json.loads(capsys.readouterr().out)
+    assert MANIFESTS

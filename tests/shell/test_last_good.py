@@ -1,0 +1,211 @@
+"""Break each file of the example in turn: what it said last stays in force until it is mended.
+
+Every pass is run by a new loader, as by a daemon that was restarted in between.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.main import run
+from reconciler.manifests.paths import FAULTS
+from reconciler.model.fields import bodies, number
+from tests.shell.fleet import (
+    EXAMPLE,
+    MANIFESTS,
+    commit_beside_daemon,
+    decisions,
+    eventually,
+    load_world,
+    new_fleet,
+    run_pass,
+    running,
+    subjects,
+)
+from tests.shell.repositories import Checkout
+
+REPORT = "status/faults.yaml"
+
+
+def cut_off(text: str) -> str:
+    """Break the syntax: the file ends in the middle of a word in quotes."""
+    return f'{text}extra: "half a wo'
+
+
+def misspell(text: str) -> str:
+    """Break the schema or, where there is none, the identity: the name has capitals and spaces."""
+    return text.replace("  name: ", "  name: Not A Name ", 1)
+
+
+def rename_field(text: str) -> str:
+    """Take the name away, so that it cannot be told whose the document is."""
+    return text.replace("  name: ", "  nane: ", 1)
+
+
+def wrong_type(text: str) -> str:
+    """Give the metadata another shape."""
+    return text.replace("metadata:\n", "metadata: 3\nother:\n", 1)
+
+
+def no_metadata(text: str) -> str:
+    """Misspell the field that holds the name."""
+    return text.replace("metadata:\n", "metadta:\n", 1)
+
+
+def conflict(text: str) -> str:
+    """Leave a merge unresolved."""
+    return f"<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> other\n"
+
+
+def empty_braces(text: str) -> str:
+    """Leave a template behind."""
+    return text.replace("  name: ", "  name: {{ .Values.name }} # ", 1)
+
+
+BREAKS = [cut_off, misspell, rename_field, wrong_type, no_metadata, conflict, empty_braces]
+
+
+def faults_in(fleet: Checkout) -> list[tuple[str, int]]:
+    """Return path and line of each fault that the head's report has."""
+    report = load_world(fleet.folder).outputs.get(FAULTS)
+    found = bodies(report.body, "faults") if report is not None else []
+    return [(str(fault["path"]), int(str(fault["line"]))) for fault in found]
+
+
+@pytest.mark.parametrize("broken", BREAKS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("path", MANIFESTS)
+def test_a_file_that_breaks_changes_no_decision(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    path: str,
+    broken: Callable[[str], str],
+) -> None:
+    """It is reported with its line, once; when it is mended the report is gone."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    run_pass(fleet.folder, 5)
+    before = decisions(load_world(fleet.folder))
+
+    fleet.commit({path: broken(EXAMPLE[path])})
+    code = run(["-C", str(fleet.folder), "reconcile", "--now", "2026-11-20T12:00:10Z"])
+
+    assert 1 == code
+    assert f"{path}:" in capsys.readouterr().err
+    assert before == decisions(load_world(fleet.folder))
+    assert {path} == {found for found, _ in faults_in(fleet)}
+    assert all(line >= 1 for _, line in faults_in(fleet))
+
+    again = run_pass(fleet.folder, 12)
+
+    assert again.commit is None
+    assert again.outcome.faults
+
+    fleet.commit({path: EXAMPLE[path]})
+    code = run(["-C", str(fleet.folder), "reconcile", "--now", "2026-11-20T12:00:14Z"])
+
+    assert 0 == code
+    assert not (fleet.folder / REPORT).exists()
+    assert before == decisions(load_world(fleet.folder))
+    assert run_pass(fleet.folder, 16).commit is None
+
+
+@pytest.mark.parametrize("path", MANIFESTS)
+def test_a_good_edit_takes_effect_beside_a_broken_file(tmp_path: Path, path: str) -> None:
+    """One commit breaks a file and scales a workload; the scale is decided."""
+    name, replicas = ("shop", 2) if path == "workloads/frontend.yaml" else ("frontend", 6)
+    scaled = f"workloads/{name}.yaml"
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    before = decisions(load_world(fleet.folder))
+
+    fleet.commit(
+        {
+            path: cut_off(EXAMPLE[path]),
+            scaled: EXAMPLE[scaled].replace(f"replicas: {replicas}", "replicas: 9"),
+        }
+    )
+    run_pass(fleet.folder, 5)
+
+    after = decisions(load_world(fleet.folder))
+    changed = [key for key in before if before[key] != after[key]]
+    assert 1 == len(changed)
+    assert name in changed[0]
+    assert 9 == sum(number(cluster, "replicas") for cluster in after[changed[0]])
+    assert [path] == [found for found, _ in faults_in(fleet)]
+
+
+def test_a_broken_file_that_is_renamed_or_removed_is_gone(tmp_path: Path) -> None:
+    """Removing is not breaking: the workload leaves its clusters."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    fleet.commit({"workloads/shop.yaml": "kind: [\napiVersion"})
+    run_pass(fleet.folder, 2)
+    assert 3 == len(decisions(load_world(fleet.folder)))
+
+    fleet.git("rm", "--quiet", "workloads/shop.yaml")
+    fleet.git("commit", "--quiet", "--message=Remove the shop")
+    run_pass(fleet.folder, 4)
+
+    assert 2 == len(decisions(load_world(fleet.folder)))
+    assert not (fleet.folder / REPORT).exists()
+
+
+def test_a_faulty_configuration_keeps_the_last_good_one(tmp_path: Path) -> None:
+    """What it excluded stays excluded."""
+    configuration = EXAMPLE["reconciler.yaml"].replace("spec:\n", "spec:\n  exclude: [old/**]\n")
+    old = EXAMPLE["workloads/shop.yaml"].replace("name: shop", "name: old-shop")
+    fleet = new_fleet(tmp_path / "fleet", {"reconciler.yaml": configuration, "old/shop.yaml": old})
+    run_pass(fleet.folder, 0)
+    before = decisions(load_world(fleet.folder))
+    assert 3 == len(before)
+
+    fleet.commit({"reconciler.yaml": configuration.replace("exclude: [old", "exclude: [{old")})
+    report = run_pass(fleet.folder, 5)
+
+    assert ["reconciler.yaml"] == [fault.path for fault in report.outcome.faults]
+    assert before == decisions(load_world(fleet.folder))
+
+
+def test_a_configuration_in_a_subfolder_is_told(tmp_path: Path) -> None:
+    """It has no effect there, and must not look as if it had."""
+    fleet = new_fleet(tmp_path / "fleet", {"apps/reconciler.yaml": EXAMPLE["reconciler.yaml"]})
+
+    report = run_pass(fleet.folder, 0)
+
+    assert [("apps/reconciler.yaml", "configuration-path")] == [
+        (fault.path, fault.rule) for fault in report.outcome.faults
+    ]
+
+
+def test_a_subfolder_can_be_served_with_its_own_configuration(tmp_path: Path) -> None:
+    """`-C` names the root; nothing outside of it is read or written."""
+    inner = {f"fleet/{path}": text for path, text in EXAMPLE.items()}
+    fleet = new_fleet(tmp_path / "mono", inner)
+    (tmp_path / "mono" / "fleet").mkdir(exist_ok=True)
+
+    assert 0 == run(["-C", str(fleet.folder / "fleet"), "reconcile"])
+
+    assert (fleet.folder / "fleet" / "status" / "reconciler.yaml").is_file()
+    assert not (fleet.folder / "status").exists()
+    assert "" == fleet.status()
+    assert 0 == run(["-C", str(fleet.folder / "fleet"), "get", "clusters"])
+
+
+def test_the_daemon_goes_on_while_files_break(tmp_path: Path) -> None:
+    """One process; each file breaks and is mended in turn."""
+    fleet = new_fleet(tmp_path / "fleet")
+    with running(fleet.folder) as process:
+        eventually(lambda: len(decisions(load_world(fleet.folder))) == 3, "first placement")
+        before = decisions(load_world(fleet.folder))
+        for path in ("clusters/member1.yaml", "policies/shop.yaml", "workloads/shop.yaml"):
+            commit_beside_daemon(fleet, {path: conflict(EXAMPLE[path])})
+            eventually(lambda: bool(faults_in(fleet)), f"the report of {path}")
+            assert {path} == {found for found, _ in faults_in(fleet)}
+            assert before == decisions(load_world(fleet.folder))
+            commit_beside_daemon(fleet, {path: EXAMPLE[path]})
+            eventually(lambda: not faults_in(fleet), f"the end of the report of {path}")
+            assert before == decisions(load_world(fleet.folder))
+        assert process.poll() is None
+    assert "" == fleet.status()
+    assert "Report 1 fault" in " ".join(subjects(fleet))

@@ -1,0 +1,192 @@
+"""The daemon as a process, on the checkout of a person who goes on working."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.shell.fleet import (
+    EXAMPLE,
+    commit_beside_daemon,
+    decisions,
+    eventually,
+    kill,
+    load_world,
+    new_fleet,
+    patiently,
+    process_environment,
+    reconciler,
+    run_pass,
+    running,
+)
+from tests.shell.repositories import Checkout
+
+SHOP = "workloads/shop.yaml"
+QUIET = {
+    "workloads/role.yaml": (
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n"
+        "metadata: {name: reader}\nrules: []\n"
+    ),
+    "workloads/everywhere.yaml": EXAMPLE[SHOP].replace("shop", "everywhere"),
+    "policies/everywhere.yaml": (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: ClusterPropagationPolicy\n"
+        "metadata: {name: everywhere}\nspec:\n  resourceSelectors:\n"
+        "  - {apiVersion: apps/v1, kind: Deployment, name: everywhere}\n"
+        "  - {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole}\n"
+    ),
+}
+
+
+def scaled(replicas: int) -> dict[str, str]:
+    """Return an edit that gives the shop so many replicas."""
+    return {SHOP: EXAMPLE[SHOP].replace("replicas: 2", f"replicas: {replicas}")}
+
+
+def shop_replicas(fleet: Checkout) -> int:
+    """Return how many replicas of the shop are placed."""
+    placed = decisions(load_world(fleet.folder))
+    clusters = placed.get("ResourceBinding.work.karmada.io default/shop-deployment", [])
+    return sum(int(str(cluster["replicas"])) for cluster in clusters)
+
+
+def test_a_commit_is_decided_and_a_persons_work_survives(tmp_path: Path) -> None:
+    """Edits that are unstaged, staged or untracked stay exactly as they are."""
+    fleet = new_fleet(tmp_path / "fleet")
+    with running(fleet.folder):
+        eventually(lambda: shop_replicas(fleet) == 2, "first placement")
+        fleet.write(
+            {"README.md": "unstaged\n", "notes.txt": "untracked\n", "policies/x.txt": "y\n"}
+        )
+        patiently(fleet, "add", "policies/x.txt")
+        commit_beside_daemon(fleet, scaled(5))
+        eventually(lambda: shop_replicas(fleet) == 5, "the scale")
+        eventually((fleet.folder / "status/reconciler.yaml").exists, "the files")
+
+    assert [" M README.md", "?? notes.txt", "A  policies/x.txt"] == sorted(
+        fleet.status().splitlines()
+    )
+    assert "unstaged\n" == (fleet.folder / "README.md").read_text()
+
+
+def test_an_edit_below_the_outputs_is_told_and_waited_for(tmp_path: Path) -> None:
+    """The daemon neither overwrites it nor gives up: when it is gone, the pass goes through."""
+    fleet = new_fleet(tmp_path / "fleet")
+    log = tmp_path / "log"
+    with running(fleet.folder, log=log):
+        eventually(lambda: shop_replicas(fleet) == 2, "first placement")
+        eventually(lambda: fleet.status() == "", "a clean checkout")
+        record = fleet.folder / "status/reconciler.yaml"
+        mine = record.read_text() + "# mine\n"
+        record.write_text(mine)
+        commit_beside_daemon(fleet, scaled(5))
+        eventually(lambda: "has changes" in log.read_text(), "the report")
+        assert mine == record.read_text()
+        assert 2 == shop_replicas(fleet)
+        patiently(fleet, "checkout", "--", "status/reconciler.yaml")
+        eventually(lambda: shop_replicas(fleet) == 5, "the pass after all")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_at_once(tmp_path: Path, number: int) -> None:
+    """Within two seconds, with code 0, though it would sleep for an hour."""
+    fleet = new_fleet(tmp_path / "fleet")
+    with running(fleet.folder, "--poll-seconds", "3600") as process:
+        eventually(lambda: shop_replicas(fleet) == 2, "first placement")
+        begin = time.monotonic()
+
+        assert 0 == kill(process, number)
+        assert time.monotonic() - begin < 2
+
+
+def test_a_detached_head_is_no_hindrance(tmp_path: Path) -> None:
+    """The branch is served all the same, and the checkout stays where it is."""
+    fleet = new_fleet(tmp_path / "fleet")
+    with running(fleet.folder):
+        eventually(lambda: shop_replicas(fleet) == 2, "first placement")
+        eventually(lambda: fleet.status() == "", "a clean checkout")
+        patiently(fleet, "switch", "--quiet", "--detach")
+        commit_beside_daemon(fleet, scaled(7))
+        detached = fleet.head()
+        fleet.git("update-ref", "refs/heads/main", detached)
+        eventually(lambda: shop_replicas(fleet) == 7, "the scale")
+
+        assert detached == fleet.head()
+        assert "" == fleet.status()
+
+
+def test_a_branch_that_goes_and_comes_back_is_waited_for(tmp_path: Path) -> None:
+    """No crash; the log names the branch."""
+    fleet = new_fleet(tmp_path / "fleet")
+    log = tmp_path / "log"
+    with running(fleet.folder, "--poll-seconds", "0.2", log=log):
+        eventually(lambda: shop_replicas(fleet) == 2, "first placement")
+        eventually(lambda: fleet.status() == "", "a clean checkout")
+        patiently(fleet, "switch", "--quiet", "--create", "work")
+        fleet.git("branch", "--quiet", "-D", "main")
+        eventually(lambda: "there is no branch" in log.read_text(), "the report")
+        commit_beside_daemon(fleet, scaled(5))
+        fleet.git("branch", "main", "work")
+        eventually(lambda: shop_replicas(fleet) == 5, "the scale")
+
+
+def test_a_moment_comes_by_itself(tmp_path: Path) -> None:
+    """A second after they were placed, copies count as applied; nobody commits meanwhile."""
+    fleet = new_fleet(tmp_path / "fleet")
+    binding = fleet.folder / "status/resourcebindings.work.karmada.io/default/shop-deployment.yaml"
+    with running(fleet.folder, "--poll-seconds", "3600"):
+        eventually(lambda: binding.exists() and "FullyApplied" in binding.read_text(), "applied")
+
+
+def test_nothing_to_do_makes_no_commit(tmp_path: Path) -> None:
+    """Duplicated workloads and kinds without replicas are as quiet as divided ones."""
+    fleet = new_fleet(tmp_path / "fleet", QUIET)
+    for seconds in (0, 2, 4):
+        run_pass(fleet.folder, seconds)
+    head = fleet.head()
+
+    assert 5 == len(decisions(load_world(fleet.folder)))
+    for seconds in (100, 1000, 100_000):
+        assert () == run_pass(fleet.folder, seconds).outcome.changes
+    assert head == fleet.head()
+
+
+@pytest.mark.parametrize("attempt", range(6))
+def test_a_killed_daemon_leaves_nothing_half_done(tmp_path: Path, attempt: int) -> None:
+    """Killed around its first commits, then started again: it settles, nothing is left."""
+    fleet = new_fleet(tmp_path / "fleet", QUIET)
+    first = fleet.head()
+    references = fleet.folder / ".git" / "refs" / "heads" / "main"
+    points: list[Callable[[], bool]] = [
+        lambda: any((fleet.folder / ".git").glob("index.lock*")),
+        lambda: any((fleet.folder / ".git").glob("objects/pack/tmp_*")),
+        (fleet.folder / "status").exists,
+        lambda: references.read_text().strip() != first,
+        (fleet.folder / "status/reconciler.yaml").exists,
+        lambda: any((fleet.folder / ".git").glob("**/*.lock")),
+    ]
+    process = _start(fleet, tmp_path)
+    deadline = time.monotonic() + 5
+    while not points[attempt]() and time.monotonic() < deadline:
+        pass
+    assert -signal.SIGKILL == kill(process, signal.SIGKILL)
+
+    with running(fleet.folder):
+        eventually(lambda: len(decisions(load_world(fleet.folder))) == 5, "every placement")
+        eventually(lambda: fleet.status() == "", "a clean checkout")
+    eventually(lambda: reconciler(fleet.folder, "reconcile").stdout == "nothing to do\n", "rest")
+    assert "" == fleet.git("fsck", "--strict", "--no-dangling")
+
+
+def _start(fleet: Checkout, tmp_path: Path) -> "subprocess.Popen[bytes]":
+    """Start a daemon that will be killed."""
+    with (tmp_path / "killed.log").open("wb") as stream:
+        return subprocess.Popen(
+            [sys.executable, "-m", "reconciler", "-C", str(fleet.folder), "run"],
+            env=process_environment(),
+            stderr=stream,
+            stdin=subprocess.DEVNULL,
+        )

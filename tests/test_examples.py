@@ -1,0 +1,62 @@
+"""The examples of the documents that this project implements, each with its verdict."""
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.inspect import Rules, inspect
+from reconciler.shell.resources import load_schemas
+
+EXAMPLES = Path(__file__).parent.parent / "fixtures" / "examples"
+
+VALID = [
+    "binding-status-misspelt",  # only a status, which is open; the name is not one that we read
+    "fleet-binding",
+    "placement-disaster-recovery",
+    "placement-least-cpu",
+    "placement-most-cpu",
+    "placement-steady-and-scores",  # in the spelling of its time
+    "policy-one-group",
+    "policy-three-groups",
+    "rebalancer",
+    "rebalancer-with-status",
+    "schedule-trigger",
+    "scores",
+    "scores-backup",
+    "scores-primary",
+]
+REFUSED = {
+    "binding-abridged-rebalanced": (9, "yaml-syntax"),  # a line of dots stands for the rest
+    "binding-abridged-spec": (9, "yaml-syntax"),
+    "binding-abridged-status": (9, "yaml-syntax"),
+    "policy-rejected-alternative": (15, "schema-unknown-field"),  # never made it into the API
+    "scores-unfilled": (5, "identity-namespace"),  # a blank to be filled in
+}
+
+
+def verdict(name: str) -> list[tuple[int, str]]:
+    """Line and rule of each fault of an example."""
+    path = f"{name}.yaml"
+    data = (EXAMPLES / path).read_bytes()
+    inspection = inspect(path, "", data, Rules(load_schemas(), ADMISSIONS))
+    return [(broken.fault.line, broken.fault.rule) for broken in inspection.broken]
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_whole_examples_are_valid(name: str) -> None:
+    """What the documents show as a manifest is one."""
+    assert [] == verdict(name)
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_abridged_and_rejected_examples_are_refused(name: str) -> None:
+    """What the documents abridge, leave open or reject is refused where it stands."""
+    assert [REFUSED[name]] == verdict(name)
+
+
+def test_every_example_has_a_verdict() -> None:
+    """No example is passed over."""
+    found = {path.stem for path in EXAMPLES.glob("*.yaml")}
+
+    assert found == {*VALID, *REFUSED}

@@ -1,0 +1,58 @@
+"""What a command loads: `--help` and small questions must not pay for the scheduler."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.shell.fleet import EXAMPLE, process_environment
+
+SCHEDULER = (
+    "reconciler.core.reconcile",
+    "reconciler.core.sweep",
+    "reconciler.dialects.karmada.decide",
+    "reconciler.dialects.karmada.schedule",
+    "reconciler.rebalance",
+    "reconciler.schedule.apportion",
+    "reconciler.shell.git",
+)
+
+SCRIPT = """
+import sys
+from reconciler.cli.main import run
+code = run(sys.argv[1:])
+print("loaded:", *sorted(sys.modules), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def loaded(folder: Path, *arguments: str) -> set[str]:
+    """Return the modules that a command loads in a process of its own."""
+    finished = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *arguments],
+        cwd=folder,
+        env=process_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert 0 == finished.returncode, finished.stderr
+    return set(finished.stderr.rpartition("loaded: ")[2].split())
+
+
+def test_help_loads_no_library(tmp_path: Path) -> None:
+    """It is asked for often, by people and by shells."""
+    heavy = {"ruamel.yaml", "jsonschema", "git", "rich", "numpy", "structlog", "watchfiles"}
+
+    assert set() == heavy & loaded(tmp_path, "--help")
+    assert set() == heavy & loaded(tmp_path, "version")
+    assert set() == heavy & loaded(tmp_path, "run", "--help")
+
+
+def test_validate_loads_neither_git_nor_scheduler(tmp_path: Path) -> None:
+    """It runs in editors and hooks, for each save."""
+    (tmp_path / "cluster.yaml").write_text(EXAMPLE["clusters/member1.yaml"])
+
+    modules = loaded(tmp_path, "validate", "cluster.yaml")
+
+    assert set() == {"git", "rich", "numpy", "structlog", "watchfiles"} & modules
+    assert [] == sorted(name for name in modules if name.startswith(SCHEDULER))
