@@ -75,6 +75,7 @@ def compose(
         outputs=state.manifests,
         present=state.present,
         frozen=state.frozen,
+        blobs={**surveyed.blobs, **{entry.path: entry.blob for entry in held}},
         texts=texts,
         faults=tuple(sorted((*faults, *state.faults))),
         held=tuple(sorted(held)),

@@ -41,6 +41,7 @@ class Survey:
     broken: Mapping[str, tuple[tuple[Fault, ObjectKey | None], ...]]
     foreign: frozenset[str]
     scopes: Mapping[tuple[str, str], bool]
+    blobs: Mapping[str, str]
 
 
 def survey(inspections: Iterable[Inspection]) -> Survey:
@@ -74,8 +75,9 @@ def survey(inspections: Iterable[Inspection]) -> Survey:
         for file, document in found:
             broken[file.path].append(_keyed(_duplicate(file, document, found), key))
     foreign = frozenset(file.path for file in files if file.broken and not file.looks_ours)
+    blobs = {file.path: file.blob for file in files}
     return Survey(
-        manifests, {path: tuple(broken[path]) for path in sorted(broken)}, foreign, scopes
+        manifests, {path: tuple(broken[path]) for path in sorted(broken)}, foreign, scopes, blobs
     )
 
 

@@ -61,6 +61,7 @@ class World:
         outputs: What earlier passes wrote below `output_root`.
         present: Path to git blob id of every manifest file below `output_root`, readable or not.
         frozen: Paths below `output_root` that cannot be read; they are left as they are.
+        blobs: Path to git blob id of the input files, of a held file that of its last good version.
         texts: Text of those input files from which a pass may have to remove a document.
         faults: What is wrong with the inputs and outputs, sorted.
         held: The faulty files whose last good documents are in force, sorted.
@@ -72,6 +73,7 @@ class World:
     outputs: Mapping[ObjectKey, Manifest]
     present: Mapping[str, str] = field(default_factory=dict)
     frozen: frozenset[str] = frozenset()
+    blobs: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, bytes] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     held: tuple[Held, ...] = ()

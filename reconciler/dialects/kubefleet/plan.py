@@ -110,7 +110,7 @@ class Fleets:
         settled = settle(
             placement,
             Owner(key.name, uid_of(key), admitted.generation),
-            select_resources(placement.selectors, self.world.inputs),
+            select_resources(placement.selectors, self.world.inputs, self.world.blobs),
             _present(self.left.get(key.name, {})),
             members,
             self.now,

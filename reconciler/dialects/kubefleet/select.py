@@ -71,7 +71,9 @@ _DROPPED_ANNOTATIONS = (
 
 
 def select_resources(
-    selectors: Iterable[Body], inputs: Mapping[ObjectKey, Manifest]
+    selectors: Iterable[Body],
+    inputs: Mapping[ObjectKey, Manifest],
+    blobs: Mapping[str, str],
 ) -> list[Resource]:
     """Return what the selectors select, each resource once, in the order of application.
 
@@ -81,6 +83,7 @@ def select_resources(
     Args:
         selectors: `spec.resourceSelectors`.
         inputs: What people wrote; objects of the scheduling APIs are never selected.
+        blobs: Path to git blob id, so that the content can be found again.
 
     Raises:
         UserError: A field has the wrong type.
@@ -94,7 +97,9 @@ def select_resources(
     partial = _partial_namespaces(listed)
     for selector in listed:
         chosen.update(_selected(selector, candidates, partial))
-    return [_resource(chosen[key]) for key in sorted(chosen, key=lambda k: _place(chosen[k]))]
+    return [
+        _resource(chosen[key], blobs) for key in sorted(chosen, key=lambda k: _place(chosen[k]))
+    ]
 
 
 def _kind_of(selector: Body) -> tuple[str, str]:
@@ -144,7 +149,7 @@ def _place(manifest: Manifest) -> tuple[int, str, str, str]:
     return rank, version, kind, f"{key.namespace}/{key.name}"
 
 
-def _resource(manifest: Manifest) -> Resource:
+def _resource(manifest: Manifest, blobs: Mapping[str, str]) -> Resource:
     content = go_json(sorted_keys(_stripped(manifest.body)))
     key = manifest.key
     scope = {"namespace": key.namespace} if key.namespace else {}
@@ -153,6 +158,8 @@ def _resource(manifest: Manifest) -> Resource:
         "kind": key.kind,
         "metadata": {**scope, "name": key.name},
         "hash": hash_of(content),
+        "blob": blobs.get(manifest.origin.path, ""),
+        "document": manifest.origin.index,
     }
     return Resource(entry, content)
 

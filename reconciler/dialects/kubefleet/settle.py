@@ -115,8 +115,9 @@ def must_schedule(snapshot: Snapshot, bindings: Iterable[Binding], members: Memb
     """Tell whether a pass runs the scheduler for a placement.
 
     PickAll and PickFixed always do, which changes nothing where nothing changed. PickN does if its
-    policy was never scheduled, if it has more or fewer clusters than wanted, or if a cluster is
-    gone or leaving: a satisfied PickN does not move for resources, labels or better scores.
+    policy was never scheduled or is not fulfilled, if it has more or fewer clusters than wanted, or
+    if a cluster is gone or leaving: a satisfied PickN does not move for resources, labels or better
+    scores.
 
     Source: ours for levels instead of events; the events are those of kubefleet@e160c1c
     pkg/scheduler/watchers.
@@ -124,7 +125,8 @@ def must_schedule(snapshot: Snapshot, bindings: Iterable[Binding], members: Memb
     if snapshot.policy.placement_type != PICK_N:
         return True
     conditions = fields.bodies(snapshot.status, "conditions")
-    if not any(item.get("type") == SCHEDULED_CONDITION for item in conditions):
+    found = next((c for c in conditions if c.get("type") == SCHEDULED_CONDITION), None)
+    if found is None or found.get("status") != "True":
         return True
     groups = classify(bindings, snapshot.name, members)
     if groups.dangling or groups.obsolete:

@@ -67,6 +67,29 @@ def test_scaling_out_moves_nothing() -> None:
     assert 1 == len(files(repository, "clusterschedulingpolicysnapshots"))
 
 
+def test_asking_for_no_more_than_there_is_fulfils() -> None:
+    """An unfulfilled placement that is scaled in to what it has says so."""
+    repository = story(member("a"), placement(pick(3), strategy=ALL_AT_ONCE), deployment())
+    outcome = repository.run(0)
+    assert "found 1 cluster(s) instead" in outcome.decisions[0].problem
+
+    repository.put(placement(pick(1), strategy=ALL_AT_ONCE))
+    assert () == repository.run(10).decisions
+    assert "True" == condition(repository, "Scheduled")["status"]
+
+
+def test_snapshot_holds_identity_blob_and_hash_but_no_content() -> None:
+    """What a resource says stays in its own file."""
+    repository = story(member("a"), placement(), deployment())
+    repository.run(0)
+    spec = files(repository, "clusterresourcesnapshots")[0]["spec"]
+
+    assert [{"apiVersion", "kind", "metadata", "hash", "blob", "document"}] == [
+        set(entry)
+        for entry in spec["selectedResources"]  # type: ignore[index]  # a mapping
+    ]
+
+
 def test_scaling_in_lets_the_lesser_name_go() -> None:
     """Of equal scores the alphabetically smaller cluster goes first."""
     repository = story(*(member(name) for name in "abc"))
