@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 BASE = "https://reconciler.dev/schemas/"  # a name only; nothing is ever fetched from it
-SHARED = "shared/"
+DEFINITIONS = "definitions/"
 
 Json = Mapping[str, Any]
 
@@ -22,11 +22,11 @@ class Schemas:
         """Take the parsed schema files.
 
         Args:
-            documents: Path below `schemas/` to content. Those below `shared/` are referred to,
+            documents: Path below `schemas/` to content. Those below `definitions/` are referred to,
                 each other one describes the kind that its `apiVersion` and `kind` name.
         """
         self._documents = documents
-        own = (name for name in documents if not name.startswith(SHARED))
+        own = (name for name in documents if not name.startswith(DEFINITIONS))
         self._names = {_kind_of(documents[name]): name for name in own}
         self._validators: dict[tuple[str, str], Validator] = {}
         self._make: Callable[[str], Validator] | None = None

@@ -12,7 +12,7 @@ from tests.manifests.schemas import FIELDS, FOLDER, documents
 
 Facts = dict[str, object]
 
-OWN = [name for name in documents() if not name.startswith("shared/")]
+OWN = [name for name in documents() if not name.startswith("definitions/")]
 RANGES = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 NUMBERS = {"min": "minimum", "max": "maximum", "minLen": "minLength", "maxLen": "maxLength"}
 NUMBERS |= {"minItems": "minItems", "maxItems": "maxItems"}
@@ -63,7 +63,7 @@ def table_of(name: str) -> dict[str, Facts]:
         if facts.get("default", "") != "" or ("default" in facts and path.startswith("status")):
             facts.pop("required", None)
     if name == "cluster.karmada.io/cluster_v1alpha1.json":
-        quantity = documents()["shared/definitions.json"]["$defs"]["quantity"]
+        quantity = documents()["definitions/kubernetes.json"]["$defs"]["quantity"]
         for path, facts in table.items():
             if QUANTITIES.fullmatch(path):
                 facts |= {"type": quantity["type"], "pattern": pattern_of(quantity)}
@@ -185,7 +185,7 @@ def test_references_stay_in_the_folder() -> None:
     defined = {
         name
         for key, document in documents().items()
-        if key.startswith("shared/")
+        if key.startswith("definitions/")
         for name in document["$defs"]
     }
     assert defined == {one.rpartition("/")[2] for one in references}
