@@ -31,6 +31,7 @@ REFUSED = {
     "binding-abridged-spec": (9, "yaml-syntax"),
     "binding-abridged-status": (9, "yaml-syntax"),
     "policy-rejected-alternative": (15, "schema-unknown-field"),  # never made it into the API
+    "scores-misnamed": (17, "schema-required"),  # a score must have a name
     "scores-unfilled": (5, "identity-namespace"),  # a blank to be filled in
 }
 

@@ -112,23 +112,25 @@ class Profile(Generic[R, F]):
 
 
 def run_filters(
-    profile: Profile[R, F], request: R, fleet: F, candidates: Mask, now: datetime
+    filters: Mapping[str, Filter[R, F]], request: R, fleet: F, candidates: Mask, now: datetime
 ) -> tuple[Mask, tuple[Rejection, ...]]:
     """Return the feasible clusters among the candidates, and the rejections of the others.
+
+    The filters run in the order written, and not at all once no cluster is left.
 
     A cluster that several filters would turn away is counted for the first of them only, so no two
     rejections overlap and together with the feasible clusters they make up the candidates.
     """
-    rejections = tuple(_reject(profile, request, fleet, candidates, now))
+    rejections = tuple(_reject(filters, request, fleet, candidates, now))
     for rejection in rejections:
         candidates = Mask(candidates & ~rejection.clusters)
     return candidates, rejections
 
 
 def _reject(
-    profile: Profile[R, F], request: R, fleet: F, candidates: Mask, now: datetime
+    filters: Mapping[str, Filter[R, F]], request: R, fleet: F, candidates: Mask, now: datetime
 ) -> Iterator[Rejection]:
-    for name, reject in profile.filters.items():
+    for name, reject in filters.items():
         if not candidates:
             return
         for rejection in reject(request, fleet, now):

@@ -73,7 +73,7 @@ def test_first_filter_gives_the_reason() -> None:
         yield Rejection(Mask(0b110), "tainted")
 
     profile: Profile[None, Fleet] = Profile(filters={"A": first, "B": second}, scores={})
-    found = run_filters(profile, None, fleet([{}, {}, {}, {}]), Mask(0b1111), NOW)
+    found = run_filters(profile.filters, None, fleet([{}, {}, {}, {}]), Mask(0b1111), NOW)
 
     assert found == (
         0b1000,

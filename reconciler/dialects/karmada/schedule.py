@@ -112,7 +112,7 @@ def attempt_group(
     """
     fleet, binding = members.fleet, request.binding
     candidates = Mask(fleet.all & ~fleet.deleting)
-    feasible, rejections = run_filters(PROFILE, request, members, candidates, now)
+    feasible, rejections = run_filters(PROFILE.filters, request, members, candidates, now)
 
     if not feasible:
         failure = Failure(FailureKind.NO_CLUSTER_FIT, fit_error(len(fleet.clusters), rejections))

@@ -52,7 +52,7 @@ def filter_members(
         UnexpectedBehavior: A filter cannot judge a cluster.
         UpstreamCrash: A hard constraint without maxSkew is violated.
     """
-    feasible, rejections = run_filters(PROFILE, request, members, members.fleet.all, now)
+    feasible, rejections = run_filters(PROFILE.filters, request, members, members.fleet.all, now)
     for rejection in rejections:
         reason = rejection.reason
         if isinstance(reason, SkewViolation) and reason.constraint.max_skew is None:

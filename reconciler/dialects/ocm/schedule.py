@@ -16,7 +16,6 @@ from reconciler.schedule.framework import (
     Column,
     Filter,
     Mask,
-    Profile,
     Rejection,
     positions_of,
     run_filters,
@@ -136,9 +135,8 @@ def _filter(request: Request, members: Members, now: datetime) -> Result:
     passed: dict[str, Mask] = {}
     rejections: tuple[Rejection, ...] = ()
     for number, (name, reject) in enumerate(FILTERS.items(), start=1):
-        profile: Profile[Request, Members] = Profile(filters={name: reject}, scores={})
         try:
-            left, turned_away = run_filters(profile, request, members, left, now)
+            left, turned_away = run_filters({name: reject}, request, members, left, now)
         except Misconfigured as error:
             status = Status(Code.MISCONFIGURED, name, error.message)
             return Result(status=status, passed=passed, feasible=left, rejections=rejections)
