@@ -35,7 +35,10 @@ def check_policymatch(case: Body) -> str | None:
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     template = manifest(cast(Body, given["template"]))
     policies = [manifest(body) for body in cast(Sequence[Body], given["policies"])]
-    claimed = decode_policies(policies).claim(template_of(template), claimant(template.body))
+    preempting = given["preemptionFeatureGate"] is True and given["policyEvents"] is True
+    claimed = decode_policies(policies).claim(
+        template_of(template), claimant(template.body), preempting=preempting
+    )
     actual = [] if claimed is None else [_claim(claimed.key)]
     if "claimAnyOf" in expected:
         choices = cast(Sequence[object], expected["claimAnyOf"])
@@ -88,7 +91,7 @@ def check_bindingfromtemplate(case: Body) -> str | None:
     """
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     template = template_of(manifest(cast(Body, given["template"])))
-    draft = draft_binding(template, decode_policy(manifest(cast(Body, given["policy"]))), None)
+    draft = draft_binding(template, decode_policy(manifest(cast(Body, given["policy"])), ()), None)
     if "error" in expected:
         return f"expected the error {expected['error']!r}"
     wanted = cast(Mapping[str, Mapping[str, object]], expected["binding"])

@@ -20,8 +20,14 @@ from reconciler.dialects.karmada.bindings import (
 from reconciler.dialects.karmada.clusters import decode_cluster, members_of
 from reconciler.dialects.karmada.decide import Decided, Surroundings, decide
 from reconciler.dialects.karmada.inventory import Inventory, departed, take_inventory
-from reconciler.dialects.karmada.policies import Policies, Template, decode_policies, template_of
-from reconciler.dialects.karmada.settings import decode_failover
+from reconciler.dialects.karmada.policies import (
+    Policies,
+    Policy,
+    Template,
+    decode_policies,
+    template_of,
+)
+from reconciler.dialects.karmada.settings import decode_failover, may_preempt
 from reconciler.errors import UserError
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.names import LONGEST_NAME
@@ -120,14 +126,14 @@ class Claims:
 def prepare(world: World, settings: Settings, now: datetime) -> Claims:
     """Let policies claim workloads, and draft the bindings."""
     policies = decode_policies(world.inputs.values())
-    failover = decode_failover(settings)
+    failover, preempting = decode_failover(settings), may_preempt(settings)
     drafts: dict[ObjectKey, Draft] = {}
     owners: dict[ObjectKey, ObjectKey] = {}
-    faults = []
+    faults = [_waiting(world, policy) for policy in policies.by_key.values() if policy.waits_for]
     for template in _templates(world):
         key = binding_key(template.key)
         present = None if key in owners else world.outputs.get(key)
-        draft = _draft(template, policies, present)
+        draft = _draft(template, policies, present, preempting=preempting)
         if draft is None or is_frozen(world, key):
             continue
         fault = _unnameable(template, world, owners.get(key))
@@ -153,6 +159,24 @@ def prepare(world: World, settings: Settings, now: datetime) -> Claims:
     )
 
 
+def _waiting(world: World, policy: Policy) -> Fault:
+    """Say that a policy claims nothing until the override policies that it names are there.
+
+    Source: karmada@f8fdd02 pkg/detector/detector.go `ApplyPolicy`, dependentOverrides.
+    """
+    names = ", ".join(policy.waits_for)
+    return Fault(
+        path=world.inputs[policy.key].origin.path,
+        line=0,
+        column=0,
+        field="/spec/dependentOverrides",
+        rule="policy-override-missing",
+        message=f"the policy waits for override policies that are not there: {names}",
+        expected="the override policies, or no such dependency",
+        subject=str(policy.key),
+    )
+
+
 def _templates(world: World) -> list[Template]:
     """Return the workloads, those that have their binding first, sorted by key.
 
@@ -172,10 +196,12 @@ def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:
     return named == (workload.group, workload.kind, workload.name)
 
 
-def _draft(template: Template, policies: Policies, present: Manifest | None) -> Draft | None:
+def _draft(
+    template: Template, policies: Policies, present: Manifest | None, *, preempting: bool
+) -> Draft | None:
     """Draft the binding of a workload; one that nobody claims or claimed has none."""
     body = present.body if present is not None else None
-    policy = policies.claim(template, claimant(body))
+    policy = policies.claim(template, claimant(body), preempting=preempting)
     if policy is None and body is None:
         return None
     return draft_binding(template, policy, body)

@@ -1,11 +1,11 @@
 """Which policy claims a workload: matching by selector, election, and claims that stick."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from reconciler.model.fields import bodies, mapping, mapping_or_none, number, text
+from reconciler.model.fields import bodies, mapping, mapping_or_none, number, strings, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import LabelSelector, matches
 from reconciler.model.selectors import decode_label_selector
@@ -42,12 +42,18 @@ class ResourceSelector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """A policy as far as claims go; `body` is the whole of it, for its binding."""
+    """A policy as far as claims go; `body` is the whole of it, for its binding.
+
+    `preempts` says that it may take workloads over from others. `waits_for` are the override
+    policies that it depends on and that are not there.
+    """
 
     key: ObjectKey
     selectors: tuple[ResourceSelector, ...]
     priority: int
     deleting: bool
+    preempts: bool
+    waits_for: tuple[str, ...]
     body: Body
 
 
@@ -73,17 +79,21 @@ class Policies:
     by_key: Mapping[ObjectKey, Policy]
     by_kind: Mapping[tuple[str, str], tuple[Policy, ...]] = field(repr=False)
 
-    def claim(self, template: Template, present: ObjectKey | None) -> Policy | None:
+    def claim(
+        self, template: Template, present: ObjectKey | None, *, preempting: bool = False
+    ) -> Policy | None:
         """Return the policy that a workload belongs to, `None` if no one takes it.
 
         A claim sticks while its policy exists, is not being deleted, and still selects the
         workload; a better policy that appears later does not take over. A new claim goes to the
         PropagationPolicies of the workload's namespace, and only if none of these matches to a
-        ClusterPropagationPolicy, whatever their priorities.
+        ClusterPropagationPolicy, whatever their priorities. A winner that waits for override
+        policies claims nothing yet, nor does anybody in its place.
 
         Args:
             template: The workload.
             present: Its policy so far, `None` if it has none.
+            preempting: Whether policies may preempt others at all.
 
         Source: karmada@f8fdd02 pkg/detector/detector.go `propagateResource`, and
         pkg/detector/policy.go `getHighestPriorityPropagationPolicy`.
@@ -92,12 +102,47 @@ class Policies:
             return None
         holder = self.by_key.get(present) if present is not None else None
         if holder is not None and not holder.deleting and implicit_priority(holder, template):
-            return holder
-        candidates = self.by_kind.get((template.api_version, template.key.kind), ())
+            own, wide = self._candidates(template)
+            challengers = [p for p in (*own, *wide) if _may_preempt(p, holder, template)]
+            return _strongest(challengers) or holder if preempting else holder
+        own, wide = self._candidates(template)
+        winner = _best(own, template) or _best(wide, template)
+        return None if winner is not None and winner.waits_for else winner
+
+    def _candidates(self, template: Template) -> tuple[list[Policy], list[Policy]]:
+        """Return the policies of the workload's namespace, and those of the whole repository."""
+        known = self.by_kind.get((template.api_version, template.key.kind), ())
         local = template.key.namespace
-        own = [p for p in candidates if local and p.key.namespace == local]
-        wide = [p for p in candidates if p.key.kind == CLUSTER_WIDE]
-        return _best(own, template) or _best(wide, template)
+        own = [policy for policy in known if local and policy.key.namespace == local]
+        return own, [policy for policy in known if policy.key.kind == CLUSTER_WIDE]
+
+
+def _may_preempt(policy: Policy, holder: Policy, template: Template) -> bool:
+    """Say whether a policy may take a workload from its present one.
+
+    It must name the workload, and have a strictly greater priority; a PropagationPolicy takes from
+    a ClusterPropagationPolicy in any case, and never the other way round.
+
+    Source: karmada@f8fdd02 pkg/detector/preemption.go `preemptionEnabled`,
+    `preemptPropagationPolicy`, `preemptClusterPropagationPolicy`.
+    """
+    if not policy.preempts or policy.deleting or policy.waits_for or policy.key == holder.key:
+        return False
+    if implicit_priority(policy, template) is not Implicit.NAME:
+        return False
+    if policy.key.kind != holder.key.kind:
+        return policy.key.kind == NAMESPACED
+    return policy.priority > holder.priority
+
+
+def _strongest(challengers: Iterable[Policy]) -> Policy | None:
+    """Return who preempts: a PropagationPolicy first, then by priority; ties by the lesser name.
+
+    Unlike upstream: there the one wins whose event comes first.
+    """
+    return min(
+        challengers, key=lambda p: (not p.key.namespace, -p.priority, p.key.name), default=None
+    )
 
 
 def _best(candidates: Iterable[Policy], template: Template) -> Policy | None:
@@ -133,22 +178,29 @@ def _closeness(selector: ResourceSelector, template: Template) -> Implicit:
 
 def decode_policies(manifests: Iterable[Manifest]) -> Policies:
     """Index the policies among the manifests."""
+    known = {manifest.key: manifest for manifest in manifests}
     by_key = {}
     by_kind: dict[tuple[str, str], dict[ObjectKey, Policy]] = defaultdict(dict)
-    for manifest in manifests:
-        key = manifest.key
+    for key, manifest in known.items():
         if key.group != GROUP or key.kind not in (NAMESPACED, CLUSTER_WIDE):
             continue
-        policy = decode_policy(manifest)
+        policy = decode_policy(manifest, known)
         by_key[key] = policy
         for selector in policy.selectors:
             by_kind[selector.api_version, selector.kind][key] = policy
     return Policies(by_key, {kind: tuple(found.values()) for kind, found in by_kind.items()})
 
 
-def decode_policy(manifest: Manifest) -> Policy:
-    """Decode one policy that the schema and admission accepted."""
+def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
+    """Decode one policy that the schema and admission accepted.
+
+    Args:
+        manifest: The policy.
+        known: All objects of the repository, among them the override policies.
+    """
     spec = mapping(manifest.body, "spec")
+    namespace = manifest.key.namespace
+    override = "OverridePolicy" if namespace else "ClusterOverridePolicy"
     return Policy(
         key=manifest.key,
         selectors=tuple(
@@ -156,6 +208,12 @@ def decode_policy(manifest: Manifest) -> Policy:
         ),
         priority=number(spec, "priority"),
         deleting=bool(text(mapping(manifest.body, "metadata"), "deletionTimestamp")),
+        preempts=text(spec, "preemption") == "Always",
+        waits_for=tuple(
+            name
+            for name in strings(spec, "dependentOverrides")
+            if ObjectKey(GROUP, override, namespace, name) not in known
+        ),
         body=manifest.body,
     )
 

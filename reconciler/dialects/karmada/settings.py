@@ -1,4 +1,4 @@
-"""Karmada's section of the configuration: failover."""
+"""Karmada's section of the configuration: failover and preemption."""
 
 from dataclasses import dataclass
 
@@ -38,3 +38,8 @@ def decode_failover(settings: Settings) -> Failover:
         eviction_timeout_seconds=timeout if isinstance(timeout, int) else EVICTION_TIMEOUT_SECONDS,
         purge_mode=text(failover, "purgeMode") or "Gracefully",
     )
+
+
+def may_preempt(settings: Settings) -> bool:
+    """Say whether policies with `preemption: Always` take workloads over; upstream ships it off."""
+    return settings.options.get("karmada", {}).get("preemption") is True

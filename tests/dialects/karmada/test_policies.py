@@ -54,7 +54,7 @@ def winner(*policies: Body, present: ObjectKey | None = None, namespace: str = "
 )
 def test_closeness_of_a_selector(body: Body, expected: Implicit) -> None:
     """A name beats labels, labels beat all."""
-    found = decode_policy(manifest(policy(selectors=[body])))
+    found = decode_policy(manifest(policy(selectors=[body])), ())
 
     assert expected == implicit_priority(found, WEB)
 
