@@ -29,10 +29,6 @@ class MalformedManifest(UserError):
     """A document is not YAML, or has no `apiVersion`, `kind` or `metadata.name`."""
 
 
-class SchemaViolation(UserError):
-    """A document does not satisfy the JSON Schema of its kind."""
-
-
 class Misconfigured(UserError):
     """A document is valid by schema, yet its fields contradict each other."""
 

@@ -79,12 +79,13 @@ class Story:
             for path, data in self.inputs.items()
             if selects(path, include=(), exclude=())
         ]
-        last = last_pass(read_state(outputs, "status").manifests)
+        state = read_state(outputs, "status")
+        last = last_pass(state.manifests)
         surveyed = survey(inputs)
         return compose(
             surveyed,
             {path: self._earlier(path, last) for path in surveyed.broken},
-            outputs,
+            state,
             revision=revision,
             output_root="status",
             texts={

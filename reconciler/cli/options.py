@@ -59,6 +59,45 @@ class Service:
     author: str
 
 
+SERVICE_OPTIONS = (
+    click.option(
+        "--branch",
+        metavar="NAME",
+        envvar="RECONCILER_BRANCH",
+        help="Branch to serve; the one that is checked out by default (main for --remote).",
+    ),
+    click.option(
+        "--remote",
+        metavar="URL",
+        envvar="RECONCILER_REMOTE",
+        help="Serve this remote through a mirror of its own instead of a checkout.",
+    ),
+    click.option(
+        "--mirror",
+        metavar="DIR",
+        envvar="RECONCILER_MIRROR",
+        type=click.Path(path_type=Path),
+        help="Where the mirror of --remote is kept  [default: ~/.cache/reconciler/...]",
+    ),
+    click.option(
+        "--output-root",
+        metavar="DIR",
+        envvar="RECONCILER_OUTPUT_ROOT",
+        default="status",
+        show_default=True,
+        help="Folder of the repository that the reconciler owns.",
+    ),
+    click.option(
+        "--author",
+        metavar="'NAME <EMAIL>'",
+        envvar="RECONCILER_AUTHOR",
+        default="reconciler <reconciler@localhost>",
+        show_default=True,
+        help="Author of the commits.",
+    ),
+)
+
+
 def service_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add the options that say which branch is served; the verb gets them as its `service`."""
 
@@ -67,44 +106,7 @@ def service_options(function: Callable[..., int]) -> Callable[..., int]:
         service = Service(**{field.name: named.pop(field.name) for field in fields(Service)})
         return function(*arguments, service=service, **named)
 
-    options = [
-        click.option(
-            "--branch",
-            metavar="NAME",
-            envvar="RECONCILER_BRANCH",
-            help="Branch to serve; the one that is checked out by default (main for --remote).",
-        ),
-        click.option(
-            "--remote",
-            metavar="URL",
-            envvar="RECONCILER_REMOTE",
-            help="Serve this remote through a mirror of its own instead of a checkout.",
-        ),
-        click.option(
-            "--mirror",
-            metavar="DIR",
-            envvar="RECONCILER_MIRROR",
-            type=click.Path(path_type=Path),
-            help="Where the mirror of --remote is kept  [default: ~/.cache/reconciler/...]",
-        ),
-        click.option(
-            "--output-root",
-            metavar="DIR",
-            envvar="RECONCILER_OUTPUT_ROOT",
-            default="status",
-            show_default=True,
-            help="Folder of the repository that the reconciler owns.",
-        ),
-        click.option(
-            "--author",
-            metavar="'NAME <EMAIL>'",
-            envvar="RECONCILER_AUTHOR",
-            default="reconciler <reconciler@localhost>",
-            show_default=True,
-            help="Author of the commits.",
-        ),
-    ]
-    for option in reversed(options):
+    for option in reversed(SERVICE_OPTIONS):
         verb = option(verb)
     return verb
 

@@ -5,12 +5,12 @@ shell then reads the earlier versions of these, and `compose` puts the last good
 place of the faulty ones. A faulty document never takes effect and never disturbs another one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reconciler.core.inspect import Inspection
 from reconciler.core.record import LastPass
-from reconciler.core.state import read_state
+from reconciler.core.state import State
 from reconciler.core.survey import (
     CONFIGURATION,
     CONFIGURATION_PATH,
@@ -37,7 +37,7 @@ class Earlier:
 def compose(
     surveyed: Survey,
     earlier: Mapping[str, tuple[Earlier, ...]],
-    outputs: Iterable[Inspection],
+    state: State,
     *,
     revision: str,
     output_root: str,
@@ -48,7 +48,7 @@ def compose(
     Args:
         surveyed: What the input tree holds.
         earlier: For each faulty path, earlier versions of the file, the preferred one first.
-        outputs: The files below the output root.
+        state: What the files below the output root hold.
         revision: Full hex id of the input commit.
         output_root: Root-relative folder that the daemon owns.
         texts: Bytes of the files that hold an object which a pass may remove.
@@ -68,7 +68,6 @@ def compose(
                 inputs.update((manifest.key, manifest) for manifest in taken)
                 keys = tuple(sorted(manifest.key for manifest in taken))
                 held.append(Held(path, version.inspection.blob, keys))
-    state = read_state(outputs, output_root)
     return World(
         revision=revision,
         inputs=inputs,

@@ -98,7 +98,7 @@ def _verb(decision: Decision) -> str:
             return "Rebalance"
         case CauseKind.EVICTED:
             return "Evict" if not decision.after else "Place"
-        case CauseKind.REMOVED | CauseKind.UNCLAIMED:
+        case CauseKind.REMOVED:
             return "Remove"
         case _:
             return "Place"

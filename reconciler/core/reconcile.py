@@ -20,7 +20,7 @@ from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.paths import FAULTS, RECORD, blob_id, is_frozen, output_path
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey, Origin
-from reconciler.model.settings import decode_settings
+from reconciler.model.settings import Settings, decode_settings
 from reconciler.model.world import Body, Fault, Manifest, World
 
 SWEEPS = 16  # ours: a chain of evict, schedule, observe and purge settles in five
@@ -47,7 +47,7 @@ def reconcile(world: World, now: datetime) -> Outcome:
         # Without the record the last good version of a faulty file is not known: what it holds
         # would be unscheduled.
         return Outcome(faults=world.faults)
-    settled = _settle(world, now)
+    settled = _settle(world, settings, now)
     outputs = dict(settled.outputs)
     faults = tuple(sorted({*world.faults, *settled.faults}))
     if faults or world.held:
@@ -80,7 +80,7 @@ class _Settled:
     until: datetime | None
 
 
-def _settle(world: World, now: datetime) -> _Settled:
+def _settle(world: World, settings: Settings, now: datetime) -> _Settled:
     """Sweep until nothing moves."""
     current = world
     removed: frozenset[ObjectKey] = frozenset()
@@ -88,7 +88,7 @@ def _settle(world: World, now: datetime) -> _Settled:
     edited: tuple[ObjectKey, ...] = ()
     moving: frozenset[ObjectKey] = frozenset()
     for number in range(SWEEPS):
-        result = sweep(current, decode_settings(_configuration(current)), now)
+        result = sweep(current, settings, now)
         removed |= result.removed
         edited = result.edited if number == 0 else edited
         for decision in result.decisions:

@@ -21,7 +21,6 @@ class CauseKind(StrEnum):
     CLUSTER_GONE = "cluster gone"
     CLUSTERS_CHANGED = "clusters changed"
     SCORES_CHANGED = "scores changed"
-    UNCLAIMED = "no policy"
     REMOVED = "removed"
     EDITED = "edited by hand"
 

@@ -80,7 +80,7 @@ class Loader:
         world = compose(
             surveyed,
             {path: earlier.versions(path) for path in surveyed.broken},
-            outputs,
+            state,
             revision=revision,
             output_root=self._output_root,
             texts=_texts(inputs),

@@ -140,20 +140,6 @@ class Repository:
         listed = self.git.line("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/")
         return sorted(listed.split("\n")) if listed else []
 
-    def checkout_git(self) -> Git:
-        """Return a way to run git in the work tree.
-
-        Raises:
-            ValueError: The repository is bare.
-        """
-        if self.work_tree is None:
-            raise ValueError("a bare repository has no work tree")
-        return Git(
-            folder=self.work_tree,
-            options=(f"--git-dir={self.git_dir}", f"--work-tree={self.work_tree}"),
-            variables=self.git.variables,
-        )
-
 
 def check_branch(name: str) -> str:
     """Return `name` if git accepts it for a branch.
