@@ -1,9 +1,11 @@
 """The answer of a pass: files to write or delete, decisions, faults, and when to look again."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.model.decision import Decision
+from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault
 
@@ -37,6 +39,8 @@ class Outcome:
         faults: What a person must edit, sorted.
         recheck_at: The next moment, aware UTC, at which time alone could change the answer;
             `None` if no such moment is known.
+        explanations: What scheduling said of the objects that were asked about, where it first
+            looked at them in this pass.
     """
 
     changes: tuple[Change, ...] = ()
@@ -44,3 +48,4 @@ class Outcome:
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
     recheck_at: datetime | None = None
+    explanations: Mapping[ObjectKey, Explain] = field(default_factory=dict)

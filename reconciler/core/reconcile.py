@@ -19,6 +19,7 @@ from reconciler.manifests.emitter import encode
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.paths import FAULTS, RECORD, blob_id, is_frozen, output_path
 from reconciler.model.decision import Decision
+from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.settings import Settings, decode_settings
 from reconciler.model.world import Body, Fault, Manifest, World
@@ -28,13 +29,14 @@ SWEEPS = 16  # ours: a chain of evict, schedule, observe and purge settles in fi
 CONFIGURATION_KIND = "ReconcilerConfiguration"
 
 
-def reconcile(world: World, now: datetime) -> Outcome:
+def reconcile(world: World, now: datetime, *, asked: frozenset[ObjectKey] = frozenset()) -> Outcome:
     """Decide what the repository should hold at `now`, and when to look again.
 
     Args:
         world: The input tree and the state tree; not modified.
         now: Aware UTC, whole seconds. The caller sees to it that it is later than the last pass;
             any moment is computed.
+        asked: Outputs to explain; the changes never depend on it.
 
     Returns:
         Changes that bring the output root to what it should be. A second call with the changed
@@ -47,7 +49,7 @@ def reconcile(world: World, now: datetime) -> Outcome:
         # Without the record the last good version of a faulty file is not known: what it holds
         # would be unscheduled.
         return Outcome(faults=world.faults)
-    settled = _settle(world, settings, now)
+    settled = _settle(world, settings, now, asked)
     outputs = dict(settled.outputs)
     faults = tuple(sorted({*world.faults, *settled.faults}))
     if faults or world.held:
@@ -65,6 +67,7 @@ def reconcile(world: World, now: datetime) -> Outcome:
         edited=settled.edited,
         faults=faults,
         recheck_at=settled.until,
+        explanations=settled.explanations,
     )
 
 
@@ -78,17 +81,22 @@ class _Settled:
     edited: tuple[ObjectKey, ...]
     faults: tuple[Fault, ...]
     until: datetime | None
+    explanations: Mapping[ObjectKey, Explain]
 
 
-def _settle(world: World, settings: Settings, now: datetime) -> _Settled:
+def _settle(
+    world: World, settings: Settings, now: datetime, asked: frozenset[ObjectKey]
+) -> _Settled:
     """Sweep until nothing moves."""
     current = world
     removed: frozenset[ObjectKey] = frozenset()
     decisions: dict[ObjectKey, Decision] = {}
     edited: tuple[ObjectKey, ...] = ()
     moving: frozenset[ObjectKey] = frozenset()
+    explanations: dict[ObjectKey, Explain] = {}
     for number in range(SWEEPS):
-        result = sweep(current, settings, now)
+        result = sweep(current, settings, now, asked)
+        explanations = {**result.explanations, **explanations}
         removed |= result.removed
         edited = result.edited if number == 0 else edited
         for decision in result.decisions:
@@ -117,6 +125,7 @@ def _settle(world: World, settings: Settings, now: datetime) -> _Settled:
         edited=edited,
         faults=faults,
         until=result.until,
+        explanations=explanations,
     )
 
 

@@ -1,6 +1,6 @@
 """One sweep: every dialect prepares, rebalancers trigger, every dialect plans."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,6 +10,7 @@ from reconciler.dialects.base import Prepared, Trigger
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.decision import Decision
+from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
@@ -31,9 +32,12 @@ class Sweep:
     edited: tuple[ObjectKey, ...]
     faults: tuple[Fault, ...]
     until: datetime | None
+    explanations: Mapping[ObjectKey, Explain]
 
 
-def sweep(world: World, settings: Settings, now: datetime) -> Sweep:
+def sweep(
+    world: World, settings: Settings, now: datetime, asked: Container[ObjectKey] = ()
+) -> Sweep:
     """Ask everyone once.
 
     A rebalancer whose record cannot be read waits: it would look like one that never ran.
@@ -52,7 +56,7 @@ def sweep(world: World, settings: Settings, now: datetime) -> Sweep:
             removed.add(key)
         else:
             outputs[key] = _status_file(world.inputs[key], metadata, progress)
-    plans = [part.plan(triggers) for part in prepared]
+    plans = [part.plan(triggers, asked) for part in prepared]
     for plan in plans:
         outputs |= plan.outputs
     return Sweep(
@@ -65,6 +69,7 @@ def sweep(world: World, settings: Settings, now: datetime) -> Sweep:
             *(plan.until for plan in plans),
             *(progress.until for progress, _ in rebalances.values()),
         ),
+        explanations={key: explain for plan in plans for key, explain in plan.explanations.items()},
     )
 
 

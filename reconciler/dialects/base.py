@@ -4,12 +4,13 @@ A pass asks `prepare` (claims, bindings: the targets that exist), then lets `reb
 triggers, then asks `plan`. Nothing is kept between passes.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
 from reconciler.model.decision import Decision
+from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, World
@@ -26,6 +27,7 @@ class Plan:
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit.
         until: The next moment at which time alone could change this plan, `None` if never.
+        explanations: What scheduling said of the objects that were asked about.
     """
 
     outputs: Mapping[ObjectKey, Body]
@@ -33,6 +35,7 @@ class Plan:
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
     until: datetime | None = None
+    explanations: Mapping[ObjectKey, Explain] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,12 @@ class Prepared(Protocol):
     def target(self, reference: Reference, /) -> Target | None:
         """Return what a rebalancer's reference names in this dialect, `None` if nothing."""
 
-    def plan(self, triggers: Mapping[ObjectKey, Trigger], /) -> Plan:
-        """Decide, given the triggers by the key of their target."""
+    def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
+        """Decide, given the triggers by the key of their target.
+
+        Of the objects in `asked` the plan has explanations, of one that nothing made the scheduler
+        look at what it would say if it looked; the decision never depends on who asks.
+        """
 
 
 @dataclass(frozen=True, slots=True)

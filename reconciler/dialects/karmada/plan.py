@@ -1,6 +1,6 @@
 """Karmada's part of a pass: policies claim workloads, then each binding is decided."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -81,7 +81,7 @@ class Claims:
             waiting=waiting or suspended,
         )
 
-    def plan(self, triggers: Mapping[ObjectKey, Trigger], /) -> Plan:
+    def plan(self, triggers: Mapping[ObjectKey, Trigger], _asked: Container[ObjectKey], /) -> Plan:
         """Decide every binding; one that cannot be decided keeps its file and is reported."""
         around = self._surroundings()
         outputs: dict[ObjectKey, Body] = dict(self.inventory.records)

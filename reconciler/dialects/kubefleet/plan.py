@@ -1,6 +1,6 @@
 """KubeFleet's part of a pass: each placement by itself, from its snapshots to its status."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -49,7 +49,7 @@ class Fleets:
         """Return nothing: a placement is not rebalanced by workload."""
         return None
 
-    def plan(self, _triggers: Mapping[ObjectKey, Trigger], /) -> Plan:
+    def plan(self, _triggers: Mapping[ObjectKey, Trigger], _asked: Container[ObjectKey], /) -> Plan:
         """Settle every placement; one that cannot be settled keeps its files and is reported."""
         outputs: dict[ObjectKey, Body] = {}
         decisions: list[Decision] = []

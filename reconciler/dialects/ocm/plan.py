@@ -1,6 +1,6 @@
 """OCM's part of a pass: each placement is decided in turn, and sees those before it."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -37,7 +37,7 @@ class Placements:
         """Return nothing: no rebalancer refers to a placement."""
         return None
 
-    def plan(self, _triggers: Mapping[ObjectKey, Trigger], /) -> Plan:
+    def plan(self, _triggers: Mapping[ObjectKey, Trigger], _asked: Container[ObjectKey], /) -> Plan:
         """Decide every placement, in order of namespace and name, as upstream's one worker does.
 
         Balance counts the decisions of those before it as they are now, of those after it as they
