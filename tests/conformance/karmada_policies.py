@@ -35,10 +35,11 @@ def check_policymatch(case: Body) -> str | None:
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     template = manifest(cast(Body, given["template"]))
     policies = [manifest(body) for body in cast(Sequence[Body], given["policies"])]
-    preempting = given["preemptionFeatureGate"] is True and given["policyEvents"] is True
-    claimed = decode_policies(policies).claim(
-        template_of(template), claimant(template.body), preempting=preempting
-    )
+    known, present = decode_policies(policies), claimant(template.body)
+    if given["policyEvents"] is True:
+        preempting = given["preemptionFeatureGate"] is True
+        present = known.release(template_of(template), present, preempting=preempting)
+    claimed = known.elect(template_of(template), present)
     actual = [] if claimed is None else [_claim(claimed.key)]
     if "claimAnyOf" in expected:
         choices = cast(Sequence[object], expected["claimAnyOf"])

@@ -84,27 +84,51 @@ class Policies:
     ) -> Policy | None:
         """Return the policy that a workload belongs to, `None` if no one takes it.
 
-        A claim sticks while its policy exists, is not being deleted, and still selects the
-        workload; a better policy that appears later does not take over. A new claim goes to the
-        PropagationPolicies of the workload's namespace, and only if none of these matches to a
-        ClusterPropagationPolicy, whatever their priorities. A winner that waits for override
-        policies claims nothing yet, nor does anybody in its place.
+        First every policy has its say, then the workload: so a pass ends where upstream's events
+        end, in whatever order they come.
 
         Args:
             template: The workload.
             present: Its policy so far, `None` if it has none.
             preempting: Whether policies may preempt others at all.
+        """
+        return self.elect(template, self.release(template, present, preempting=preempting))
+
+    def release(
+        self, template: Template, present: ObjectKey | None, *, preempting: bool
+    ) -> ObjectKey | None:
+        """Return whose a workload is once every policy was heard, `None` if nobody's.
+
+        A policy lets go of what it no longer selects and, when it is being deleted, of everything;
+        one that may preempt takes what another one holds.
+
+        Source: karmada@f8fdd02 pkg/detector/detector.go `HandlePropagationPolicyCreationOrUpdate`,
+        `HandlePropagationPolicyDeletion`.
+        """
+        holder = self.by_key.get(present) if present is not None else None
+        if holder is None or holder.deleting or not implicit_priority(holder, template):
+            return None
+        if preempting:
+            own, wide = self._candidates(template)
+            challengers = [p for p in (*own, *wide) if _may_preempt(p, holder, template)]
+            holder = _strongest(challengers) or holder
+        return holder.key
+
+    def elect(self, template: Template, present: ObjectKey | None) -> Policy | None:
+        """Return whose a workload is when it comes up itself, `None` if nobody's.
+
+        A claim sticks while its policy exists; a better policy that appears later does not take
+        over. A new claim goes to the PropagationPolicies of the workload's namespace, and only if
+        none of these matches to a ClusterPropagationPolicy, whatever their priorities. A winner
+        that waits for override policies claims nothing yet, nor does anybody in its place.
 
         Source: karmada@f8fdd02 pkg/detector/detector.go `propagateResource`, and
         pkg/detector/policy.go `getHighestPriorityPropagationPolicy`.
         """
         if template.claimed_elsewhere:
             return None
-        holder = self.by_key.get(present) if present is not None else None
-        if holder is not None and not holder.deleting and implicit_priority(holder, template):
-            own, wide = self._candidates(template)
-            challengers = [p for p in (*own, *wide) if _may_preempt(p, holder, template)]
-            return _strongest(challengers) or holder if preempting else holder
+        if present is not None and present in self.by_key:
+            return self.by_key[present]
         own, wide = self._candidates(template)
         winner = _best(own, template) or _best(wide, template)
         return None if winner is not None and winner.waits_for else winner
