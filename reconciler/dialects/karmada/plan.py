@@ -21,7 +21,6 @@ from reconciler.dialects.karmada.clusters import decode_cluster, members_of
 from reconciler.dialects.karmada.decide import Decided, Surroundings, decide
 from reconciler.dialects.karmada.inventory import Inventory, departed, take_inventory
 from reconciler.dialects.karmada.policies import (
-    Policies,
     Policy,
     Template,
     decode_policies,
@@ -40,12 +39,15 @@ from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target
 
+PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
     """Karmada before triggers: every binding as its workload and policy want it.
 
-    `gone` are the bindings whose workload is no more. `waiting` are the workloads that are faulty
+    `kept` are the bindings that stay as they are since their policy cannot be applied, `gone` those
+    whose workload is no more. `waiting` are the workloads that are faulty
     or held, by key.
     """
 
@@ -54,6 +56,7 @@ class Claims:
     now: datetime
     inventory: Inventory
     drafts: Mapping[ObjectKey, Draft]
+    kept: Mapping[ObjectKey, Body]
     gone: Mapping[ObjectKey, Manifest]
     waiting: frozenset[str]
     faults: tuple[Fault, ...]
@@ -69,7 +72,8 @@ class Claims:
         key = ObjectKey(GROUP, kind, namespace, binding_name(reference.kind, reference.name))
         group = group_of(reference.api_version)
         workload = ObjectKey(group, reference.kind, namespace, reference.name)
-        waiting = str(workload) in self.waiting or is_frozen(self.world, key)
+        held = str(workload) in self.waiting or key in self.kept
+        waiting = held or is_frozen(self.world, key)
         draft = self.drafts.get(key)
         if draft is None:
             return Target(key, waiting=True) if waiting else None
@@ -84,7 +88,7 @@ class Claims:
     def plan(self, triggers: Mapping[ObjectKey, Trigger], _asked: Container[ObjectKey], /) -> Plan:
         """Decide every binding; one that cannot be decided keeps its file and is reported."""
         around = self._surroundings()
-        outputs: dict[ObjectKey, Body] = dict(self.inventory.records)
+        outputs: dict[ObjectKey, Body] = {**self.inventory.records, **self.kept}
         faults = list(self.faults)
         decided: dict[ObjectKey, Decided] = {}
         for key, draft in self.drafts.items():
@@ -118,6 +122,7 @@ class Claims:
                 for body in clusters.values()
             ),
             failover=decode_failover(self.settings),
+            feedback=self.world.feedback,
             assume_after_seconds=self.settings.assume_after_seconds,
             now=self.now,
         )
@@ -127,14 +132,26 @@ def prepare(world: World, settings: Settings, now: datetime) -> Claims:
     """Let policies claim workloads, and draft the bindings."""
     policies = decode_policies(world.inputs.values())
     failover, preempting = decode_failover(settings), may_preempt(settings)
+    priorities = _priority_classes(world)
     drafts: dict[ObjectKey, Draft] = {}
+    kept: dict[ObjectKey, Body] = {}
     owners: dict[ObjectKey, ObjectKey] = {}
     faults = [_waiting(world, policy) for policy in policies.by_key.values() if policy.waits_for]
     for template in _templates(world):
         key = binding_key(template.key)
         present = None if key in owners else world.outputs.get(key)
-        draft = _draft(template, policies, present, preempting=preempting)
-        if draft is None or is_frozen(world, key):
+        if is_frozen(world, key):
+            continue
+        body = present.body if present is not None else None
+        policy = policies.claim(template, claimant(body), preempting=preempting)
+        if policy is None and body is None:
+            continue
+        try:
+            draft = draft_binding(template, policy, body, priorities)
+        except UserError as error:
+            faults.append(_refused(world, policy, error))
+            if body is not None:
+                kept[key] = body
             continue
         fault = _unnameable(template, world, owners.get(key))
         if fault is None:
@@ -149,13 +166,14 @@ def prepare(world: World, settings: Settings, now: datetime) -> Claims:
         now=now,
         inventory=take_inventory(world, failover=failover.enabled, now=now),
         drafts=drafts,
+        kept=kept,
         gone={
             key: manifest
             for key, manifest in sorted(world.outputs.items())
-            if key.group == GROUP and key not in drafts
+            if key.group == GROUP and key not in drafts and key not in kept
         },
         waiting=frozenset(held | {fault.subject for fault in world.faults}),
-        faults=tuple(faults),
+        faults=tuple(sorted(set(faults))),
     )
 
 
@@ -196,15 +214,30 @@ def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:
     return named == (workload.group, workload.kind, workload.name)
 
 
-def _draft(
-    template: Template, policies: Policies, present: Manifest | None, *, preempting: bool
-) -> Draft | None:
-    """Draft the binding of a workload; one that nobody claims or claimed has none."""
-    body = present.body if present is not None else None
-    policy = policies.claim(template, claimant(body), preempting=preempting)
-    if policy is None and body is None:
-        return None
-    return draft_binding(template, policy, body)
+def _refused(world: World, policy: Policy | None, error: UserError) -> Fault:
+    """Say at a policy's file why it cannot be applied to a workload."""
+    if policy is None:
+        raise AssertionError("without a policy a binding keeps its spec") from error
+    return Fault(
+        path=world.inputs[policy.key].origin.path,
+        line=0,
+        column=0,
+        field=error.field,
+        rule="policy-priority-class",
+        message=f"the policy is not applied: {error.message}",
+        expected="the name of a PriorityClass of this repository",
+        subject=str(policy.key),
+    )
+
+
+def _priority_classes(world: World) -> dict[str, int]:
+    """Return the values of the PriorityClasses, by name."""
+    return {
+        key.name: value
+        for key, manifest in world.inputs.items()
+        if (key.group, key.kind) == PRIORITY_CLASS
+        and isinstance(value := manifest.body.get("value"), int)
+    }
 
 
 def _unnameable(template: Template, world: World, owner: ObjectKey | None) -> Fault | None:

@@ -5,6 +5,8 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from reconciler.manifests.admission import digest
+from reconciler.manifests.suspension import is_suspended
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number, strings, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import LabelSelector, matches
@@ -54,6 +56,8 @@ class Policy:
     deleting: bool
     preempts: bool
     waits_for: tuple[str, ...]
+    lazy: bool
+    suspended: bool
     body: Body
 
 
@@ -70,6 +74,19 @@ class Template:
     def claimed_elsewhere(self) -> bool:
         """Whether another controller owns it, so that no policy may claim it."""
         return bool(self.labels.get(CLAIMED_BY))
+
+    @property
+    def digest(self) -> str:
+        """Digest of all that makes it another workload: everything but its status.
+
+        Source: karmada@f8fdd02 pkg/util/eventfilter/eventfilter.go `SpecificationChanged`.
+        """
+        return digest({name: value for name, value in self.body.items() if name != "status"})
+
+    @property
+    def suspended(self) -> bool:
+        """Whether a person suspended its scheduling."""
+        return is_suspended(self.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +255,8 @@ def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
             for name in strings(spec, "dependentOverrides")
             if ObjectKey(GROUP, override, namespace, name) not in known
         ),
+        lazy=text(spec, "activationPreference") == "Lazy",
+        suspended=is_suspended(manifest.body),
         body=manifest.body,
     )
 
