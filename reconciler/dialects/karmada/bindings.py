@@ -67,6 +67,7 @@ class Draft:
         subject: The workload as people call it.
         policy: Who claims it; `None` leaves it where it is.
         spec: What is wanted, decisions so far included.
+        resource: The reference to its workload.
         present: The binding's file as the last pass left it, `None` if it is new.
         labels: Of its claim.
         annotations: Of its claim.
@@ -77,6 +78,7 @@ class Draft:
     subject: str
     policy: Policy | None
     spec: Body
+    resource: Body
     present: Body | None
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
@@ -130,6 +132,7 @@ def draft_binding(
         subject=f"{key.namespace}/{key.name}" if key.namespace else key.name,
         policy=policy,
         spec=_with_suspension(spec, suspended=suspended),
+        resource=_resource(template),
         present=present,
         labels=claim_labels(policy),
         annotations=annotations,

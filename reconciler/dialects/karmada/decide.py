@@ -10,7 +10,12 @@ from datetime import datetime, timedelta
 
 from reconciler.dialects.base import Trigger as Demand
 from reconciler.dialects.karmada.aggregate import Feedback, gather
-from reconciler.dialects.karmada.binding import Binding, EvictionTask, decode_binding
+from reconciler.dialects.karmada.binding import (
+    Binding,
+    EvictionTask,
+    decode_binding,
+    decode_targets,
+)
 from reconciler.dialects.karmada.binding_file import binding_file, is_edited
 from reconciler.dialects.karmada.bindings import Draft, ordered
 from reconciler.dialects.karmada.clusters import MemberCluster, Members, Target
@@ -29,8 +34,8 @@ from reconciler.dialects.karmada.settings import Failover
 from reconciler.dialects.karmada.tell import tell
 from reconciler.dialects.karmada.verdict import Verdict
 from reconciler.model.decision import Decision
-from reconciler.model.fields import mapping, text
-from reconciler.model.identity import ObjectKey
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import earliest, format_moment
 from reconciler.model.world import Body, Manifest
 from reconciler.schedule.framework import positions_of
@@ -89,7 +94,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     if verdict is not None and verdict.clusters is not None:
         clusters = verdict.clusters
     feedback = gather(
-        [name for name, _ in clusters],
+        {name for name, _ in clusters} | _required_on(spec),
         draft.metadata,
         reports,
         assume_after_seconds=around.assume_after_seconds,
@@ -114,6 +119,11 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
             eviction.until if eviction is not None else None,
         ),
     )
+
+
+def _required_on(spec: Body) -> set[ClusterName]:
+    """Return the clusters where others require a binding's object."""
+    return {name for required in bodies(spec, "requiredBy") for name, _ in decode_targets(required)}
 
 
 def _evict(binding: Binding, around: Surroundings) -> Eviction | None:

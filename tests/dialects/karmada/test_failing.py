@@ -31,12 +31,10 @@ def report(available: int, *, generation: int = 1, replicas: int = 2) -> Body:
     }
 
 
-def placed(**spec: object) -> Story:
+def placed() -> Story:
     """Web on a, with b to go to, as the first pass leaves it."""
     groups = [{"affinityName": name, "clusterNames": [name]} for name in ("a", "b")]
-    found = policy(
-        placement={"clusterAffinities": groups}, failover=failover(), propagateDeps=True, **spec
-    )  # type: ignore[arg-type]
+    found = policy(placement={"clusterAffinities": groups}, failover=failover(), propagateDeps=True)
     told = story(cluster("a"), cluster("b"), deployment(), found)
     told.run()
     return told
