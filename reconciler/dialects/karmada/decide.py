@@ -7,6 +7,7 @@ after the other is written once, at the generation that their chain of events en
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from reconciler.dialects.base import Trigger as Demand
 from reconciler.dialects.karmada.aggregate import Feedback, gather
@@ -20,6 +21,7 @@ from reconciler.dialects.karmada.binding_file import binding_file, is_edited
 from reconciler.dialects.karmada.bindings import Draft, ordered
 from reconciler.dialects.karmada.clusters import MemberCluster, Members, Target
 from reconciler.dialects.karmada.evict import Eviction, evict
+from reconciler.dialects.karmada.explain import explain
 from reconciler.dialects.karmada.failing import (
     UNHEALTHY_SINCE,
     Failing,
@@ -34,6 +36,7 @@ from reconciler.dialects.karmada.settings import Failover
 from reconciler.dialects.karmada.tell import tell
 from reconciler.dialects.karmada.verdict import Verdict
 from reconciler.model.decision import Decision
+from reconciler.model.explanation import Explain
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import earliest, format_moment
@@ -66,6 +69,7 @@ class Decided:
     decision: Decision | None
     edited: bool
     until: datetime | None
+    explain: Explain
 
 
 def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided:
@@ -118,6 +122,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
             failing.until,
             eviction.until if eviction is not None else None,
         ),
+        explain=partial(explain, draft, binding, verdict, around.members, around.now),
     )
 
 

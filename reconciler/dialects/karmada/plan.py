@@ -65,7 +65,7 @@ class Bindings:
             waiting=waiting or suspended,
         )
 
-    def plan(self, triggers: Mapping[ObjectKey, Trigger], _asked: Container[ObjectKey], /) -> Plan:
+    def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
         """Decide every binding; one that cannot be decided keeps its file and is reported."""
         around = self._surroundings()
         outputs: dict[ObjectKey, Body] = {**self.inventory.records, **self.claims.kept}
@@ -94,6 +94,7 @@ class Bindings:
             edited=tuple(sorted(key for key, item in decided.items() if item.edited)),
             faults=tuple(sorted(faults)),
             until=earliest(*(item.until for item in decided.values())),
+            explanations={key: item.explain for key, item in decided.items() if key in asked},
         )
 
     def _surroundings(self) -> Surroundings:

@@ -7,6 +7,7 @@ from reconciler.dialects.karmada.binding_file import placed
 from reconciler.dialects.karmada.bindings import Draft
 from reconciler.dialects.karmada.clusters import Members
 from reconciler.dialects.karmada.evict import Action, Eviction
+from reconciler.dialects.karmada.explain import LEAVING
 from reconciler.dialects.karmada.failing import Failing
 from reconciler.dialects.karmada.triggers import Trigger
 from reconciler.dialects.karmada.verdict import Verdict
@@ -15,8 +16,6 @@ from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.world import Body
 from reconciler.schedule.framework import positions_of
-
-LEAVING = "cluster(s) being deleted, or without a file"
 
 
 def tell(
