@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
+from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.moments import format_moment
 
@@ -47,7 +48,7 @@ def commit_message(
     lines += [f"- {plain(path)}: finished and removed" for path in removed]
     if len(lines) > MOST_LINES:
         lines = [*lines[:MOST_LINES], f"- and {len(lines) - MOST_LINES} more"]
-    subject = _cut(_subject(moved, stuck, removed, outcome))
+    subject = _cut(_subject(moved, stuck, removed, outcome, output_root))
     trailers = (
         f"Reconciled-From: {revision}\n"
         f"Reconciled-At: {format_moment(now)}\n"
@@ -58,7 +59,11 @@ def commit_message(
 
 
 def _subject(
-    moved: Sequence[Decision], stuck: Sequence[Decision], removed: Sequence[str], outcome: Outcome
+    moved: Sequence[Decision],
+    stuck: Sequence[Decision],
+    removed: Sequence[str],
+    outcome: Outcome,
+    output_root: str,
 ) -> str:
     """Say in one line what moved."""
     if len(moved) == 1:
@@ -79,7 +84,10 @@ def _subject(
     if outcome.faults:
         plural = "s" if len(outcome.faults) > 1 else ""
         return f"Report {len(outcome.faults)} fault{plural}"
-    return "Update status"
+    written = _written(outcome, output_root)
+    if len(written) == 1:
+        return f"Update the status of {plain(written[0])}"
+    return f"Update the status of {len(written)} objects"
 
 
 def _subject_of_one(decision: Decision) -> str:
@@ -119,6 +127,16 @@ def _all(placed: Placed) -> str:
 def _name(decision: Decision) -> str:
     """Return what was placed."""
     return plain(decision.subject)
+
+
+def _written(outcome: Outcome, output_root: str) -> list[str]:
+    """Return namespace and name of the outputs that changed, but for the record of the pass."""
+    record = output_path(output_root, RECORD)
+    return [
+        change.path.removeprefix(f"{output_root}/").partition("/")[2].removesuffix(".yaml")
+        for change in outcome.changes
+        if change.path.startswith(f"{output_root}/") and change.path != record
+    ]
 
 
 def _removed(outcome: Outcome, output_root: str) -> list[str]:
