@@ -10,10 +10,13 @@ from datetime import datetime
 
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.model.decision import CauseKind, Decision, Placed
+from reconciler.model.explanation import total_of
 from reconciler.model.moments import format_moment
+from reconciler.model.world import Fault
 
 LONGEST_SUBJECT = 72  # what git log --oneline shows on a terminal
 MOST_LINES = 500  # a commit message is read by people
+MOST_SCORES = 10  # the best of a large choice
 
 
 def commit_message(
@@ -40,9 +43,7 @@ def commit_message(
     lines = [f"- {decision_line(decision)}" for decision in moved]
     lines += [f"- {_name(d)}: {plain(d.problem)}" for d in stuck]
     lines += [f"- {plain(key)}: edited by {plain(editor)}" for key, editor in editors]
-    lines += [
-        f"- {plain(fault.path)}:{fault.line}: {plain(fault.message)}" for fault in outcome.faults
-    ]
+    lines += [f"- {_place(fault)}: {plain(fault.message)}" for fault in outcome.faults]
     removed = _removed(outcome, output_root)
     lines += [f"- {plain(path)}: finished and removed" for path in removed]
     if len(lines) > MOST_LINES:
@@ -107,7 +108,18 @@ def _verb(decision: Decision) -> str:
 def decision_line(decision: Decision) -> str:
     """Return a decision in one line: what, from where to where, and why."""
     before, after = _all(decision.before), _all(decision.after)
-    return f"{_name(decision)}: {before} -> {after}: {plain(str(decision.cause))}"
+    line = f"{_name(decision)}: {before} -> {after}: {plain(str(decision.cause))}"
+    return f"{line}; {_totals(decision)}" if decision.scores else line
+
+
+def _totals(decision: Decision) -> str:
+    """Return the scores of the best of the clusters chosen; their parts stand in the outputs."""
+    totals = {name: total_of(parts) for name, parts in decision.scores.items()}
+    best = sorted(totals, key=lambda name: (-totals[name], name))[:MOST_SCORES]
+    shown = ", ".join(f"{plain(name)} {totals[name]}" for name in best)
+    more = len(totals) - len(best)
+    word = "scores" if len(totals) > 1 else "score"
+    return f"{word} {shown} and {more} more" if more else f"{word} {shown}"
 
 
 def _all(placed: Placed) -> str:
@@ -119,6 +131,11 @@ def _all(placed: Placed) -> str:
 def _name(decision: Decision) -> str:
     """Return what was placed."""
     return plain(decision.subject)
+
+
+def _place(fault: Fault) -> str:
+    """Return where a fault is: the file, and its line if it has one."""
+    return f"{plain(fault.path)}:{fault.line}" if fault.line else plain(fault.path)
 
 
 def _removed(outcome: Outcome, output_root: str) -> list[str]:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
-from reconciler.dialects.ocm.decide import Draft, Outcome, decide, keep, placed
+from reconciler.dialects.ocm.decide import Outcome, Surroundings, decide, keep
 from reconciler.dialects.ocm.decisions import decided_by
+from reconciler.dialects.ocm.draft import Draft
 from reconciler.dialects.ocm.inventory import Inventory, take_inventory
 from reconciler.dialects.ocm.placement import GROUP, decode_placement
 from reconciler.dialects.ocm.record import decisions_in
 from reconciler.dialects.ocm.settings import decode_resync
+from reconciler.dialects.ocm.tell import placed
 from reconciler.errors import UserError
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping
@@ -37,13 +39,14 @@ class Placements:
         """Return nothing: no rebalancer refers to a placement."""
         return None
 
-    def plan(self, _triggers: Mapping[ObjectKey, Trigger], _asked: Container[ObjectKey], /) -> Plan:
+    def plan(self, triggers: Mapping[ObjectKey, Trigger], _asked: Container[ObjectKey], /) -> Plan:
         """Decide every placement, in order of namespace and name, as upstream's one worker does.
 
         Balance counts the decisions of those before it as they are now, of those after it as they
         were. One that cannot be decided keeps its files and is reported.
         """
         resync = decode_resync(self.settings)
+        around = Surroundings(hub=self.inventory.hub, resync=resync, now=self.now)
         owners = [(key.namespace, key.name) for key in self.drafts]
         known = decisions_in(self.world.outputs, owners)
         standing = decided_by(known.values())
@@ -52,7 +55,7 @@ class Placements:
         for key, draft in self.drafts.items():
             own = standing.own(draft.placement)
             try:
-                outcome = decide(draft, self.inventory.hub, standing, resync, self.now)
+                outcome = decide(draft, triggers.get(key), standing, around)
             except UserError as error:
                 faults.append(_undecided(draft.manifest, error))
                 outcome = keep(draft, own)
@@ -68,7 +71,9 @@ class Placements:
             outputs=outputs,
             decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
             edited=tuple(sorted(key for item in outcomes.values() for key in item.edited)),
-            faults=tuple(sorted(faults)),
+            faults=tuple(
+                sorted((*faults, *(f for item in outcomes.values() for f in item.faults)))
+            ),
             until=earliest(*(item.until for item in outcomes.values())),
         )
 
