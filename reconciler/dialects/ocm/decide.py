@@ -56,6 +56,7 @@ class Outcome:
         bodies: Its files.
         objects: Its decisions, for the placements that come after it.
         verdict: What the scheduler says, `None` if it was not asked.
+        problem: Why it could not be asked, `""` if it could.
         held_until: When that takes effect, `None` if it does now.
         decision: What moved or is newly wrong, `None` if neither.
         edited: Decisions that a person edited.
@@ -66,6 +67,7 @@ class Outcome:
     bodies: Mapping[ObjectKey, Body]
     objects: tuple[DecisionObject, ...]
     verdict: Verdict | None = None
+    problem: str = ""
     held_until: datetime | None = None
     decision: Decision | None = None
     edited: tuple[ObjectKey, ...] = ()
@@ -117,12 +119,12 @@ def decide(draft: Draft, demand: Trigger | None, decided: Decided, around: Surro
     )
 
 
-def keep(draft: Draft, own: tuple[DecisionObject, ...]) -> Outcome:
-    """Leave a placement's files as they are."""
+def keep(draft: Draft, own: tuple[DecisionObject, ...], problem: str = "") -> Outcome:
+    """Leave a placement's files as they are, perhaps because it cannot be decided."""
     kept = dict(draft.decisions)
     if draft.status_file is not None:
         kept[draft.manifest.key] = draft.status_file
-    return Outcome(bodies=kept, objects=own)
+    return Outcome(bodies=kept, objects=own, problem=problem)
 
 
 def _sorted(objects: tuple[DecisionObject, ...]) -> list[tuple[object, ...]]:
