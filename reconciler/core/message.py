@@ -11,10 +11,13 @@ from datetime import datetime
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.decision import CauseKind, Decision, Placed
+from reconciler.model.explanation import total_of
 from reconciler.model.moments import format_moment
+from reconciler.model.world import Fault
 
 LONGEST_SUBJECT = 72  # what git log --oneline shows on a terminal
 MOST_LINES = 500  # a commit message is read by people
+MOST_SCORES = 10  # the best of a large choice
 
 
 def commit_message(
@@ -41,9 +44,7 @@ def commit_message(
     lines = [f"- {decision_line(decision)}" for decision in moved]
     lines += [f"- {_name(d)}: {plain(d.problem)}" for d in stuck]
     lines += [f"- {plain(key)}: edited by {plain(editor)}" for key, editor in editors]
-    lines += [
-        f"- {plain(fault.path)}:{fault.line}: {plain(fault.message)}" for fault in outcome.faults
-    ]
+    lines += [f"- {_place(fault)}: {plain(fault.message)}" for fault in outcome.faults]
     removed = _removed(outcome, output_root)
     lines += [f"- {plain(path)}: finished and removed" for path in removed]
     if len(lines) > MOST_LINES:
@@ -115,7 +116,18 @@ def _verb(decision: Decision) -> str:
 def decision_line(decision: Decision) -> str:
     """Return a decision in one line: what, from where to where, and why."""
     before, after = _all(decision.before), _all(decision.after)
-    return f"{_name(decision)}: {before} -> {after}: {plain(str(decision.cause))}"
+    line = f"{_name(decision)}: {before} -> {after}: {plain(str(decision.cause))}"
+    return f"{line}; {_totals(decision)}" if decision.scores else line
+
+
+def _totals(decision: Decision) -> str:
+    """Return the scores of the best of the clusters chosen; their parts stand in the outputs."""
+    totals = {name: total_of(parts) for name, parts in decision.scores.items()}
+    best = sorted(totals, key=lambda name: (-totals[name], name))[:MOST_SCORES]
+    shown = ", ".join(f"{plain(name)} {totals[name]}" for name in best)
+    more = len(totals) - len(best)
+    word = "scores" if len(totals) > 1 else "score"
+    return f"{word} {shown} and {more} more" if more else f"{word} {shown}"
 
 
 def _all(placed: Placed) -> str:
@@ -137,6 +149,11 @@ def _written(outcome: Outcome, output_root: str) -> list[str]:
         for change in outcome.changes
         if change.path.startswith(f"{output_root}/") and change.path != record
     ]
+
+
+def _place(fault: Fault) -> str:
+    """Return where a fault is: the file, and its line if it has one."""
+    return f"{plain(fault.path)}:{fault.line}" if fault.line else plain(fault.path)
 
 
 def _removed(outcome: Outcome, output_root: str) -> list[str]:
