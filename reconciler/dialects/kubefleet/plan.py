@@ -15,12 +15,19 @@ from reconciler.dialects.kubefleet.names import (
     RESOURCE_SNAPSHOT,
 )
 from reconciler.dialects.kubefleet.placement import decode_placement
-from reconciler.dialects.kubefleet.restore import Wanted, owner_of, restore, snapshot_file
+from reconciler.dialects.kubefleet.restore import (
+    Wanted,
+    owner_of,
+    policy_in_force,
+    restore,
+    snapshot_file,
+)
 from reconciler.dialects.kubefleet.revision import Owner
 from reconciler.dialects.kubefleet.select import select_resources
 from reconciler.dialects.kubefleet.settle import Settled, settle
 from reconciler.dialects.kubefleet.status import placement_file
 from reconciler.dialects.kubefleet.tell import known_problem, tell, tell_removed, unsettled
+from reconciler.dialects.kubefleet.transition import refuse_change
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen, output_path
@@ -124,6 +131,8 @@ class Fleets:
         owner = Owner(key.name, uid_of(key), admitted.generation)
         resources = select_resources(placement.selectors, self.world.inputs, self.world.blobs)
         restored = restore(owner, left, Wanted(policy=placement.policy, resources=resources))
+        if restored.present.policies:
+            refuse_change(policy_in_force(restored.present.policies), placement.policy)
         settled = settle(
             placement,
             owner,

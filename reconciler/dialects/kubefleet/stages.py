@@ -33,6 +33,7 @@ class _Words:
     true: tuple[str, str]
 
 
+_FAILED = "Failed to apply resources to {} cluster(s), please check the `failedPlacements` status"
 _STILL = "There are still {} cluster(s) in the process of "
 _WORDS = {
     ROLLOUT_STARTED: _Words(
@@ -88,8 +89,7 @@ _WORDS = {
         unknown=("ApplyPending", _STILL + "applying the resources on the member cluster"),
         false=(
             "ApplyFailed",
-            "Failed to apply resources to {} cluster(s), please check the "
-            + "`failedPlacements` status",
+            _FAILED,
         ),
         true=(
             "ApplySucceeded",

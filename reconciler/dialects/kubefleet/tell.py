@@ -8,7 +8,7 @@ from reconciler.dialects.kubefleet.clusters import Members
 from reconciler.dialects.kubefleet.names import BINDING, POLICY_SNAPSHOT
 from reconciler.dialects.kubefleet.settle import Settled, selected_targets
 from reconciler.dialects.kubefleet.status import scheduled_condition
-from reconciler.errors import UserError
+from reconciler.errors import Misconfigured, UserError
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.fields import bodies, text
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -111,14 +111,16 @@ def unsettled(manifest: Manifest, error: UserError | ValueError) -> Fault:
     """Turn what stopped a placement, or a cluster, into a fault at its file."""
     field = error.field if isinstance(error, UserError) else ""
     message = error.message if isinstance(error, UserError) else str(error)
+    refused = isinstance(error, Misconfigured)
+    expected = "fields that agree with each other, and outputs as the last pass wrote them"
     return Fault(
         path=manifest.origin.path,
         line=0,
         column=0,
         field=field,
-        rule="kubefleet-unexpected",
-        message=f"{manifest.key.name} cannot be scheduled: {message}",
-        expected="fields that agree with each other, and outputs as the last pass wrote them",
+        rule="placement-immutable" if refused else "kubefleet-unexpected",
+        message=message if refused else f"{manifest.key.name} cannot be scheduled: {message}",
+        expected="what it was, or a placement of another name" if refused else expected,
         subject=str(manifest.key),
     )
 
