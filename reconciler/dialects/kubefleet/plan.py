@@ -129,14 +129,14 @@ class Fleets:
         admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, self.now)
         placement = decode_placement(manifest.body)
         owner = Owner(key.name, uid_of(key), admitted.generation)
-        resources = select_resources(placement.selectors, self.world.inputs, self.world.blobs)
-        restored = restore(owner, left, Wanted(policy=placement.policy, resources=resources))
+        selection = select_resources(placement.selectors, self.world.inputs, self.world.blobs)
+        restored = restore(owner, left, Wanted(policy=placement.policy, selection=selection))
         if restored.present.policies:
             refuse_change(policy_in_force(restored.present.policies), placement.policy)
         settled = settle(
             placement,
             owner,
-            resources,
+            selection,
             restored.present,
             members,
             self.now,

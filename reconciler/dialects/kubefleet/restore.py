@@ -32,8 +32,9 @@ from reconciler.dialects.kubefleet.names import (
     SUBINDEX,
 )
 from reconciler.dialects.kubefleet.policy_snapshots import encoded_hash
-from reconciler.dialects.kubefleet.resource_snapshots import Resource, resources_hash, split
+from reconciler.dialects.kubefleet.resource_snapshots import resources_hash, split
 from reconciler.dialects.kubefleet.revision import Owner, annotations_of, is_latest, labels_of
+from reconciler.dialects.kubefleet.select import Selection
 from reconciler.dialects.kubefleet.settle import Present
 from reconciler.manifests.admission import SPEC_DIGEST, digest
 from reconciler.model.fields import bodies, mapping, text
@@ -61,13 +62,11 @@ class Wanted:
 
     Attributes:
         policy: `spec.policy` with defaults, `None` if there is none.
-        resources: The selected resources, in order.
-        envelopes: How many of them are envelopes.
+        selection: The selected resources.
     """
 
     policy: Body | None
-    resources: Sequence[Resource]
-    envelopes: int = 0
+    selection: Selection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,8 +192,8 @@ def _resources(owner: Owner, found: Mapping[str, Body], wanted: Wanted) -> list[
     parts = {name: _RESOURCE_NAME.fullmatch(name) for name in found}
     named = {name: (int(part[2]), part[3]) for name, part in parts.items() if part}
     last = max((index for index, part in named.values() if part == MASTER), default=-1)
-    chunks = split(wanted.resources)
-    hashed = resources_hash(wanted.resources)
+    chunks = split(wanted.selection.resources)
+    hashed = resources_hash(wanted.selection.resources)
     restored = []
     for name, (index, part) in named.items():
         body = found[name]
@@ -213,7 +212,7 @@ def _resources(owner: Owner, found: Mapping[str, Body], wanted: Wanted) -> list[
         if index == last and part == MASTER and (same or marks.get(RESOURCE_HASH) == hashed):
             kept[RESOURCE_HASH] = hashed
             kept[NUMBER_OF_SNAPSHOTS] = str(len(chunks))
-            kept[NUMBER_OF_ENVELOPES] = str(wanted.envelopes)
+            kept[NUMBER_OF_ENVELOPES] = str(wanted.selection.envelopes)
         if index == last and _is_changed(marks, SPEC_DIGEST, spec):
             spec = {"selectedResources": entries}
         restored.append(_snapshot(body, RESOURCE_SNAPSHOT, owner, labels, kept, spec))

@@ -13,10 +13,11 @@ from reconciler.dialects.kubefleet.observe import keep_marks, observe
 from reconciler.dialects.kubefleet.placement import Placement, latest_master
 from reconciler.dialects.kubefleet.policy import PICK_N
 from reconciler.dialects.kubefleet.policy_snapshots import snapshot_policy
-from reconciler.dialects.kubefleet.resource_snapshots import Resource, snapshot_resources
+from reconciler.dialects.kubefleet.resource_snapshots import snapshot_resources
 from reconciler.dialects.kubefleet.revision import Owner
 from reconciler.dialects.kubefleet.rollout import roll_out
 from reconciler.dialects.kubefleet.schedule import Scheduled, reschedule, schedule
+from reconciler.dialects.kubefleet.select import Selection
 from reconciler.dialects.kubefleet.snapshot import (
     SCHEDULED_CONDITION,
     Snapshot,
@@ -66,7 +67,7 @@ class Settled:
 def settle(
     placement: Placement,
     owner: Owner,
-    resources: Sequence[Resource],
+    selection: Selection,
     present: Present,
     members: Members,
     now: datetime,
@@ -82,7 +83,14 @@ def settle(
         UnexpectedBehavior: One of them cannot go on; nothing of the placement is changed then.
     """
     revisions = snapshot_policy(owner, placement.policy, present.policies, placement.history)
-    selected = snapshot_resources(owner, resources, present.resources, now, limit=placement.history)
+    selected = snapshot_resources(
+        owner,
+        selection.resources,
+        present.resources,
+        now,
+        limit=placement.history,
+        envelopes=selection.envelopes,
+    )
     for error in (revisions.error, selected.error):
         if error is not None:
             raise error
