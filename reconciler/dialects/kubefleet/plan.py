@@ -3,10 +3,12 @@
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
 from reconciler.dialects.kubefleet.binding_file import binding_file
 from reconciler.dialects.kubefleet.clusters import Members, decode_member, members_of
+from reconciler.dialects.kubefleet.explain import asked_of, explain, explain_failure
 from reconciler.dialects.kubefleet.names import (
     BINDING,
     GROUP,
@@ -32,6 +34,7 @@ from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.model.decision import Decision
+from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of, uid_of
 from reconciler.model.moments import earliest, stamp
@@ -66,9 +69,10 @@ class Fleets:
         waiting = str(key) in self.waiting or self._is_unreadable(key)
         return Target(key, waiting=waiting) if waiting or key in self.placements else None
 
-    def plan(self, triggers: Mapping[ObjectKey, Trigger], _asked: Container[ObjectKey], /) -> Plan:
+    def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
         """Settle every placement; one that cannot be settled keeps its files and is reported."""
         outputs: dict[ObjectKey, Body] = {}
+        explanations: dict[ObjectKey, Explain] = {}
         decisions: list[Decision] = []
         edited: list[ObjectKey] = []
         untils: list[datetime | None] = []
@@ -79,8 +83,12 @@ class Fleets:
             except UserError as error:
                 faults.append(unsettled(manifest, error))
                 outputs |= self._kept(key)
+                failed = partial(explain_failure, key, error.message)
+                explanations |= dict.fromkeys(self._asked_about(key, asked), failed)
                 continue
             outputs |= planned.outputs
+            names = {*self._asked_about(key, asked), *(k for k in planned.outputs if k in asked)}
+            explanations |= dict.fromkeys(sorted(names), planned.explanations[key])
             decisions += planned.decisions
             edited += planned.edited
             untils.append(planned.until)
@@ -95,7 +103,12 @@ class Fleets:
             edited=tuple(sorted(edited)),
             faults=tuple(sorted(faults)),
             until=earliest(*untils),
+            explanations=explanations,
         )
+
+    def _asked_about(self, key: ObjectKey, asked: Container[ObjectKey]) -> list[ObjectKey]:
+        """Return which files of a placement somebody asks about."""
+        return [name for name in (key, *self.left.get(key.name, {})) if name in asked]
 
     def _members(self) -> tuple[Members, list[Fault]]:
         """Decode the fleet; a cluster that cannot be decoded is reported and left out."""
@@ -121,7 +134,8 @@ class Fleets:
     ) -> Plan:
         """Return the part of one placement."""
         if self._is_unreadable(key):
-            return Plan(outputs=self._kept(key))
+            unread = partial(explain_failure, key, "what stands in its outputs cannot be read")
+            return Plan(outputs=self._kept(key), explanations={key: unread})
         left = self.left.get(key.name, {})
         own = self.world.outputs.get(key)
         record = mapping(own.body, "metadata") if own is not None else None
@@ -156,6 +170,7 @@ class Fleets:
             ),
             edited=edited,
             until=settled.until,
+            explanations={key: partial(explain, asked_of(key, settled, members, self.now))},
         )
 
     def _is_unreadable(self, key: ObjectKey) -> bool:
