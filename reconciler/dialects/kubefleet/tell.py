@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from reconciler.dialects.base import Trigger
 from reconciler.dialects.kubefleet.binding import decode_binding
 from reconciler.dialects.kubefleet.clusters import Members
-from reconciler.dialects.kubefleet.names import BINDING, POLICY_SNAPSHOT
+from reconciler.dialects.kubefleet.names import BINDING, NUMBER_OF_CLUSTERS, POLICY_SNAPSHOT
+from reconciler.dialects.kubefleet.revision import annotations_of
 from reconciler.dialects.kubefleet.settle import Settled, selected_targets
 from reconciler.dialects.kubefleet.status import scheduled_condition
 from reconciler.errors import Misconfigured, UserError
@@ -78,11 +79,24 @@ def _cause(
         return Cause(CauseKind.CREATED)
     if edited:
         return Cause(CauseKind.EDITED)
-    if settled.snapshot.name not in {k.name for k in left if k.kind == POLICY_SNAPSHOT}:
+    name = settled.snapshot.name
+    known = next((b for k, b in left.items() if (k.kind, k.name) == (POLICY_SNAPSHOT, name)), None)
+    if known is None or _number(annotations_of(known)) != _number(settled.snapshot.annotations):
         return Cause(CauseKind.PLACEMENT_CHANGED)
-    if {name for name, _ in placed(left)} - set(members.fleet.names):
+    if any(_is_gone(cluster, members) for cluster, _ in placed(left)):
         return Cause(CauseKind.CLUSTER_GONE)
     return Cause(CauseKind.CLUSTERS_CHANGED)
+
+
+def _number(annotations: Mapping[str, str]) -> str | None:
+    """Return how many clusters PickN wants, as a snapshot holds it."""
+    return annotations.get(NUMBER_OF_CLUSTERS)
+
+
+def _is_gone(cluster: ClusterName, members: Members) -> bool:
+    """Tell whether a cluster has no file, or is leaving."""
+    position = members.fleet.position.get(cluster)
+    return position is None or members.fleet.clusters[position].deleting
 
 
 def placed(left: Mapping[ObjectKey, Body]) -> Placed:
