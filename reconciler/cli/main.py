@@ -24,6 +24,7 @@ VERBS = {
     "reconcile": "Run one pass: decide, commit, move the branch.",
     "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
     "validate": "Check manifests, in a repository or in any folder.",
+    "verify": "Prove a history: compute each decision again, compare byte for byte.",
     "version": "Print the version.",
 }
 """Verb to its line in --help; `reconciler/cli/<verb>.py` is loaded when the verb is used."""
