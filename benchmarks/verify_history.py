@@ -31,6 +31,7 @@ class Given:
         self.moment = datetime(2026, 1, 1, tzinfo=UTC)
 
     def now(self) -> datetime:
+        """Return what was set."""
         return self.moment
 
 
@@ -43,12 +44,14 @@ class Bare:
         self.repository = repository
 
     def head(self) -> str:
+        """Return the branch's commit."""
         return self.repository.resolve(self.name)
 
     def recover(self) -> None:
-        pass
+        """Do nothing."""
 
     def publish(self, *, old: str, new: str) -> None:
+        """Move the branch."""
         publish(self.repository, self.name, old=old, new=new)
 
 

@@ -19,7 +19,7 @@ status:
     status: "False"
     reason: PowerLost
     message: The data center has no power.
-    lastTransitionTime: "2026-11-20T11:00:00Z"
+    lastTransitionTime: "2026-11-20T12:01:30Z"
 """
 SCALED = {
     "workloads/shop.yaml": EXAMPLE["workloads/shop.yaml"].replace("replicas: 2", "replicas: 5")
