@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.options import output_root_option
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,14 +34,8 @@ DEFAULT_NAMESPACE = "default"
 @click.option(
     "--branch", metavar="NAME", envvar="RECONCILER_BRANCH", help="Branch to read  [default: HEAD's]"
 )
-@click.option(
-    "--output-root",
-    metavar="DIR",
-    envvar="RECONCILER_OUTPUT_ROOT",
-    default="status",
-    show_default=True,
-    help="Folder of the repository that the reconciler owns.",
-)
+@click.option("--at", metavar="REV", help="Show them as they were at a revision: main~3, a tag.")
+@output_root_option
 @click.pass_obj
 def command(
     directory: Path,
@@ -52,6 +47,7 @@ def command(
     output: str,
     no_headers: bool,
     branch: str | None,
+    at: str | None,
     output_root: str,
 ) -> int:
     r"""Print objects as the branch has them: what people wrote, and what was decided.
@@ -64,8 +60,9 @@ def command(
       reconciler get rb -A -o wide
       reconciler get resourcebinding nginx-deployment -o yaml
       reconciler get workloadrebalancers
+      reconciler get rb -A --at HEAD~5
     """
-    world = _world(directory, branch, output_root)
+    world = _world(directory, branch, at, output_root)
     found = _select(world, kind, name, None if all_namespaces else namespace)
     if not found:
         where = "" if all_namespaces else f" in namespace {namespace}"
@@ -81,16 +78,20 @@ def command(
     return 0
 
 
-def _world(directory: Path, branch: str | None, output_root: str) -> "World":
-    """Load the world at the head of a branch."""
+def _world(directory: Path, branch: str | None, at: str | None, output_root: str) -> "World":
+    """Load the world at a revision, or at the head of a branch."""
     from reconciler.cli.options import check_output_root
     from reconciler.cli.progress import tracked
     from reconciler.shell.git.repository import Repository
+    from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.load import Loader
     from reconciler.shell.resources import load_schemas
 
     repository = Repository.open(directory)
-    head = repository.resolve(branch or repository.head_branch())
+    if at is not None:
+        head = resolve_revision(repository, at)
+    else:
+        head = repository.resolve(branch or repository.head_branch())
     root = check_output_root(output_root)
     return Loader(repository, load_schemas(), output_root=root, track=tracked).load(head)
 

@@ -18,12 +18,15 @@ from reconciler import __version__
 from reconciler.errors import ReconcilerError, UsageError
 
 VERBS = {
+    "blame": "Say whose commit put an object on each of its clusters.",
     "demo": "Show the main job on a scratch repository, step by step.",
     "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
+    "history": "Print what was decided about an object over time, and whose commit caused it.",
     "init": "Write the example repository into a new folder.",
     "reconcile": "Run one pass: decide, commit, move the branch.",
     "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
     "validate": "Check manifests, in a repository or in any folder.",
+    "verify": "Prove a history: compute each decision again, compare byte for byte.",
     "version": "Print the version.",
 }
 """Verb to its line in --help; `reconciler/cli/<verb>.py` is loaded when the verb is used."""

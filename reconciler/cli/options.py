@@ -59,6 +59,15 @@ class Service:
     author: str
 
 
+output_root_option = click.option(
+    "--output-root",
+    metavar="DIR",
+    envvar="RECONCILER_OUTPUT_ROOT",
+    default="status",
+    show_default=True,
+    help="Folder of the repository that the reconciler owns.",
+)
+
 SERVICE_OPTIONS = (
     click.option(
         "--branch",
@@ -79,14 +88,7 @@ SERVICE_OPTIONS = (
         type=click.Path(path_type=Path),
         help="Where the mirror of --remote is kept  [default: ~/.cache/reconciler/...]",
     ),
-    click.option(
-        "--output-root",
-        metavar="DIR",
-        envvar="RECONCILER_OUTPUT_ROOT",
-        default="status",
-        show_default=True,
-        help="Folder of the repository that the reconciler owns.",
-    ),
+    output_root_option,
     click.option(
         "--author",
         metavar="'NAME <EMAIL>'",

@@ -56,8 +56,12 @@ class Loader:
         self._inputs = _Shelf(repository, Rules(schemas, ADMISSIONS), track)
         self._outputs = _Shelf(repository, Rules(schemas, {}, status_only=True), track)
 
-    def load(self, revision: str) -> World:
+    def load(self, revision: str, *, outputs: str | None = None) -> World:
         """Return the world at a commit.
+
+        Args:
+            revision: Full hex id of the commit or tree that has the inputs.
+            outputs: Full hex id of the one that has the outputs; `None` means the same.
 
         Raises:
             GitError: The commit cannot be read.
@@ -66,10 +70,11 @@ class Loader:
         """
         entries = self._entries(revision)
         root = f"{self._output_root}/"
-        outputs = self._outputs.inspect(
-            {path: entry for path, entry in entries.items() if path.startswith(root)}
+        ours = entries if outputs is None else self._entries(outputs)
+        written = self._outputs.inspect(
+            {path: entry for path, entry in ours.items() if path.startswith(root)}
         )
-        state = read_state(outputs, self._output_root)
+        state = read_state(written, self._output_root)
         _check_ours(state, self._output_root)
         earlier = _History(self, last_pass(state.manifests))
         settings = self._settings(entries, earlier)
@@ -85,7 +90,7 @@ class Loader:
             output_root=self._output_root,
             texts=_texts(inputs),
         )
-        self._outputs.keep((file.path, file.blob) for file in outputs)
+        self._outputs.keep((file.path, file.blob) for file in written)
         self._inputs.keep({(file.path, file.blob) for file in inputs} | earlier.used)
         return world
 

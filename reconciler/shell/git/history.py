@@ -1,6 +1,6 @@
 """Reads commits: who, when, why, and what machines wrote into the trailers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -13,12 +13,13 @@ from reconciler.shell.git.repository import Repository, check_commit
 class CommitRecord:
     """One commit as git stores it.
 
-    `committed_at` is aware UTC. `body` has no trailers; `trailers` are the lines of a last
-    paragraph of nothing but `Key: value`, in order. `parents` are full hex ids, in order.
+    `authored_at` and `committed_at` are aware UTC. `body` has no trailers; `trailers` are the lines
+    of a last paragraph of nothing but `Key: value`, in order. `parents` are full hex ids, in order.
     """
 
     revision: str
     author: Identity
+    authored_at: datetime
     committed_at: datetime
     subject: str
     body: str
@@ -52,7 +53,12 @@ def read_history(
     listed = repository.git.line(
         "rev-list", "--first-parent", *counted, check_commit(head), "--", *below
     )
-    for revision, raw in read_objects(repository, listed.split(), kind="commit"):
+    yield from read_commits(repository, listed.split())
+
+
+def read_commits(repository: Repository, revisions: Iterable[str]) -> Iterator[CommitRecord]:
+    """Read commits by their full hex ids, in the order given."""
+    for revision, raw in read_objects(repository, revisions, kind="commit"):
         if isinstance(raw, bytes):  # a message above the limit of a file tells nobody anything
             yield _record(revision, raw)
 
@@ -65,11 +71,12 @@ def _record(revision: str, raw: bytes) -> CommitRecord:
     values = {key: value for key, _, value in reversed(headers)}
     text = _decoded(message, values.get(b"encoding", b"utf-8"))
     subject, body, trailers = _parts(text)
-    author, _ = _signed(values[b"author"])
+    author, authored_at = _signed(values[b"author"])
     _, committed_at = _signed(values[b"committer"])
     return CommitRecord(
         revision=revision,
         author=author,
+        authored_at=authored_at,
         committed_at=committed_at,
         subject=subject,
         body=body,

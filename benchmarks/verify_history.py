@@ -1,0 +1,114 @@
+"""Proving 1,000 commits of a repository of 1,000 manifests: seconds in all, and per pass."""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from benchmarks.startup_and_passes import WORKLOAD, make_repository
+from reconciler.core.changes import WriteFile
+from reconciler.shell.clock import Clock
+from reconciler.shell.git.commits import write_commit
+from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.publish import publish
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.load import Loader
+from reconciler.shell.passes import Passes
+from reconciler.shell.resources import load_schemas
+
+GOAL_SECONDS = 60
+AUTHOR = Identity("bench", "bench@example.org")
+
+
+class Given:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        """Return what was set."""
+        return self.moment
+
+
+class Bare:
+    """The branch itself; no checkout follows, which would take the most time."""
+
+    name = "main"
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+
+    def head(self) -> str:
+        """Return the branch's commit."""
+        return self.repository.resolve(self.name)
+
+    def recover(self) -> None:
+        """Do nothing."""
+
+    def publish(self, *, old: str, new: str) -> None:
+        """Move the branch."""
+        publish(self.repository, self.name, old=old, new=new)
+
+
+def make_history(folder: Path, manifests: int, commits: int) -> None:
+    """Scale one workload and decide, in turn, until there are so many commits."""
+    make_repository(folder, manifests)
+    repository = Repository.open(folder)
+    clock = Given()
+    given: Clock = clock
+    passes = Passes(
+        branch=Bare(repository),
+        loader=Loader(repository, load_schemas(), output_root="status"),
+        clock=given,
+        author=AUTHOR,
+    )
+    workloads = (manifests - manifests // 10) // 2
+    for number in range(commits // 2):
+        if number:
+            i = number * 7 % workloads
+            text = WORKLOAD.format(i=i, replicas=5 + number % 90)
+            change = WriteFile(f"workloads/{i:05d}.yaml", text)
+            head = passes.branch.head()
+            new = write_commit(
+                repository,
+                [change],
+                parent=head,
+                message=f"Scale {i}",
+                at=clock.moment,
+                author=AUTHOR,
+            )
+            publish(repository, "main", old=head, new=new)
+        clock.moment += timedelta(seconds=300)
+        passes.run()
+
+
+def main() -> None:
+    """Make the history, prove it, print the figures."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--manifests", type=int, default=1000)
+    parser.add_argument("--commits", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("--folder", type=Path)
+    asked = parser.parse_args()
+    folder = asked.folder or Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
+    if not (folder / ".git").exists():
+        make_history(folder, asked.manifests, asked.commits)
+    jobs = ["--jobs", str(asked.jobs)] if asked.jobs else []
+    start = time.perf_counter()
+    finished = subprocess.run(
+        [sys.executable, "-m", "reconciler", "-C", str(folder), "verify", *jobs], check=False
+    )
+    seconds = time.perf_counter() - start
+    print(f"exit code {finished.returncode}, {seconds:.1f} s, goal {GOAL_SECONDS} s")
+    print(f"{seconds / (asked.commits / 2) * 1000:.0f} ms a pass")
+    if asked.folder is None:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

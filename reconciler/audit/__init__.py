@@ -1,0 +1,1 @@
+"""Questions about the past and the future, each answered by asking `reconcile`."""

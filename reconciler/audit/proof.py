@@ -1,0 +1,213 @@
+"""Proof of a commit: what a pass would have written is compared with it, byte for byte."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from reconciler import __version__
+from reconciler.audit.revisions import (
+    Claim,
+    Commit,
+    FileChange,
+    Revisions,
+    Unreadable,
+    claim_of,
+)
+from reconciler.core.changes import Outcome, WriteFile
+from reconciler.core.message import decision_line
+from reconciler.core.reconcile import reconcile
+from reconciler.core.record import last_pass
+from reconciler.manifests.paths import RECORD, blob_id, output_path
+from reconciler.model.moments import format_moment
+from reconciler.model.world import World
+
+MOST_TOLD = 20  # findings of one commit that are told one by one
+LONGEST_LINE = 120
+
+
+class State(StrEnum):
+    """What became of a commit's proof."""
+
+    PROVEN = "proven"
+    INPUT = "input"
+    OTHER_VERSION = "other version"
+    DIFFERENT = "different"
+    FORGED = "forged"
+    TAMPERED = "tampered"
+    UNKNOWN = "unknown"
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether a person must look at it."""
+        return self in (State.DIFFERENT, State.FORGED, State.TAMPERED, State.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as it must be; `path` is `""` for the commit as a whole."""
+
+    path: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What was found out about one commit."""
+
+    commit: Commit
+    state: State
+    findings: tuple[Finding, ...] = ()
+
+
+def prove(commit: Commit, revisions: Revisions, *, output_root: str) -> Proof:
+    """Prove one commit, or say what speaks against it.
+
+    A commit with our trailers must be exactly what a pass makes of the inputs that it names, the
+    outputs of its first parent and the moment that it names. Any other commit must leave the
+    outputs alone.
+    """
+    claim = claim_of(commit)
+    changes = {change.path: change for change in revisions.changes(commit)}
+    if claim is None or _is_elsewhere(changes, output_root):
+        edited = [path for path in changes if _is_output(path, output_root)]
+        if not edited:
+            return Proof(commit=commit, state=State.INPUT)
+        return _proof(commit, State.TAMPERED, [_tampering(commit, path) for path in edited])
+    forged = _forged(commit, claim, revisions)
+    if forged or claim.inputs is None or claim.at is None or commit.parent is None:
+        return _proof(commit, State.FORGED, [Finding("", forged)])
+    world = revisions.world(claim.inputs, commit.parent)
+    if isinstance(world, Unreadable):
+        return _proof(commit, State.UNKNOWN, [Finding("", world.reason)])
+    last = last_pass(world.outputs)
+    if last is not None and claim.at <= last.at:
+        at, before = format_moment(claim.at), format_moment(last.at)
+        late = f"Reconciled-At is {at}, not later than the pass before at {before}"
+        return _proof(commit, State.FORGED, [Finding("", late)])
+    return _compare(commit, claim, world, claim.at, changes, revisions)
+
+
+def _is_elsewhere(paths: Iterable[str], output_root: str) -> bool:
+    """Say whether a commit is the pass of another root of the same repository."""
+    return all(not _is_output(path, output_root) and f"/{output_root}/" in path for path in paths)
+
+
+def _is_output(path: str, output_root: str) -> bool:
+    return path.startswith(f"{output_root}/")
+
+
+def _compare(
+    commit: Commit,
+    claim: Claim,
+    world: World,
+    now: datetime,
+    changes: Mapping[str, FileChange],
+    revisions: Revisions,
+) -> Proof:
+    """Hold the commit against what a pass would have written."""
+    outcome = reconcile(world, now)
+    if claim.version == __version__:
+        findings = _differences(world, outcome, changes, revisions)
+        return _proof(commit, State.DIFFERENT if findings else State.PROVEN, findings)
+    record = output_path(world.output_root, RECORD)  # it names the version
+    others = {path: change for path, change in changes.items() if path != record}
+    findings = _differences(world, outcome, others, revisions, but=record)
+    if not findings:
+        return _proof(commit, State.PROVEN, [])
+    made = f"written by version {claim.version or '?'}, which decided otherwise than {__version__}"
+    return _proof(commit, State.OTHER_VERSION, [Finding("", made)])
+
+
+def _forged(commit: Commit, claim: Claim, revisions: Revisions) -> str:
+    """Say why the trailers cannot be those of a pass, `""` if they can."""
+    if claim.inputs is None or claim.at is None or claim.version is None:
+        return "it has not each of our three trailers once and readable"
+    if len(commit.parents) != 1:
+        return f"it has {len(commit.parents)} parents, a pass has one"
+    if not revisions.leads_to(claim.inputs, commit.parents[0]):
+        return f"Reconciled-From {claim.inputs[:12]} is no ancestor of it"
+    return ""
+
+
+def _tampering(commit: Commit, path: str) -> Finding:
+    """Say that a person edited what is ours."""
+    return Finding(path, f"edited by {commit.author}, only a pass writes below this folder")
+
+
+def _differences(
+    world: World,
+    outcome: Outcome,
+    changes: Mapping[str, FileChange],
+    revisions: Revisions,
+    *,
+    but: str = "",
+) -> list[Finding]:
+    """Return where the commit is not what the pass would have written, sorted by path."""
+    desired = {
+        change.path: change.content if isinstance(change, WriteFile) else None
+        for change in outcome.changes
+        if change.path != but
+    }
+    lines = {
+        output_path(world.output_root, decision.key): decision_line(decision)
+        for decision in outcome.decisions
+    }
+    findings = []
+    for path in sorted(desired.keys() | changes.keys()):
+        message = _difference(world, path, desired, changes.get(path), revisions)
+        if message:
+            decision = f"; the pass decides {lines[path]}" if path in lines else ""
+            findings.append(Finding(path, f"{message}{decision}"))
+    return findings
+
+
+def _difference(
+    world: World,
+    path: str,
+    desired: Mapping[str, str | None],
+    change: FileChange | None,
+    revisions: Revisions,
+) -> str:
+    """Say how one file is not what the pass would have written, `""` if it is."""
+    if change is None:
+        verb = "remove" if desired[path] is None else "write"
+        return f"a pass would {verb} it, the commit does not"
+    if path not in desired:
+        return "a pass would leave it as it is, the commit changes it"
+    content = desired[path]
+    if content is None:
+        return "" if change.after is None else "a pass would remove it, the commit keeps it"
+    if change.after is None:
+        return "a pass would write it, the commit removes it"
+    if not change.plain:
+        return "it is not a plain file"
+    if change.after == blob_id(content.encode(), like=world.revision):
+        return ""
+    return _first_difference(content, revisions.text(change.after))
+
+
+def _first_difference(expected: str, found: str) -> str:
+    """Quote the first line that differs."""
+    ours, theirs = expected.splitlines(), found.splitlines()
+    number = next(
+        (i for i, (mine, other) in enumerate(zip(ours, theirs, strict=False)) if mine != other),
+        min(len(ours), len(theirs)),
+    )
+    return f"line {number + 1} must be {_line(ours, number)} and is {_line(theirs, number)}"
+
+
+def _line(lines: Sequence[str], number: int) -> str:
+    """Quote a line, cut to a length that can be read."""
+    if number >= len(lines):
+        return "absent"
+    line = lines[number].strip()
+    return f'"{line[:LONGEST_LINE]}{"…" if len(line) > LONGEST_LINE else ""}"'
+
+
+def _proof(commit: Commit, state: State, findings: Sequence[Finding]) -> Proof:
+    """Return the proof, its findings cut to what is told."""
+    told = tuple(findings[:MOST_TOLD])
+    if len(findings) > MOST_TOLD:
+        told += (Finding("", f"and {len(findings) - MOST_TOLD} more files"),)
+    return Proof(commit=commit, state=state, findings=told)

@@ -1,0 +1,105 @@
+"""What the audit asks of a repository: commits, their changes, and the worlds between them.
+
+`shell/` answers; nothing here knows git.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from reconciler.model.moments import parse_moment
+from reconciler.model.world import World
+
+FROM, AT, VERSION = "Reconciled-From", "Reconciled-At", "Reconciler-Version"
+COMMIT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One commit.
+
+    `author` is `Name <address>`, `authored_at` and `committed_at` are aware UTC, `trailers` are in
+    order, `parents` are full hex ids, in order.
+    """
+
+    revision: str
+    author: str
+    authored_at: datetime
+    committed_at: datetime
+    subject: str
+    trailers: tuple[tuple[str, str], ...]
+    parents: tuple[str, ...]
+
+    @property
+    def parent(self) -> str | None:
+        """The first parent, `None` of a root commit."""
+        return self.parents[0] if self.parents else None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a commit says of itself by its trailers; what cannot be read is `None`."""
+
+    inputs: str | None
+    at: datetime | None
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file that a commit changed against its first parent.
+
+    `path` is relative to the root, and begins with a slash where it lies outside of the root.
+    `before` and `after` are blob ids, `None` for absent. `plain` is false of what a pass never
+    writes: executables, symlinks, submodules.
+    """
+
+    path: str
+    before: str | None
+    after: str | None
+    plain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Why a world cannot be had, such as a version that is not in this repository."""
+
+    reason: str
+
+
+class Revisions(Protocol):
+    """The history of one repository, read-only."""
+
+    def world(self, inputs: str, outputs: str, /) -> World | Unreadable:
+        """Return the inputs of one commit with the outputs of another."""
+
+    def changes(self, commit: Commit, /) -> tuple[FileChange, ...]:
+        """Return what a commit changed against its first parent, everything for a root commit."""
+
+    def text(self, blob: str, /) -> str:
+        """Return the content of a blob for people to read."""
+
+    def leads_to(self, ancestor: str, revision: str, /) -> bool:
+        """Say whether a commit exists and is the other one or one of its ancestors."""
+
+
+def claim_of(commit: Commit) -> Claim | None:
+    """Return what a commit claims; `None` of one that has none of our trailers."""
+    found = [(key, value) for key, value in commit.trailers if key in (FROM, AT, VERSION)]
+    if not found:
+        return None
+    inputs, at, version = (_only(found, key) for key in (FROM, AT, VERSION))
+    try:
+        moment = None if at is None else parse_moment(at)
+    except ValueError:
+        moment = None
+    whole = inputs if inputs is not None and COMMIT_ID.fullmatch(inputs) else None
+    return Claim(whole, moment, version)
+
+
+def _only(found: Sequence[tuple[str, str]], wanted: str) -> str | None:
+    """Return the value of a trailer that stands exactly once."""
+    values = [value for key, value in found if key == wanted]
+    return values[0] if len(values) == 1 else None

@@ -1,0 +1,191 @@
+"""`reconciler history`: the decisions about one object over time."""
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.objects import namespace_option
+from reconciler.cli.options import output_root_option
+
+if TYPE_CHECKING:
+    from reconciler.audit.journal import Event
+    from reconciler.audit.revisions import Commit
+    from reconciler.model.decision import Placed
+    from reconciler.model.identity import ObjectKey
+
+SHORT_ID = 12
+
+
+@click.command(name="history")
+@click.argument("word", metavar="OBJECT")
+@namespace_option
+@click.option(
+    "-o",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
+@click.option("--at", metavar="REV", default="HEAD", show_default=True, help="Begin here.")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many at most; 0 shows all.",
+)
+@output_root_option
+@click.pass_obj
+def command(
+    directory: Path,
+    *,
+    word: str,
+    namespace: str,
+    output: str,
+    at: str,
+    limit: int,
+    output_root: str,
+) -> int:
+    r"""Print what was decided about an object, the newest first, and whose commit caused it.
+
+    OBJECT is kind/name; a workload stands for its binding. Every decision is computed again from
+    its inputs. Where time alone was the cause, such as a toleration that ended, it says so.
+
+    \b
+    Examples:
+      reconciler history deployment/shop
+      reconciler history rb/shop-deployment -n default -o json
+      reconciler history placement/reports --at v1.4
+    """
+    key, events = open_history(directory, word, namespace, at=at, output_root=output_root)
+    found = list(islice(events, limit or None))
+    if output == "json":
+        click.echo(json.dumps([event_json(event) for event in found], indent=2, ensure_ascii=False))
+    else:
+        _print(found)
+    if not found:
+        click.echo(nothing_said(key, at), err=True)
+        return 1
+    if limit and len(found) == limit and next(events, None) is not None:
+        click.echo(f"older decisions exist; --limit 0 shows all, not only {limit}", err=True)
+    return 0
+
+
+def open_history(
+    directory: Path, word: str, namespace: str, *, at: str, output_root: str
+) -> "tuple[ObjectKey, Iterator[Event]]":
+    """Return the key that decisions about an object bear, and what happened to it.
+
+    Raises:
+        UsageError: There is no such revision or kind.
+    """
+    from reconciler.audit.journal import tell_history
+    from reconciler.cli.objects import decided_key, find_object
+    from reconciler.cli.options import check_output_root
+    from reconciler.manifests.paths import output_path
+    from reconciler.shell.git.revisions import resolve_revision
+    from reconciler.shell.revisions import GitRevisions
+
+    root = check_output_root(output_root)
+    revisions = GitRevisions.open(directory, output_root=root)
+    head = resolve_revision(revisions.repository, at)
+    world = revisions.loader.load(head)
+    key = decided_key(world, find_object(world, word, namespace))
+    lineage = revisions.commits(head)
+    path = output_path(root, key)
+    touched = {commit.revision for commit in revisions.commits(head, path=path)}
+    return key, tell_history(key, lineage, touched, revisions)
+
+
+def nothing_said(key: "ObjectKey", at: str) -> str:
+    """Return the line for an object about which nothing was ever decided."""
+    from reconciler.cli.objects import spelled
+    from reconciler.core.message import plain
+
+    return plain(f"nothing was decided about {spelled(key)} in the history of {at}")
+
+
+def _print(events: "list[Event]") -> None:
+    """Print a table; the notes come below."""
+    from reconciler.cli.table import print_table
+    from reconciler.core.message import plain
+    from reconciler.model.moments import format_moment
+
+    rows = []
+    for event in events:
+        decision = event.decision
+        rows.append(
+            [
+                event.commit.revision[:SHORT_ID],
+                format_moment(event.at),
+                "?" if decision is None else placed_text(decision.before),
+                "?" if decision is None else placed_text(decision.after),
+                event.note if decision is None else str(decision.cause),
+                by_whom(event),
+            ]
+        )
+    if rows:
+        print_table(["COMMIT", "WHEN", "FROM", "TO", "WHY", "BY"], rows)
+    for event in events:
+        place = event.commit.revision[:SHORT_ID]
+        if event.decision is not None and event.decision.problem:
+            click.echo(plain(f"{place}: {event.decision.problem}"))
+        if event.decision is not None and event.note:
+            click.echo(plain(f"{place}: {event.note}"))
+
+
+def placed_text(placed: "Placed") -> str:
+    """Return clusters with their replicas, `nowhere` if there are none."""
+    shown = ", ".join(f"{name}({count})" if count else str(name) for name, count in placed)
+    return shown or "nowhere"
+
+
+def by_whom(event: "Event") -> str:
+    """Return whose commit caused it: name, short id and subject."""
+    causes = event.causes
+    if event.decision is None:
+        causes = (event.commit,)
+    if not causes:
+        return "time"
+    return "; ".join(
+        f"{name_of(cause)}: {cause.subject} ({cause.revision[:SHORT_ID]})" for cause in causes
+    )
+
+
+def name_of(commit: "Commit") -> str:
+    """Return the author's name without the address."""
+    return commit.author.partition(" <")[0]
+
+
+def event_json(event: "Event") -> dict[str, object]:
+    """Return one event for machines."""
+    from reconciler.model.moments import format_moment
+
+    decision = event.decision
+    return {
+        "commit": event.commit.revision,
+        "at": format_moment(event.at),
+        "subject": event.commit.subject,
+        "before": None if decision is None else _placed_json(decision.before),
+        "after": None if decision is None else _placed_json(decision.after),
+        "cause": None if decision is None else str(decision.cause),
+        "problem": None if decision is None else decision.problem,
+        "inputs": [commit_json(cause) for cause in event.causes],
+        "author": event.commit.author,
+        "note": event.note,
+    }
+
+
+def commit_json(commit: "Commit") -> dict[str, str]:
+    """Return a commit for machines."""
+    return {"commit": commit.revision, "author": commit.author, "subject": commit.subject}
+
+
+def _placed_json(placed: "Placed") -> list[dict[str, object]]:
+    return [{"cluster": str(name), "replicas": replicas} for name, replicas in placed]

@@ -1,0 +1,113 @@
+"""Which object a person means by `kind/name`, and which output holds the decision about it."""
+
+import difflib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.kinds import resolve_kind
+from reconciler.errors import UsageError
+from reconciler.manifests.names import shown
+from reconciler.manifests.scope import BUILT_IN, DEFAULT_NAMESPACE
+from reconciler.model.identity import ObjectKey
+
+if TYPE_CHECKING:
+    from reconciler.model.world import World
+
+PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
+PARENT_LABEL = "kubernetes-fleet.io/parent-CRP"
+
+PLACED_KINDS = frozenset(
+    {
+        ("cluster.open-cluster-management.io", "Placement"),
+        ("placement.kubernetes-fleet.io", "ClusterResourcePlacement"),
+        ("work.karmada.io", "ClusterResourceBinding"),
+        ("work.karmada.io", "ResourceBinding"),
+    }
+)
+"""Kinds that decisions are about."""
+
+
+def namespace_option(function: Callable[..., int]) -> Callable[..., int]:
+    """Add `-n`, as kubectl has it."""
+    return click.option(
+        "-n", "--namespace", metavar="NS", default=DEFAULT_NAMESPACE, show_default=True
+    )(function)
+
+
+def find_object(world: "World", word: str, namespace: str) -> ObjectKey:
+    """Return the key of the object that `kind/name` names; it may be gone from this world.
+
+    Args:
+        world: Where to look which of several kinds of that name is meant.
+        word: As a person wrote it.
+        namespace: Of a namespaced kind.
+
+    Raises:
+        UsageError: It is not `kind/name`, or the kind is unknown or ambiguous.
+    """
+    kind, slash, name = word.partition("/")
+    if not slash or not kind or not name or "/" in name:
+        raise UsageError(f"{shown(word)} must be KIND/NAME, such as deployment/web")
+    seen = {(key.group, key.kind): bool(key.namespace) for key in (*world.inputs, *world.outputs)}
+    scopes = {**seen, **BUILT_IN}
+    kinds = resolve_kind(kind, scopes)
+    if not kinds:
+        known = ", ".join(sorted({found.lower() for _, found in seen})) or "nothing at all"
+        raise UsageError(f"there is no kind {shown(kind)} here; the repository has {known}")
+    keys = [
+        ObjectKey(group, found, namespace if scopes[group, found] else "", name)
+        for group, found in kinds
+    ]
+    present = [key for key in keys if key in world.inputs or key in world.outputs]
+    likely = present or [key for key in keys if (key.group, key.kind) in seen] or keys
+    if len(likely) > 1:
+        choices = ", ".join(f"{key.kind.lower()}.{key.group}/{name}" for key in likely)
+        raise UsageError(f"{shown(word)} is ambiguous; name one of {choices}")
+    return likely[0]
+
+
+def decided_key(world: "World", key: ObjectKey) -> ObjectKey:
+    """Return the key that decisions about an object bear: a workload stands for its binding.
+
+    Raises:
+        UsageError: Nothing is decided about objects of this kind.
+    """
+    from reconciler.dialects.karmada.bindings import binding_key
+    from reconciler.manifests.identify import OUR_GROUPS
+
+    parent = _parent(world, key)
+    if parent is not None:
+        return parent
+    if (key.group, key.kind) in PLACED_KINDS:
+        return key
+    if key.group not in OUR_GROUPS:
+        return binding_key(key)
+    raise UsageError(f"a {key.kind} is not placed; name a workload, a binding or a placement")
+
+
+def near(world: "World", key: ObjectKey) -> str:
+    """Return what to say after "there is no such object": names near it, `""` if there are none."""
+    names = sorted({k.name for k in (*world.inputs, *world.outputs) if k.kind == key.kind})
+    close = difflib.get_close_matches(key.name, names, n=3) or names[:3]
+    return f"; near it: {', '.join(close)}" if close else ""
+
+
+def spelled(key: ObjectKey) -> str:
+    """Return an object as people write it: `kind/name`, with its namespace where it has one."""
+    scope = f" in namespace {key.namespace}" if key.namespace else ""
+    return f"{key.kind.lower()}/{key.name}{scope}"
+
+
+def _parent(world: "World", key: ObjectKey) -> ObjectKey | None:
+    """Return the placement whose decision an output is a part of."""
+    from reconciler.model.fields import mapping, text
+
+    manifest = world.outputs.get(key)
+    labels = mapping(mapping(manifest.body, "metadata"), "labels") if manifest is not None else {}
+    if key.kind == "PlacementDecision" and (name := text(labels, PLACEMENT_LABEL)):
+        return ObjectKey(key.group, "Placement", key.namespace, name)
+    if key.group == "placement.kubernetes-fleet.io" and (name := text(labels, PARENT_LABEL)):
+        return ObjectKey(key.group, "ClusterResourcePlacement", "", name)
+    return None

@@ -1,0 +1,146 @@
+"""`reconciler verify`: every decision of a history, computed again and compared."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options import output_root_option
+
+if TYPE_CHECKING:
+    from reconciler.audit.proof import Proof
+    from reconciler.audit.revisions import Commit
+    from reconciler.shell.revisions import GitRevisions
+
+SHORT_ID = 12
+FEW = 50  # so many commits are proven before a bar has appeared
+GLYPHS = {"proven": "✔", "other version": "?"}
+COLOURS = {"proven": "green", "other version": "yellow"}
+
+
+@click.command(name="verify")
+@click.argument("span", metavar="[RANGE]", required=False)
+@click.option(
+    "-o",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print what was found.",
+)
+@click.option("-v", "verbose", is_flag=True, help="Show each proven commit, too.")
+@click.option(
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="How many processes work  [default: one a processor]",
+)
+@output_root_option
+@click.pass_obj
+def command(
+    directory: Path,
+    *,
+    span: str | None,
+    output: str,
+    verbose: bool,
+    jobs: int | None,
+    output_root: str,
+) -> int:
+    r"""Prove a history: compute each decision again from its inputs, compare byte for byte.
+
+    RANGE is a revision (its whole history) or A..B; without one it is the history of HEAD.
+    Commits that people made are proven, too: they must leave the outputs alone.
+
+    \b
+    Examples:
+      reconciler verify
+      reconciler verify v1.4..main
+      reconciler verify main -o json
+    \b
+    Exit codes: 0 all proven, 1 something is not as it must be, 2 no such RANGE.
+    """
+    from reconciler.cli.options import check_output_root
+    from reconciler.cli.progress import tracked
+    from reconciler.shell.proofs import Place, prove_all
+    from reconciler.shell.revisions import GitRevisions
+
+    root = check_output_root(output_root)
+    revisions = GitRevisions.open(directory, output_root=root)
+    commits = _commits(revisions, span or "HEAD")
+    commits.reverse()
+    proving = prove_all(Place(directory, root), commits, jobs=jobs)
+    proofs = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
+    if output == "json":
+        click.echo(json.dumps(_as_json(proofs), indent=2, ensure_ascii=False))
+    else:
+        _print(proofs, verbose=verbose)
+    return 1 if any(proof.state.is_finding for proof in proofs) else 0
+
+
+def _commits(revisions: "GitRevisions", span: str) -> "list[Commit]":
+    """Return the commits of a range, the newest first."""
+    from reconciler.shell.git.revisions import resolve_revision
+
+    start, dots, end = span.partition("..")
+    repository = revisions.repository
+    head = resolve_revision(repository, (end or "HEAD") if dots else start)
+    but = resolve_revision(repository, start or "HEAD") if dots else None
+    return revisions.commits(head, but=but)
+
+
+def _print(proofs: "Sequence[Proof]", *, verbose: bool) -> None:
+    """Print what is wrong, then what was proven."""
+    from reconciler.core.message import plain
+
+    for proof in proofs:
+        told = proof.state.is_finding or proof.state == "other version"
+        if not told and not (verbose and proof.state == "proven"):
+            continue
+        glyph = GLYPHS.get(proof.state, "✘")
+        colour = COLOURS.get(proof.state, "red")
+        where = f"{proof.commit.revision[:SHORT_ID]} {plain(proof.commit.subject)}"
+        click.echo(f"{click.style(f'{glyph} {proof.state}', fg=colour)}  {where}")
+        for finding in proof.findings:
+            place = f"{plain(finding.path)}: " if finding.path else ""
+            click.echo(f"    {place}{plain(finding.message)}")
+    click.echo(_summary(proofs))
+
+
+def _summary(proofs: "Sequence[Proof]") -> str:
+    """Return the last line: how many commits of which state."""
+    if not proofs:
+        return "no commit in this range"
+    counts = Counter(str(proof.state) for proof in proofs)
+    inputs = counts.pop("input", 0)
+    passes = sum(counts.values()) - counts["tampered"]
+    proven = counts.pop("proven", 0)
+    parts = [f"{proven} of {passes} decision commit{'s' if passes != 1 else ''} proven"]
+    parts += [f"{number} {state}" for state, number in sorted(counts.items()) if number]
+    people = inputs + counts["tampered"]
+    parts.append(f"{people} by people")
+    return ", ".join(parts)
+
+
+def _as_json(proofs: "Sequence[Proof]") -> dict[str, object]:
+    """Return all that was found, for machines."""
+    from reconciler.model.moments import format_moment
+
+    return {
+        "schemaVersion": 1,
+        "proven": not any(proof.state.is_finding for proof in proofs),
+        "counts": dict(sorted(Counter(str(proof.state) for proof in proofs).items())),
+        "commits": [
+            {
+                "commit": proof.commit.revision,
+                "subject": proof.commit.subject,
+                "author": proof.commit.author,
+                "committedAt": format_moment(proof.commit.committed_at),
+                "state": str(proof.state),
+                "findings": [{"path": f.path, "message": f.message} for f in proof.findings],
+            }
+            for proof in proofs
+        ],
+    }

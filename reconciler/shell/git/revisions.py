@@ -1,0 +1,112 @@
+"""Names of revisions and ranges as people give them, and what lies between commits."""
+
+from collections.abc import Iterable, Sequence
+
+from reconciler.errors import UsageError
+from reconciler.manifests.names import shown
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.history import CommitRecord
+from reconciler.shell.git.objects import Entry, list_files
+from reconciler.shell.git.repository import COMMIT_ID, Repository, check_commit
+
+NOTHING = "000000"
+
+
+class HistoryMissing(GitError):
+    """The history ends in this clone before it begins; more of it must be fetched."""
+
+
+def resolve_revision(repository: Repository, text: str) -> str:
+    """Return the full hex id of the commit that a person names: a branch, a tag, HEAD~2, an id.
+
+    Raises:
+        UsageError: There is no such commit.
+    """
+    if text.isprintable() and text.strip():
+        finished = repository.git.run(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}"
+        )
+        found = finished.stdout.decode(errors="replace").strip()
+        if finished.code == 0 and COMMIT_ID.fullmatch(found):
+            return found
+    near = repository.branches()[:5]
+    known = f"; its branches are {', '.join(near)}" if near else ", it has no commit yet"
+    raise UsageError(f"there is no revision {shown(text)} in this repository{known}")
+
+
+def list_range(
+    repository: Repository, head: str, *, but: str | None = None, path: str = ""
+) -> list[str]:
+    """Return the commits that lead to `head` along first parents, the newest first.
+
+    Args:
+        repository: Where to read.
+        head: Full hex commit id.
+        but: A commit that they must not be part of, nor its ancestors; `None` for none.
+        path: Only commits that changed something there, relative to the top; `""` for all.
+    """
+    excluded = () if but is None else (f"^{check_commit(but)}",)
+    below = (path,) if path else ()
+    listed = repository.git.line(
+        "rev-list", "--first-parent", check_commit(head), *excluded, "--", *below
+    )
+    return listed.split()
+
+
+def check_whole(repository: Repository, commits: Iterable[CommitRecord]) -> None:
+    """Refuse a range that the end of a shallow clone cuts off.
+
+    Raises:
+        HistoryMissing: One of the commits has parents that were not fetched.
+    """
+    marks = repository.common_dir / "shallow"
+    if not marks.is_file():
+        return
+    ends = set(marks.read_text(encoding="ascii").split())
+    cut = next((c.revision for c in commits if c.revision in ends and c.parents), None)
+    if cut is not None:
+        raise HistoryMissing(
+            f"this clone is shallow, its history ends at {cut[:12]}; fetch the rest with "
+            "git fetch --unshallow, or name a range that begins after it"
+        )
+
+
+def is_ancestor(repository: Repository, ancestor: str, revision: str) -> bool:
+    """Say whether a commit exists and is the other one or one of its ancestors."""
+    arguments = ("--is-ancestor", check_commit(ancestor), check_commit(revision))
+    return repository.git.run("merge-base", *arguments).code == 0
+
+
+def changes_of(
+    repository: Repository, commits: Sequence[CommitRecord]
+) -> dict[str, list[tuple[str, Entry | None, Entry | None]]]:
+    """Return what each commit changed against its first parent, by one command for all of them.
+
+    Returns:
+        Commit to (path relative to the top of the repository, before, after); everything is new in
+        a root commit, and a commit that changed nothing may be absent.
+    """
+    pairs = [f"{commit.revision} {commit.parents[0]}\n" for commit in commits if commit.parents]
+    listed = repository.git.output(
+        "diff-tree", "--stdin", "-r", "--raw", "-z", "--no-renames", "--no-abbrev",
+        "--no-ext-diff", stdin="".join(pairs).encode(),
+    )  # fmt: skip
+    found: dict[str, list[tuple[str, Entry | None, Entry | None]]] = {}
+    fields = iter(listed.decode(errors="surrogateescape").split("\0")[:-1])
+    changes: list[tuple[str, Entry | None, Entry | None]] = []
+    for field in fields:
+        if not field.startswith(":"):
+            changes = found.setdefault(field.strip(), [])
+            continue
+        modes = field.removeprefix(":").split(" ")
+        before, after = _entry(modes[0], modes[2]), _entry(modes[1], modes[3])
+        changes.append((next(fields), before, after))
+    for commit in commits:
+        if not commit.parents:
+            files = list_files(repository, commit.revision)
+            found[commit.revision] = [(path, None, entry) for path, entry in files.items()]
+    return found
+
+
+def _entry(mode: str, blob: str) -> Entry | None:
+    return None if mode == NOTHING else Entry(mode, blob)

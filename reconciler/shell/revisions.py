@@ -1,0 +1,112 @@
+"""The history of a repository as the audit asks for it; see `audit/revisions.py`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reconciler.audit.revisions import Commit, FileChange, Unreadable
+from reconciler.errors import ReconcilerError
+from reconciler.model.world import World
+from reconciler.shell.git.history import CommitRecord, read_commits
+from reconciler.shell.git.objects import REGULAR, Entry, Oversized, read_blobs
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.revisions import changes_of, check_whole, is_ancestor, list_range
+from reconciler.shell.load import Loader
+from reconciler.shell.resources import load_schemas
+
+PLAIN = REGULAR[0]
+
+
+@dataclass(slots=True)
+class GitRevisions:
+    """Answers from a repository; what it remembers only saves work."""
+
+    repository: Repository
+    loader: Loader
+    _changes: dict[str, tuple[FileChange, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, directory: Path, *, output_root: str) -> "GitRevisions":
+        """Open the repository that a folder is in."""
+        repository = Repository.open(directory)
+        return cls(repository, Loader(repository, load_schemas(), output_root=output_root))
+
+    def commits(
+        self, head: str, *, but: str | None = None, path: str = "", whole: bool = True
+    ) -> list[Commit]:
+        """Return the commits that lead to `head` along first parents, the newest first.
+
+        Args:
+            head: Full hex commit id.
+            but: A commit that they must not be part of, nor its ancestors; `None` for none.
+            path: Only commits that changed something there, relative to the root; `""` for all.
+            whole: Whether a history that a shallow clone cuts off is refused.
+
+        Raises:
+            HistoryMissing: It is cut off.
+        """
+        place = f"{self.repository.prefix}/{path}" if self.repository.prefix and path else path
+        listed = list_range(self.repository, head, but=but, path=place)
+        records = list(read_commits(self.repository, listed))
+        if whole:
+            check_whole(self.repository, records)
+        return [_commit(record) for record in records]
+
+    def prepare(self, commits: Sequence[Commit]) -> None:
+        """Read the changes of many commits at once; `changes` then answers from memory."""
+        records = read_commits(self.repository, [commit.revision for commit in commits])
+        found = changes_of(self.repository, list(records))
+        prefix = f"{self.repository.prefix}/" if self.repository.prefix else ""
+        self._changes = {
+            commit.revision: tuple(
+                _change(path, prefix, before, after)
+                for path, before, after in found.get(commit.revision, ())
+            )
+            for commit in commits
+        }
+
+    def changes(self, commit: Commit, /) -> tuple[FileChange, ...]:
+        """Return what a commit changed against its first parent, everything for a root commit."""
+        if commit.revision not in self._changes:
+            self.prepare([commit])
+        return self._changes[commit.revision]
+
+    def world(self, inputs: str, outputs: str, /) -> World | Unreadable:
+        """Return the inputs of one commit with the outputs of another."""
+        try:
+            return self.loader.load(inputs, outputs=None if inputs == outputs else outputs)
+        except ReconcilerError as error:
+            return Unreadable(str(error))
+
+    def text(self, blob: str, /) -> str:
+        """Return the content of a blob for people to read."""
+        for _, content in read_blobs(self.repository, [blob]):
+            return "" if isinstance(content, Oversized) else content.decode(errors="replace")
+        return ""
+
+    def leads_to(self, ancestor: str, revision: str, /) -> bool:
+        """Say whether a commit exists and is the other one or one of its ancestors."""
+        return ancestor == revision or is_ancestor(self.repository, ancestor, revision)
+
+
+def _commit(record: CommitRecord) -> Commit:
+    """Return a commit without what only git needs."""
+    return Commit(
+        revision=record.revision,
+        author=str(record.author),
+        authored_at=record.authored_at,
+        committed_at=record.committed_at,
+        subject=record.subject,
+        trailers=record.trailers,
+        parents=record.parents,
+    )
+
+
+def _change(path: str, prefix: str, before: Entry | None, after: Entry | None) -> FileChange:
+    """Return a change with its path relative to the root."""
+    return FileChange(
+        path=path.removeprefix(prefix) if path.startswith(prefix) else f"/{path}",
+        before=None if before is None else before.blob,
+        after=None if after is None else after.blob,
+        plain=after is None or after.mode == PLAIN,
+    )
