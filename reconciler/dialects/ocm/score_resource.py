@@ -1,5 +1,6 @@
 """ResourceAllocatableCPU and ResourceAllocatableMemory: the largest clusters come first."""
 
+import math
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,6 +9,7 @@ from reconciler.dialects.ocm.request import Request, Scores
 from reconciler.schedule.framework import Mask, mask_of, positions_of
 
 MAX_SCORE = 100
+LEAST_INT64 = -(2**63)  # Go's conversion of what is no number, as of an amount of 1e400
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +44,5 @@ def _score(amount: float, least: float, most: float) -> int:
     """Return one score, in upstream's order of operations, cut toward zero."""
     if most - least == 0:
         return MAX_SCORE
-    return int(((amount - least) / (most - least) - 0.5) * 2.0 * 100.0)
+    score = ((amount - least) / (most - least) - 0.5) * 2.0 * 100.0
+    return LEAST_INT64 if math.isnan(score) else int(score)
