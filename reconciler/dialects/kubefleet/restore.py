@@ -254,13 +254,6 @@ def _snapshot(
     return {**fresh, "status": status} if status else fresh
 
 
-def policy_in_force(policies: Sequence[Body]) -> Body | None:
-    """Return the policy of the latest snapshot, `None` if it has none."""
-    found = (mapping(body, "spec").get("policy") for body in policies if is_latest(body))
-    policy = next(found, None)
-    return policy if isinstance(policy, Mapping) else None
-
-
 def snapshot_file(key: ObjectKey, body: Body, at: str) -> Body:
     """Return the file of a snapshot: with uid, date, and the digests by which edits are seen.
 
