@@ -1,15 +1,17 @@
 """Properties of clusters: their values as exact quantities, and comparisons with them."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from operator import eq, ge, gt, le, lt, ne
 
 from reconciler.dialects.kubefleet.clusters import Member, Members
 from reconciler.dialects.kubefleet.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.names import RESOURCE_PROPERTY_PREFIX
 from reconciler.dialects.kubefleet.policy import PropertyRequirement
-from reconciler.model.quantity import Quantity, parse_quantity
+from reconciler.model.quantity import Quantity, approximate, parse_quantity
 from reconciler.schedule.framework import NOBODY, Mask, mask_of, positions_of
 
+TEXTS = 4096  # ours: distinct amounts kept
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "Gt": gt,
     "Ge": ge,
@@ -51,12 +53,24 @@ def quantity_of(member: Member, name: str) -> Quantity | None:
     if text is None:
         return None
     try:
-        return parse_quantity(text)
+        return _parsed(text)
     except ValueError as error:
         raise UnexpectedBehavior(
             f"value {text} of property {name} from cluster {member.cluster.name} must be a "
             f"quantity: {error}"
         ) from None
+
+
+@lru_cache(maxsize=TEXTS)
+def _parsed(text: str) -> Quantity:
+    """Return an amount; clusters share few distinct texts."""
+    return parse_quantity(text)
+
+
+@lru_cache(maxsize=TEXTS)
+def rough_amount(text: str) -> float:
+    """Return an amount as a float64, as scores are made of."""
+    return approximate(text)
 
 
 def satisfying(requirement: PropertyRequirement, members: Members, candidates: Mask) -> Mask:

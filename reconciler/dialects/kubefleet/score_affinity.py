@@ -5,9 +5,8 @@ import math
 from reconciler.dialects.kubefleet.clusters import Members, Unscorable
 from reconciler.dialects.kubefleet.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.policy import Preference
-from reconciler.dialects.kubefleet.properties import quantity_of, value_of
+from reconciler.dialects.kubefleet.properties import quantity_of, rough_amount, value_of
 from reconciler.dialects.kubefleet.request import Request
-from reconciler.model.quantity import approximate
 from reconciler.model.selectors import refusal_of
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NOBODY, Mask, mask_of, positions_of
@@ -102,7 +101,7 @@ def _interpolate(name: str, members: Members) -> tuple[dict[int, float], Mask]:
     `interpolateWeightFor`.
     """
     found = [
-        (amount, position, approximate(value_of(view, name) or ""))
+        (amount, position, rough_amount(value_of(view, name) or ""))
         for position, view in enumerate(members.views)
         if (amount := quantity_of(view, name)) is not None
     ]
