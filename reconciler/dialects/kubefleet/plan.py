@@ -20,7 +20,6 @@ from reconciler.dialects.kubefleet.placement import decode_placement
 from reconciler.dialects.kubefleet.restore import (
     Wanted,
     owner_of,
-    policy_in_force,
     restore,
     snapshot_file,
 )
@@ -29,7 +28,7 @@ from reconciler.dialects.kubefleet.select import select_resources
 from reconciler.dialects.kubefleet.settle import Settled, settle
 from reconciler.dialects.kubefleet.status import placement_file
 from reconciler.dialects.kubefleet.tell import known_problem, tell, tell_removed, unsettled
-from reconciler.dialects.kubefleet.transition import refuse_change
+from reconciler.dialects.kubefleet.transition import policy_in_force, refuse_change
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen, output_path
