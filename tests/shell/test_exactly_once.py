@@ -103,12 +103,12 @@ def test_of_two_daemons_one_does_it(repository: Checkout) -> None:
     slow = new_passes(repository.folder, Clock(NOW + timedelta(seconds=500)))
     report = slow.run(publish=False)
     assert report.commit is not None
-    run_pass(repository.folder, 500)
+    run_pass(repository.folder, 501)
 
     with pytest.raises(LostRace):
         slow.branch.publish(old=report.world.revision, new=report.commit)
 
-    settle(repository, 501)
+    settle(repository, 502)
 
     assert (HOME, 1) == (placed(repository), rebalances(repository))
 
