@@ -23,6 +23,7 @@ VERBS = {
     "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
     "history": "Print what was decided about an object over time, and whose commit caused it.",
     "init": "Write the example repository into a new folder.",
+    "plan": "Say what merging a branch would move, and why.",
     "reconcile": "Run one pass: decide, commit, move the branch.",
     "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
     "validate": "Check manifests, in a repository or in any folder.",
