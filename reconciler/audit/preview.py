@@ -114,15 +114,19 @@ class Preview:
         return bool(self.entries or self.faults or self.mended or self.removes)
 
 
-def preview(base: World, merged: World, now: datetime) -> Preview:
+def preview(
+    base: World, merged: World, now: datetime, *, baseline: Outcome | None = None
+) -> Preview:
     """Say what a change of the inputs would move.
 
     Args:
         base: The world without the change.
         merged: The world with it.
         now: Moment at which a pass would run; any moment is computed.
+        baseline: What the pass makes of `base` at that moment, if that is known already.
     """
-    baseline, outcome = reconcile(base, now), reconcile(merged, now)
+    baseline = baseline or reconcile(base, now)
+    outcome = reconcile(merged, now)
     without = {decision.key: decision for decision in baseline.decisions}
     planned = {decision.key: decision for decision in outcome.decisions}
     entries = []
@@ -163,10 +167,10 @@ def _same(decision: Decision, other: Decision | None) -> bool:
 
 def _entry(decision: Decision, other: Decision | None) -> Entry:
     """Tell one decision."""
-    if decision.removed or (decision.before and not decision.after and not decision.problem):
-        kind = Kind.REMOVED
-    elif decision.before == decision.after:
+    if decision.problem and (decision.before == decision.after or not decision.after):
         kind = Kind.STUCK
+    elif decision.removed or not decision.after:
+        kind = Kind.REMOVED
     else:
         kind = Kind.CHANGED if decision.before else Kind.NEW
     return Entry(

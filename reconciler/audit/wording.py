@@ -67,8 +67,7 @@ def change(move: Move) -> str:
 
 def reason(entry: Entry) -> str:
     """Return why an object is where it would be, in one line."""
-    verb = {Kind.KEPT: "stays", Kind.STUCK: "stays"}.get(entry.kind, "")
-    told = f"{verb}: {entry.cause}" if verb else entry.cause
+    told = f"stays: {entry.cause}" if entry.kind == Kind.KEPT else entry.cause
     if entry.otherwise is not None:
         told = f"{told}; without the change: {placed_text(entry.otherwise)}"
     return told

@@ -26,6 +26,7 @@ VERBS = {
     "plan": "Say what merging a branch would move, and why.",
     "reconcile": "Run one pass: decide, commit, move the branch.",
     "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
+    "simulate": "Say what would move if a cluster failed, a workload grew, ...",
     "validate": "Check manifests, in a repository or in any folder.",
     "verify": "Prove a history: compute each decision again, compare byte for byte.",
     "version": "Print the version.",
