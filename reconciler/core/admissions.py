@@ -4,7 +4,12 @@ from collections.abc import Mapping
 
 from reconciler.core.inspect import Admission
 from reconciler.dialects.karmada.admission import KARMADA_ADMISSIONS
+from reconciler.dialects.kubefleet.admission import KUBEFLEET_ADMISSIONS
 from reconciler.dialects.ocm.admission import OCM_ADMISSIONS
 
-ADMISSIONS: Mapping[tuple[str, str], Admission] = {**KARMADA_ADMISSIONS, **OCM_ADMISSIONS}
+ADMISSIONS: Mapping[tuple[str, str], Admission] = {
+    **KARMADA_ADMISSIONS,
+    **KUBEFLEET_ADMISSIONS,
+    **OCM_ADMISSIONS,
+}
 """By (group, kind)."""

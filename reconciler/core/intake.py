@@ -70,7 +70,8 @@ def compose(
                 held.append(Held(path, version.inspection.blob, keys))
     return World(
         revision=revision,
-        inputs=inputs,
+        inputs={key: found for key, found in inputs.items() if not key.reporter},
+        feedback={key: found for key, found in inputs.items() if key.reporter},
         outputs=state.manifests,
         present=state.present,
         frozen=state.frozen,
@@ -96,7 +97,7 @@ def _last_good(
     """
     taken = []
     for document in version.inspection.documents:
-        key = key_of(document, scopes)
+        key = key_of(path, document, scopes)
         offered = key in version.only if version.only is not None else str(key) not in version.but
         asked = None in wanted or key in wanted
         if offered and asked and key not in inputs and misplaced_fault(path, document) is None:

@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
+from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.decision import CauseKind, Decision, Placed
+from reconciler.model.explanation import total_of
 from reconciler.model.moments import format_moment
+from reconciler.model.world import Fault
 
 LONGEST_SUBJECT = 72  # what git log --oneline shows on a terminal
 MOST_LINES = 500  # a commit message is read by people
+MOST_SCORES = 10  # the best of a large choice
 
 
 def commit_message(
@@ -40,14 +44,12 @@ def commit_message(
     lines = [f"- {decision_line(decision)}" for decision in moved]
     lines += [f"- {_name(d)}: {plain(d.problem)}" for d in stuck]
     lines += [f"- {plain(key)}: edited by {plain(editor)}" for key, editor in editors]
-    lines += [
-        f"- {plain(fault.path)}:{fault.line}: {plain(fault.message)}" for fault in outcome.faults
-    ]
+    lines += [f"- {_place(fault)}: {plain(fault.message)}" for fault in outcome.faults]
     removed = _removed(outcome, output_root)
     lines += [f"- {plain(path)}: finished and removed" for path in removed]
     if len(lines) > MOST_LINES:
         lines = [*lines[:MOST_LINES], f"- and {len(lines) - MOST_LINES} more"]
-    subject = _cut(_subject(moved, stuck, removed, outcome))
+    subject = _cut(_subject(moved, stuck, removed, outcome, output_root))
     trailers = (
         f"Reconciled-From: {revision}\n"
         f"Reconciled-At: {format_moment(now)}\n"
@@ -58,7 +60,11 @@ def commit_message(
 
 
 def _subject(
-    moved: Sequence[Decision], stuck: Sequence[Decision], removed: Sequence[str], outcome: Outcome
+    moved: Sequence[Decision],
+    stuck: Sequence[Decision],
+    removed: Sequence[str],
+    outcome: Outcome,
+    output_root: str,
 ) -> str:
     """Say in one line what moved."""
     if len(moved) == 1:
@@ -79,7 +85,10 @@ def _subject(
     if outcome.faults:
         plural = "s" if len(outcome.faults) > 1 else ""
         return f"Report {len(outcome.faults)} fault{plural}"
-    return "Update status"
+    written = _written(outcome, output_root)
+    if len(written) == 1:
+        return f"Update the status of {plain(written[0])}"
+    return f"Update the status of {len(written)} objects"
 
 
 def _subject_of_one(decision: Decision) -> str:
@@ -107,7 +116,18 @@ def _verb(decision: Decision) -> str:
 def decision_line(decision: Decision) -> str:
     """Return a decision in one line: what, from where to where, and why."""
     before, after = _all(decision.before), _all(decision.after)
-    return f"{_name(decision)}: {before} -> {after}: {plain(str(decision.cause))}"
+    line = f"{_name(decision)}: {before} -> {after}: {plain(str(decision.cause))}"
+    return f"{line}; {_totals(decision)}" if decision.scores else line
+
+
+def _totals(decision: Decision) -> str:
+    """Return the scores of the best of the clusters chosen; their parts stand in the outputs."""
+    totals = {name: total_of(parts) for name, parts in decision.scores.items()}
+    best = sorted(totals, key=lambda name: (-totals[name], name))[:MOST_SCORES]
+    shown = ", ".join(f"{plain(name)} {totals[name]}" for name in best)
+    more = len(totals) - len(best)
+    word = "scores" if len(totals) > 1 else "score"
+    return f"{word} {shown} and {more} more" if more else f"{word} {shown}"
 
 
 def _all(placed: Placed) -> str:
@@ -119,6 +139,21 @@ def _all(placed: Placed) -> str:
 def _name(decision: Decision) -> str:
     """Return what was placed."""
     return plain(decision.subject)
+
+
+def _written(outcome: Outcome, output_root: str) -> list[str]:
+    """Return namespace and name of the outputs that changed, but for the record of the pass."""
+    record = output_path(output_root, RECORD)
+    return [
+        change.path.removeprefix(f"{output_root}/").partition("/")[2].removesuffix(".yaml")
+        for change in outcome.changes
+        if change.path.startswith(f"{output_root}/") and change.path != record
+    ]
+
+
+def _place(fault: Fault) -> str:
+    """Return where a fault is: the file, and its line if it has one."""
+    return f"{plain(fault.path)}:{fault.line}" if fault.line else plain(fault.path)
 
 
 def _removed(outcome: Outcome, output_root: str) -> list[str]:

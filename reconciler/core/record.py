@@ -88,17 +88,29 @@ def _encode_fault(fault: Fault) -> Body:
 
 def _encode_held(entry: Held) -> Body:
     """Return a held file: where its last good version is, and whom it holds."""
-    objects = [
-        {"group": key.group, "kind": key.kind, "namespace": key.namespace, "name": key.name}
-        for key in entry.keys
-    ]
-    return {"path": entry.path, "blob": entry.blob, "objects": objects}
+    return {
+        "path": entry.path,
+        "blob": entry.blob,
+        "objects": [_encode_key(key) for key in entry.keys],
+    }
+
+
+def _encode_key(key: ObjectKey) -> Body:
+    """Return a key; the reporter only where there is one."""
+    body = {"group": key.group, "kind": key.kind, "namespace": key.namespace, "name": key.name}
+    return {**body, "reporter": key.reporter} if key.reporter else body
 
 
 def _decode_held(body: Body) -> Held:
     """Read back what `_encode_held` wrote."""
     keys = tuple(
-        ObjectKey(*(str(entry[part]) for part in ("group", "kind", "namespace", "name")))
+        ObjectKey(
+            str(entry["group"]),
+            str(entry["kind"]),
+            str(entry["namespace"]),
+            str(entry["name"]),
+            str(entry.get("reporter", "")),
+        )
         for entry in bodies(body, "objects")
     )
     return Held(str(body["path"]), str(body["blob"]), keys)

@@ -37,7 +37,7 @@ def read_state(outputs: Iterable[Inspection], root: str) -> State:
         if len(file.documents) != 1:
             continue
         document = file.documents[0]
-        key = key_of(document, {})
+        key = key_of(file.path, document, {})
         owned = key in (RECORD, FAULTS) or (key.group in OUR_GROUPS and key.kind in PLURALS)
         if owned and output_path(root, key) == file.path:
             manifests[key] = Manifest(key, Origin(file.path), document.body)

@@ -4,7 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from reconciler.core.inspect import Broken, Inspected, Inspection, described
+from reconciler.core.inspect import Inspected, Inspection, described
+from reconciler.manifests.feedback import FEEDBACK, is_feedback, reporter_of
+from reconciler.manifests.identify import OUR_GROUPS, Identity
 from reconciler.manifests.scope import CRD, namespace_for, scopes_of_crds
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.world import Fault, Manifest
@@ -51,15 +53,15 @@ def survey(inspections: Iterable[Inspection]) -> Survey:
         document.body
         for file in files
         for document in file.documents
-        if (document.identity.group, document.identity.kind) == CRD
+        if (document.identity.group, document.identity.kind) == CRD and not is_feedback(file.path)
     )
     broken: dict[str, list[tuple[Fault, ObjectKey | None]]] = defaultdict(list)
     places: dict[ObjectKey, list[tuple[Inspection, Inspected]]] = defaultdict(list)
     for file in files:
         for item in file.broken:
-            broken[file.path].append(_keyed(item.fault, _key_of_broken(item, scopes)))
+            broken[file.path].append(_keyed(item.fault, _key_of(file.path, item.identity, scopes)))
         for document in file.documents:
-            key = key_of(document, scopes)
+            key = key_of(file.path, document, scopes)
             misplaced = misplaced_fault(file.path, document)
             if misplaced is None:
                 places[key].append((file, document))
@@ -81,20 +83,23 @@ def survey(inspections: Iterable[Inspection]) -> Survey:
     )
 
 
-def key_of(document: Inspected, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey:
+def key_of(path: str, document: Inspected, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey:
     """Return the key of a valid document."""
-    identity = document.identity
-    namespace = namespace_for(identity.group, identity.kind, identity.namespace, scopes)
-    return ObjectKey(identity.group, identity.kind, namespace, identity.name)
+    return _key(path, document.identity, scopes)
 
 
-def _key_of_broken(item: Broken, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey | None:
+def _key_of(
+    path: str, identity: Identity | None, scopes: Mapping[tuple[str, str], bool]
+) -> ObjectKey | None:
     """Return the key of a faulty document, where it says who it is."""
-    identity = item.identity
-    if identity is None:
-        return None
+    return None if identity is None else _key(path, identity, scopes)
+
+
+def _key(path: str, identity: Identity, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey:
+    """Return the key of an object; below `feedback/` a cluster tells of its copy."""
     namespace = namespace_for(identity.group, identity.kind, identity.namespace, scopes)
-    return ObjectKey(identity.group, identity.kind, namespace, identity.name)
+    reporter = reporter_of(path)
+    return ObjectKey(identity.group, identity.kind, namespace, identity.name, reporter)
 
 
 def _keyed(fault: Fault, key: ObjectKey | None) -> tuple[Fault, ObjectKey | None]:
@@ -113,6 +118,14 @@ def misplaced_fault(path: str, document: Inspected) -> Fault | None:
         rule = "configuration-path"
         message = f"the configuration must stand in {CONFIGURATION_PATH} at the root"
         expected = CONFIGURATION_PATH
+    elif is_feedback(path) and not reporter_of(path):
+        rule = "feedback-path"
+        message = f"what a cluster reports must stand in {FEEDBACK}/<cluster>/"
+        expected = f"{FEEDBACK}/<cluster>/<file>.yaml"
+    elif is_feedback(path) and kind[0] in OUR_GROUPS:
+        rule = "feedback-kind"
+        message = f"a cluster reports workloads only, no {kind[1]}"
+        expected = f"a folder outside of {FEEDBACK}/"
     else:
         return None
     return Fault(path, document.line, 1, "", rule, message, expected, described(document.identity))

@@ -1,18 +1,18 @@
 """One sweep: every dialect prepares, rebalancers trigger, every dialect plans."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.core.dialects import DIALECTS
 from reconciler.core.removal import removable
-from reconciler.dialects.base import Prepared, Trigger
+from reconciler.dialects.base import Dialect, Prepared, Trigger
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Manifest, World
@@ -42,7 +42,7 @@ def sweep(
 
     A rebalancer whose record cannot be read waits: it would look like one that never ran.
     """
-    prepared = [dialect.prepare(world, settings, now) for dialect in DIALECTS]
+    prepared = {dialect: dialect.prepare(world, settings, now) for dialect in DIALECTS}
     rebalances = {
         key: _rebalance(world, manifest, prepared, now)
         for key, manifest in sorted(world.inputs.items())
@@ -56,7 +56,7 @@ def sweep(
             removed.add(key)
         else:
             outputs[key] = _status_file(world.inputs[key], metadata, progress)
-    plans = [part.plan(triggers, asked) for part in prepared]
+    plans = [part.plan(triggers, asked) for part in prepared.values()]
     for plan in plans:
         outputs |= plan.outputs
     return Sweep(
@@ -74,7 +74,7 @@ def sweep(
 
 
 def _rebalance(
-    world: World, manifest: Manifest, prepared: Iterable[Prepared], now: datetime
+    world: World, manifest: Manifest, prepared: Mapping[Dialect, Prepared], now: datetime
 ) -> tuple[Progress, Body]:
     """Admit one rebalancer and let it advance."""
     present = world.outputs.get(manifest.key)
@@ -84,10 +84,17 @@ def _rebalance(
     status = mapping(present.body, "status") if present is not None else {}
 
     def target_of(reference: Reference) -> Target | None:
-        found = (part.target(reference) for part in prepared)
-        return next((target for target in found if target is not None), None)
+        return _target(reference, prepared)
 
     return advance(decode_rebalancer(spec, status, admitted), target_of, now), metadata
+
+
+def _target(reference: Reference, prepared: Mapping[Dialect, Prepared]) -> Target | None:
+    """Ask the dialect whose API the reference is of first; Karmada takes workloads of any."""
+    group = group_of(reference.api_version)
+    asked = sorted(prepared, key=lambda dialect: group not in dialect.groups)
+    found = (prepared[dialect].target(reference) for dialect in asked)
+    return next((target for target in found if target is not None), None)
 
 
 def _triggers(rebalances: Mapping[ObjectKey, tuple[Progress, Body]]) -> dict[ObjectKey, Trigger]:

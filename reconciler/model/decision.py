@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from reconciler.model.explanation import ScorePart
 from reconciler.model.identity import ClusterName, ObjectKey
 
 Placed = tuple[tuple[ClusterName, int], ...]
@@ -49,6 +50,8 @@ class Decision:
         problem: Why it has fewer clusters than it asked for, `""` if it has all.
         rejected: Cluster to the sentence that says why it was turned away.
         removed: Whether the object is gone altogether.
+        scores: Cluster chosen to the parts of its score, as they were at this decision; empty
+            where weighted scores do not decide.
     """
 
     key: ObjectKey
@@ -59,3 +62,4 @@ class Decision:
     problem: str = ""
     rejected: Mapping[ClusterName, str] = field(default_factory=dict)
     removed: bool = False
+    scores: Mapping[ClusterName, tuple[ScorePart, ...]] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 It is made of the records that scheduling itself returns, and only when somebody asks.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -28,6 +28,19 @@ class ScorePart:
     plugin: str
     score: int
     weight: int = 1
+
+    def __str__(self) -> str:
+        """Return the part as people read it, such as `Steady 2 x 100`: the weight comes first."""
+        return f"{self.plugin} {self.weight} x {self.score}"
+
+
+def total_of(parts: Iterable[ScorePart]) -> int:
+    """Return the sum of weight times score.
+
+    >>> total_of([ScorePart("Balance", 100), ScorePart("Steady", -3, 10)])
+    70
+    """
+    return sum(part.weight * part.score for part in parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,18 +14,21 @@ class ObjectKey:
     """Identity of one object, as the API server would see it.
 
     The version is left out on purpose: `v1beta1` and `v1beta2` of one Placement are the same
-    object. `namespace` is `""` for cluster-scoped kinds. Ordering is by field, top to bottom;
-    every listing the core returns is sorted by it.
+    object. `namespace` is `""` for cluster-scoped kinds. `reporter` is the member cluster that
+    tells of its copy of the object, `""` for the object itself. Ordering is by field, top to
+    bottom; every listing the core returns is sorted by it.
     """
 
     group: str
     kind: str
     namespace: str
     name: str
+    reporter: str = ""
 
     def __str__(self) -> str:
         scope = f"{self.namespace}/" if self.namespace else ""
-        return f"{self.kind}.{self.group or 'core'} {scope}{self.name}"
+        where = f" on {self.reporter}" if self.reporter else ""
+        return f"{self.kind}.{self.group or 'core'} {scope}{self.name}{where}"
 
 
 @dataclass(frozen=True, slots=True, order=True)

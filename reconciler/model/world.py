@@ -58,6 +58,7 @@ class World:
         revision: Full hex commit id of the inputs.
         inputs: What people wrote, valid documents only. Where a document is faulty now and an
             earlier commit held a valid version, `inputs` has that one and `held` says so.
+        feedback: What member clusters report of their copies, by keys that name the reporter.
         outputs: What earlier passes wrote below `output_root`.
         present: Path to git blob id of every manifest file below `output_root`, readable or not.
         frozen: Paths below `output_root` that cannot be read; they are left as they are.
@@ -71,6 +72,7 @@ class World:
     revision: str
     inputs: Mapping[ObjectKey, Manifest]
     outputs: Mapping[ObjectKey, Manifest]
+    feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
     present: Mapping[str, str] = field(default_factory=dict)
     frozen: frozenset[str] = frozenset()
     blobs: Mapping[str, str] = field(default_factory=dict)

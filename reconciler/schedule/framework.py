@@ -127,6 +127,21 @@ def run_filters(
     return candidates, rejections
 
 
+def run_every_filter(
+    filters: Mapping[str, Filter[R, F]], request: R, fleet: F, candidates: Mask, now: datetime
+) -> tuple[Rejection, ...]:
+    """Return what each filter says of all candidates, also of those that another turns away.
+
+    It is for explanations: who is feasible is what `run_filters` says. A cluster is in as many
+    rejections as there are filters against it, in the order written.
+    """
+    return tuple(
+        rejection
+        for name, reject in filters.items()
+        for rejection in _reject({name: reject}, request, fleet, candidates, now)
+    )
+
+
 def _reject(
     filters: Mapping[str, Filter[R, F]], request: R, fleet: F, candidates: Mask, now: datetime
 ) -> Iterator[Rejection]:

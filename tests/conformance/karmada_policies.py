@@ -11,6 +11,7 @@ from reconciler.dialects.karmada.bindings import (
 )
 from reconciler.dialects.karmada.defaults import mutated
 from reconciler.dialects.karmada.policies import decode_policies, decode_policy, template_of
+from reconciler.errors import UserError
 from reconciler.model.identity import ObjectKey
 from reconciler.shell.resources import load_schemas
 from tests.builders import manifest
@@ -35,10 +36,11 @@ def check_policymatch(case: Body) -> str | None:
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     template = manifest(cast(Body, given["template"]))
     policies = [manifest(body) for body in cast(Sequence[Body], given["policies"])]
-    preempting = given["preemptionFeatureGate"] is True and given["policyEvents"] is True
-    claimed = decode_policies(policies).claim(
-        template_of(template), claimant(template.body), preempting=preempting
-    )
+    known, present = decode_policies(policies), claimant(template.body)
+    if given["policyEvents"] is True:
+        preempting = given["preemptionFeatureGate"] is True
+        present = known.release(template_of(template), present, preempting=preempting)
+    claimed = known.elect(template_of(template), present)
     actual = [] if claimed is None else [_claim(claimed.key)]
     if "claimAnyOf" in expected:
         choices = cast(Sequence[object], expected["claimAnyOf"])
@@ -91,7 +93,11 @@ def check_bindingfromtemplate(case: Body) -> str | None:
     """
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     template = template_of(manifest(cast(Body, given["template"])))
-    draft = draft_binding(template, decode_policy(manifest(cast(Body, given["policy"])), ()), None)
+    policy = decode_policy(manifest(cast(Body, given["policy"])), ())
+    try:
+        draft = draft_binding(template, policy, None, {})
+    except UserError as error:
+        return first_difference(expected.get("error"), error.message, ".error")
     if "error" in expected:
         return f"expected the error {expected['error']!r}"
     wanted = cast(Mapping[str, Mapping[str, object]], expected["binding"])

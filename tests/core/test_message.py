@@ -72,7 +72,6 @@ def message(*decisions: Decision, faults: tuple[Fault, ...] = (), removed: str =
             "Report default/web as unschedulable",
             id="stuck",
         ),
-        pytest.param([], "Update status", id="nothing"),
     ],
 )
 def test_the_subject_says_what_moved(decisions: list[Decision], subject: str) -> None:

@@ -5,10 +5,11 @@ at which clusters were chosen stand in an annotation of the binding.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.dialects.karmada.reports import Reports
 from reconciler.model.availability import assume
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.fields import mapping, text
@@ -16,6 +17,7 @@ from reconciler.model.moments import earliest, is_moment, parse_moment, stamp
 from reconciler.model.world import Body
 
 PLACED_AT = "reconciler.dev/placed-at"
+FULLY_APPLIED = "FullyApplied"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,12 @@ class Feedback:
 
 
 def gather(
-    clusters: Iterable[str], metadata: Body, *, assume_after_seconds: int | None, now: datetime
+    clusters: Iterable[str],
+    metadata: Body,
+    reports: Reports,
+    *,
+    assume_after_seconds: int | None,
+    now: datetime,
 ) -> Feedback:
     """Return what is known of the clusters of a binding.
 
@@ -44,22 +51,28 @@ def gather(
         clusters: Names of the clusters that it is on.
         metadata: The binding's metadata at the last pass; the moment of a cluster stays as long as
             the binding is on it.
+        reports: What the clusters say themselves; nothing is assumed of those that say anything.
         assume_after_seconds: See `model/availability.py`.
         now: Moment for clusters newly chosen.
     """
     names = sorted(clusters)
     known = _read(text(mapping(metadata, "annotations"), PLACED_AT))
     placed_at = {name: known.get(name) or str(stamp(now)) for name in names}
+    reported = {name: item for name in names if (item := reports.item(name)) is not None}
     assumptions = {
-        name: assume(parse_moment(placed_at[name]), assume_after_seconds, now) for name in names
+        name: assume(parse_moment(placed_at[name]), assume_after_seconds, now)
+        for name in names
+        if name not in reported
     }
-    available = [name for name in names if assumptions[name].available]
+    assumed = [name for name, assumption in assumptions.items() if assumption.available]
+    items: dict[str, Body] = {
+        name: {"clusterName": name, "applied": True, "health": "Healthy"} for name in assumed
+    }
+    items |= reported
     return Feedback(
         placed_at=json.dumps(placed_at, sort_keys=True, separators=(",", ":")),
-        aggregated=[
-            {"clusterName": name, "applied": True, "health": "Healthy"} for name in available
-        ],
-        condition=_fully_applied(names, available, assume_after_seconds),
+        aggregated=[items[name] for name in names if name in items],
+        condition=_fully_applied(names, items.keys(), assumed, assume_after_seconds),
         until=earliest(*(assumption.until for assumption in assumptions.values())),
     )
 
@@ -76,7 +89,10 @@ def _read(annotation: str) -> Mapping[str, str]:
 
 
 def _fully_applied(
-    names: Sequence[str], available: Sequence[str], assume_after_seconds: int | None
+    names: Sequence[str],
+    available: Container[str],
+    assumed: Sequence[str],
+    assume_after_seconds: int | None,
 ) -> Condition:
     """Return the FullyApplied condition; its reason says what is assumed.
 
@@ -85,21 +101,27 @@ def _fully_applied(
     """
     if not names:
         return Condition(
-            "FullyApplied",
+            FULLY_APPLIED,
             "False",
             "FullyAppliedFailed",
             "Failed to apply all works, see status.aggregatedStatus for details",
         )
-    if len(available) == len(names):
+    waiting = ", ".join(name for name in names if name not in available)
+    if waiting:
         return Condition(
-            "FullyApplied",
-            "True",
-            "FullyAppliedAssumed",
-            f"No cluster reported, all are assumed to have applied it {assume_after_seconds} s "
-            "after they were chosen",
+            FULLY_APPLIED, "False", "AwaitingFeedback", f"No report yet from {waiting}"
         )
-    waiting = ", ".join(name for name in names if name not in set(available))
-    return Condition("FullyApplied", "False", "AwaitingFeedback", f"No report yet from {waiting}")
+    if not assumed:
+        return Condition(
+            FULLY_APPLIED, "True", "FullyAppliedSuccess", "All works have been successfully applied"
+        )
+    silent = "No cluster reported, all" if len(assumed) == len(names) else ", ".join(assumed)
+    return Condition(
+        FULLY_APPLIED,
+        "True",
+        "FullyAppliedAssumed",
+        f"{silent} are assumed to have applied it {assume_after_seconds} s after they were chosen",
+    )
 
 
 def with_feedback(status: Body, feedback: Feedback, now: datetime) -> Body:

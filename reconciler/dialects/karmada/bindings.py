@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from reconciler.dialects.karmada.defaults import mutated, with_defaults
 from reconciler.dialects.karmada.policies import NAMESPACED, Policy, Template
 from reconciler.dialects.karmada.workloads import demand_of
-from reconciler.model.fields import mapping, text
+from reconciler.errors import UserError
+from reconciler.model.fields import mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.world import Body
 
@@ -20,6 +21,9 @@ POLICY_NAME = "propagationpolicy.karmada.io/name"
 POLICY_ID = "propagationpolicy.karmada.io/permanent-id"
 CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
 CLUSTER_POLICY_ID = "clusterpropagationpolicy.karmada.io/permanent-id"
+
+TEMPLATE_DIGEST = "reconciler.dev/template-digest"
+"""Annotation, under Lazy policies only: the workload that the binding last followed."""
 
 COPIED = (
     "propagateDeps",
@@ -47,6 +51,7 @@ ORDER = (
     "schedulerName",
     "conflictResolution",
     "failover",
+    "schedulePriority",
     "suspension",
     "preserveResourcesOnDeletion",
 )
@@ -62,6 +67,7 @@ class Draft:
         subject: The workload as people call it.
         policy: Who claims it; `None` leaves it where it is.
         spec: What is wanted, decisions so far included.
+        resource: The reference to its workload.
         present: The binding's file as the last pass left it, `None` if it is new.
         labels: Of its claim.
         annotations: Of its claim.
@@ -72,6 +78,7 @@ class Draft:
     subject: str
     policy: Policy | None
     spec: Body
+    resource: Body
     present: Body | None
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
@@ -88,29 +95,69 @@ class Draft:
         return mapping(self.present or {}, "status")
 
 
-def draft_binding(template: Template, policy: Policy | None, present: Body | None) -> Draft:
+def draft_binding(
+    template: Template,
+    policy: Policy | None,
+    present: Body | None,
+    priority_classes: Mapping[str, int],
+) -> Draft:
     """Return the binding of a workload before its sweep.
 
-    Without a policy the binding keeps its spec and loses its claim.
+    Without a policy the binding keeps its spec and loses its claim. Under a policy with activation
+    preference Lazy it keeps its spec until the workload itself changes.
+
+    Args:
+        template: The workload.
+        policy: Who claims it, `None` for nobody.
+        present: The binding's file as the last pass left it, `None` if it is new.
+        priority_classes: Name to value of the PriorityClasses that there are.
+
+    Raises:
+        UserError: The policy names a PriorityClass that is not there.
 
     Source: karmada@f8fdd02 pkg/detector/detector.go `ApplyPolicy`, pkg/detector/policy.go
     `HandlePropagationPolicyDeletion`.
     """
     spec = mapping(present or {}, "spec")
-    if policy is not None:
+    annotations = claim_annotations(policy)
+    if policy is not None and policy.lazy:
+        annotations[TEMPLATE_DIGEST] = template.digest
+    if policy is not None and not (policy.lazy and _is_unchanged(template, present)):
         policy_spec = mutated(policy.key, with_defaults(mapping(policy.body, "spec")))
-        spec = claimed_spec(template, policy_spec, spec)
+        spec = claimed_spec(template, policy_spec, spec, priority_classes)
     key = template.key
+    suspended = template.suspended or (policy is not None and policy.suspended)
     return Draft(
         key=binding_key(key),
         subject=f"{key.namespace}/{key.name}" if key.namespace else key.name,
         policy=policy,
-        spec=spec,
+        spec=_with_suspension(spec, suspended=suspended),
+        resource=_resource(template),
         present=present,
         labels=claim_labels(policy),
-        annotations=claim_annotations(policy),
+        annotations=annotations,
         owners=owner_references(template),
     )
+
+
+def _is_unchanged(template: Template, present: Body | None) -> bool:
+    """Say whether a workload is as it was when its binding last followed it.
+
+    A binding that was under no Lazy policy before cannot know; then the change is the policy's.
+    """
+    if present is None:
+        return False
+    annotations = mapping(mapping(present, "metadata"), "annotations")
+    return text(annotations, TEMPLATE_DIGEST) in ("", template.digest)
+
+
+def _with_suspension(spec: Body, *, suspended: bool) -> Body:
+    """Return a spec whose scheduling is suspended, or is not."""
+    present = mapping(spec, "suspension")
+    rest = {name: value for name, value in present.items() if name != "scheduling"}
+    suspension = {**rest, "scheduling": True} if suspended else rest
+    kept = {name: value for name, value in spec.items() if name != "suspension"}
+    return ordered({**kept, "suspension": suspension} if suspension else kept)
 
 
 def binding_name(kind: str, name: str) -> str:
@@ -164,13 +211,19 @@ def claim_annotations(policy: Policy | None) -> dict[str, str]:
     return {CLUSTER_POLICY_NAME: policy.key.name}
 
 
-def claimed_spec(template: Template, policy_spec: Body, present: Body) -> Body:
+def claimed_spec(
+    template: Template, policy_spec: Body, present: Body, priority_classes: Mapping[str, int]
+) -> Body:
     """Return the spec of a claimed workload's binding.
 
     Args:
         template: The workload.
         policy_spec: Its policy's spec after defaults and mutation.
         present: The binding's spec so far, empty if it is new; its decisions are kept.
+        priority_classes: Name to value.
+
+    Raises:
+        UserError: The policy names a PriorityClass that is not there.
 
     Source: karmada@f8fdd02 pkg/detector/detector.go `BuildResourceBinding`.
     """
@@ -184,7 +237,25 @@ def claimed_spec(template: Template, policy_spec: Body, present: Body) -> Body:
     spec["placement"] = mapping(policy_spec, "placement")
     spec |= {name: policy_spec[name] for name in COPIED if policy_spec.get(name) is not None}
     spec |= {name: present[name] for name in DECIDED if present.get(name) is not None}
+    if mapping_or_none(policy_spec, "schedulePriority") is not None:
+        spec["schedulePriority"] = _priority(
+            mapping(policy_spec, "schedulePriority"), priority_classes
+        )
     return ordered(spec)
+
+
+def _priority(wanted: Body, priority_classes: Mapping[str, int]) -> Body:
+    """Return the priority of a binding; the order of decisions does not depend on it here.
+
+    Source: karmada@f8fdd02 pkg/detector/detector.go `getSchedulePriority`.
+    """
+    name = text(wanted, "priorityClassName")
+    if name not in priority_classes:
+        raise UserError(
+            f'priorityclasses.scheduling.k8s.io "{name}" not found',
+            field="/spec/schedulePriority/priorityClassName",
+        )
+    return {"priority": priority_classes[name]}
 
 
 def ordered(spec: Mapping[str, object]) -> Body:

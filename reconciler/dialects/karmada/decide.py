@@ -4,25 +4,43 @@ The order is that in which upstream's controllers act on one another. What they 
 after the other is written once, at the generation that their chain of events ends with.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from reconciler.dialects.base import Trigger as Demand
 from reconciler.dialects.karmada.aggregate import Feedback, gather
-from reconciler.dialects.karmada.binding import Binding, EvictionTask, decode_binding
+from reconciler.dialects.karmada.binding import (
+    Binding,
+    EvictionTask,
+    decode_binding,
+    decode_targets,
+)
 from reconciler.dialects.karmada.binding_file import binding_file, is_edited
 from reconciler.dialects.karmada.bindings import Draft, ordered
 from reconciler.dialects.karmada.clusters import MemberCluster, Members, Target
 from reconciler.dialects.karmada.evict import Eviction, evict
+from reconciler.dialects.karmada.explain import explain
+from reconciler.dialects.karmada.failing import (
+    UNHEALTHY_SINCE,
+    Failing,
+    decode_behavior,
+    detect_failing,
+    eviction_task,
+)
 from reconciler.dialects.karmada.graceful import assess_tasks
+from reconciler.dialects.karmada.reports import Reports, reports_of
 from reconciler.dialects.karmada.schedule import schedule
 from reconciler.dialects.karmada.settings import Failover
 from reconciler.dialects.karmada.tell import tell
 from reconciler.dialects.karmada.verdict import Verdict
 from reconciler.model.decision import Decision
-from reconciler.model.fields import mapping, text
+from reconciler.model.explanation import Explain
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import earliest, format_moment
-from reconciler.model.world import Body
+from reconciler.model.world import Body, Manifest
 from reconciler.schedule.framework import positions_of
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -34,6 +52,7 @@ class Surroundings:
 
     members: Members
     failover: Failover
+    feedback: Mapping[ObjectKey, Manifest]
     assume_after_seconds: int | None
     now: datetime
 
@@ -50,6 +69,7 @@ class Decided:
     decision: Decision | None
     edited: bool
     until: datetime | None
+    explain: Explain
 
 
 def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided:
@@ -71,28 +91,44 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     eviction = _evict(binding, around)
     if eviction is not None:
         binding = replace(binding, clusters=eviction.clusters, tasks=eviction.tasks)
+    reports = reports_of(spec, around.feedback)
+    binding, failing = _fail_over(binding, spec, draft.metadata, reports, around)
     verdict = schedule(binding, around.members, around.now) if _considered(draft, spec) else None
     clusters = binding.clusters
     if verdict is not None and verdict.clusters is not None:
         clusters = verdict.clusters
     feedback = gather(
-        [name for name, _ in clusters],
+        {name for name, _ in clusters} | _required_on(spec),
         draft.metadata,
+        reports,
         assume_after_seconds=around.assume_after_seconds,
         now=around.now,
     )
     tasks, tasks_until = _assess(binding, verdict, clusters, feedback, around)
     _place(spec, clusters, tasks)
-    body = binding_file(draft, ordered(spec), binding, verdict, feedback, around.now)
+    body = binding_file(
+        draft, ordered(spec), binding, verdict, feedback, around.now, unhealthy_since=failing.since
+    )
     edited = is_edited(present)
     return Decided(
         body=body,
-        decision=tell(draft, body, demand, eviction, verdict, around.members, edited=edited),
+        decision=tell(
+            draft, body, demand, eviction, failing, verdict, around.members, edited=edited
+        ),
         edited=edited,
         until=earliest(
-            feedback.until, tasks_until, eviction.until if eviction is not None else None
+            feedback.until,
+            tasks_until,
+            failing.until,
+            eviction.until if eviction is not None else None,
         ),
+        explain=partial(explain, draft, binding, verdict, around.members, around.now),
     )
+
+
+def _required_on(spec: Body) -> set[ClusterName]:
+    """Return the clusters where others require a binding's object."""
+    return {name for required in bodies(spec, "requiredBy") for name, _ in decode_targets(required)}
 
 
 def _evict(binding: Binding, around: Surroundings) -> Eviction | None:
@@ -106,6 +142,20 @@ def _evict(binding: Binding, around: Surroundings) -> Eviction | None:
         purge_mode=around.failover.purge_mode,
         default_toleration_seconds=around.failover.default_toleration_seconds,
     )
+
+
+def _fail_over(
+    binding: Binding, spec: Body, metadata: Body, reports: Reports, around: Surroundings
+) -> tuple[Binding, Failing]:
+    """Leave clusters that report the workload unhealthy, if its policy wants that."""
+    behavior = decode_behavior(spec)
+    if behavior is None or not around.failover.enabled:
+        return binding, Failing()
+    annotation = text(mapping(metadata, "annotations"), UNHEALTHY_SINCE)
+    failing = detect_failing(binding, behavior, reports, annotation, around.now)
+    tasks = tuple(eviction_task(binding, behavior, name) for name in failing.leaving)
+    clusters = tuple(item for item in binding.clusters if item.name not in failing.leaving)
+    return replace(binding, clusters=clusters, tasks=(*binding.tasks, *tasks)), failing
 
 
 def _views(binding: Binding, members: Members) -> list[MemberCluster]:

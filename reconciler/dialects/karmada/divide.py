@@ -46,22 +46,23 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One division by room, for `why`: of all selected clusters, or of one overflow group.
+    """One division, for `why`: of all selected clusters, or of one overflow group.
 
-    `target` is what was to be handed out, `room` what the clusters could take, `parties` how many
-    of them took part.
+    `target` is what was to be handed out, `room` what the clusters could take (`None` where room
+    does not matter), `parties` the positions of those that took part, `weights` what each counted.
     """
 
     tier: int
     mode: Mode
     target: int
-    room: int
-    parties: int
+    room: int | None
+    parties: Sequence[int] = ()
+    weights: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """The result, and the steps that led to it; strategies that look at no room have none."""
+    """The result, and the steps that led to it; where nothing is divided there are none."""
 
     strategy: Strategy
     shares: Shares
@@ -181,8 +182,12 @@ def _divide_tier(
         weights = None if scheduling is None else scheduling.weights
         rules = None if weights is None else weights.static_weights
         votes = static_weights(rules or (), mask_of(clusters), members)
-        shares = _dispense(wanted, list(votes), list(votes.values()), request.binding.uid)
-        return Division(strategy, shares)
+        parties, counts = list(votes), list(votes.values())
+        shares = _dispense(wanted, parties, counts, request.binding.uid)
+        step = Step(
+            tier=0, mode=Mode.FRESH, target=wanted, room=None, parties=parties, weights=counts
+        )
+        return Division(strategy, shares, (step,))
     return _divide_by_room(strategy, request, ranking, clusters, wanted=wanted)
 
 
@@ -242,7 +247,7 @@ def _divide_by_room(
     elif assigned < wanted:
         mode, target, step = Mode.SCALE_UP, wanted - assigned, "failed to scale up"
     else:
-        unchanged = Step(tier=0, mode=Mode.UNCHANGED, target=0, room=0, parties=len(held))
+        unchanged = Step(tier=0, mode=Mode.UNCHANGED, target=0, room=0)
         return Division(strategy, held, (unchanged,))
     room = wrap32(sum(rooms))
     if room < target:
@@ -252,7 +257,7 @@ def _divide_by_room(
     if strategy is Strategy.AGGREGATED:
         prior = {i for i, replicas in held if replicas > 0}
         parties, rooms = _shortest_prefix(parties, rooms, target, prior)
-    made = Step(tier=0, mode=mode, target=target, room=room, parties=len(parties))
+    made = Step(tier=0, mode=mode, target=target, room=room, parties=parties, weights=rooms)
     if mode is Mode.SCALE_DOWN:  # of two entries of one cluster the last one counts
         weights = dict(zip(parties, rooms, strict=True))
         parties, rooms = list(weights), list(weights.values())

@@ -5,6 +5,8 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from reconciler.manifests.admission import digest
+from reconciler.manifests.suspension import is_suspended
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number, strings, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import LabelSelector, matches
@@ -54,6 +56,8 @@ class Policy:
     deleting: bool
     preempts: bool
     waits_for: tuple[str, ...]
+    lazy: bool
+    suspended: bool
     body: Body
 
 
@@ -71,6 +75,19 @@ class Template:
         """Whether another controller owns it, so that no policy may claim it."""
         return bool(self.labels.get(CLAIMED_BY))
 
+    @property
+    def digest(self) -> str:
+        """Digest of all that makes it another workload: everything but its status.
+
+        Source: karmada@f8fdd02 pkg/util/eventfilter/eventfilter.go `SpecificationChanged`.
+        """
+        return digest({name: value for name, value in self.body.items() if name != "status"})
+
+    @property
+    def suspended(self) -> bool:
+        """Whether a person suspended its scheduling."""
+        return is_suspended(self.body)
+
 
 @dataclass(frozen=True, slots=True)
 class Policies:
@@ -84,27 +101,51 @@ class Policies:
     ) -> Policy | None:
         """Return the policy that a workload belongs to, `None` if no one takes it.
 
-        A claim sticks while its policy exists, is not being deleted, and still selects the
-        workload; a better policy that appears later does not take over. A new claim goes to the
-        PropagationPolicies of the workload's namespace, and only if none of these matches to a
-        ClusterPropagationPolicy, whatever their priorities. A winner that waits for override
-        policies claims nothing yet, nor does anybody in its place.
+        First every policy has its say, then the workload: so a pass ends where upstream's events
+        end, in whatever order they come.
 
         Args:
             template: The workload.
             present: Its policy so far, `None` if it has none.
             preempting: Whether policies may preempt others at all.
+        """
+        return self.elect(template, self.release(template, present, preempting=preempting))
+
+    def release(
+        self, template: Template, present: ObjectKey | None, *, preempting: bool
+    ) -> ObjectKey | None:
+        """Return whose a workload is once every policy was heard, `None` if nobody's.
+
+        A policy lets go of what it no longer selects and, when it is being deleted, of everything;
+        one that may preempt takes what another one holds.
+
+        Source: karmada@f8fdd02 pkg/detector/detector.go `HandlePropagationPolicyCreationOrUpdate`,
+        `HandlePropagationPolicyDeletion`.
+        """
+        holder = self.by_key.get(present) if present is not None else None
+        if holder is None or holder.deleting or not implicit_priority(holder, template):
+            return None
+        if preempting:
+            own, wide = self._candidates(template)
+            challengers = [p for p in (*own, *wide) if _may_preempt(p, holder, template)]
+            holder = _strongest(challengers) or holder
+        return holder.key
+
+    def elect(self, template: Template, present: ObjectKey | None) -> Policy | None:
+        """Return whose a workload is when it comes up itself, `None` if nobody's.
+
+        A claim sticks while its policy exists; a better policy that appears later does not take
+        over. A new claim goes to the PropagationPolicies of the workload's namespace, and only if
+        none of these matches to a ClusterPropagationPolicy, whatever their priorities. A winner
+        that waits for override policies claims nothing yet, nor does anybody in its place.
 
         Source: karmada@f8fdd02 pkg/detector/detector.go `propagateResource`, and
         pkg/detector/policy.go `getHighestPriorityPropagationPolicy`.
         """
         if template.claimed_elsewhere:
             return None
-        holder = self.by_key.get(present) if present is not None else None
-        if holder is not None and not holder.deleting and implicit_priority(holder, template):
-            own, wide = self._candidates(template)
-            challengers = [p for p in (*own, *wide) if _may_preempt(p, holder, template)]
-            return _strongest(challengers) or holder if preempting else holder
+        if present is not None and present in self.by_key:
+            return self.by_key[present]
         own, wide = self._candidates(template)
         winner = _best(own, template) or _best(wide, template)
         return None if winner is not None and winner.waits_for else winner
@@ -214,6 +255,8 @@ def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
             for name in strings(spec, "dependentOverrides")
             if ObjectKey(GROUP, override, namespace, name) not in known
         ),
+        lazy=text(spec, "activationPreference") == "Lazy",
+        suspended=is_suspended(manifest.body),
         body=manifest.body,
     )
 

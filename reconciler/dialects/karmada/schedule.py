@@ -61,8 +61,7 @@ def schedule(
         propagate_empty: `--enable-empty-workload-propagation`: selected clusters without a replica
             stay in the result.
 
-    Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `doScheduleBinding` and
-    `scheduleResourceBindingWithClusterAffinities`.
+    Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `doScheduleBinding`.
     """
     trigger, placement = find_trigger(binding, members), binding.placement
     if trigger is Trigger.DELETING:
@@ -75,6 +74,28 @@ def schedule(
             observed_affinity=binding.observed_affinity,
             observed_generation=_renewed(binding),
         )
+    attempts = try_groups(binding, placement, members, now, propagate_empty=propagate_empty)
+    if not attempts:  # an empty list of groups: upstream reports success and changes nothing
+        return _succeeded(trigger, binding, (), None)
+    last, first = attempts[-1].result, attempts[0].result
+    if isinstance(last, Failure) and isinstance(first, Failure):
+        return _failed(trigger, binding, attempts, first)
+    return _succeeded(trigger, binding, attempts, placement)
+
+
+def try_groups(
+    binding: Binding,
+    placement: Placement,
+    members: Members,
+    now: datetime,
+    *,
+    propagate_empty: bool = False,
+) -> tuple[Attempt, ...]:
+    """Try one affinity group after the other until one will do.
+
+    Source: karmada@f8fdd02 pkg/scheduler/scheduler.go
+    `scheduleResourceBindingWithClusterAffinities`.
+    """
     attempts: list[Attempt] = []
     for term in _terms(binding, placement):
         request = request_of(binding, placement, term, members)
@@ -83,12 +104,7 @@ def schedule(
         attempts.append(attempt)
         if not isinstance(attempt.result, Failure):
             break
-    if not attempts:  # an empty list of groups: upstream reports success and changes nothing
-        return _succeeded(trigger, binding, (), None)
-    last, first = attempts[-1].result, attempts[0].result
-    if isinstance(last, Failure) and isinstance(first, Failure):
-        return _failed(trigger, binding, tuple(attempts), first)
-    return _succeeded(trigger, binding, tuple(attempts), placement)
+    return tuple(attempts)
 
 
 def _terms(binding: Binding, placement: Placement) -> Sequence[AffinityTerm | None]:
@@ -116,7 +132,13 @@ def attempt_group(
 
     if not feasible:
         failure = Failure(FailureKind.NO_CLUSTER_FIT, fit_error(len(fleet.clusters), rejections))
-        return Attempt(affinity_name=name, feasible=feasible, rejections=rejections, result=failure)
+        return Attempt(
+            affinity_name=name,
+            request=request,
+            feasible=feasible,
+            rejections=rejections,
+            result=failure,
+        )
     capacity = estimate_fleet(
         members,
         replicas=binding.replicas,
@@ -128,6 +150,7 @@ def attempt_group(
     if isinstance(selected, Failure):
         return Attempt(
             affinity_name=name,
+            request=request,
             feasible=feasible,
             rejections=rejections,
             ranking=ranking,
@@ -136,6 +159,7 @@ def attempt_group(
     division = divide(request, members, ranking, selected, propagate_empty=propagate_empty)
     return Attempt(
         affinity_name=name,
+        request=request,
         feasible=feasible,
         rejections=rejections,
         ranking=ranking,

@@ -7,6 +7,8 @@ from reconciler.dialects.karmada.binding_file import placed
 from reconciler.dialects.karmada.bindings import Draft
 from reconciler.dialects.karmada.clusters import Members
 from reconciler.dialects.karmada.evict import Action, Eviction
+from reconciler.dialects.karmada.explain import LEAVING
+from reconciler.dialects.karmada.failing import Failing
 from reconciler.dialects.karmada.triggers import Trigger
 from reconciler.dialects.karmada.verdict import Verdict
 from reconciler.model.decision import Cause, CauseKind, Decision
@@ -15,14 +17,13 @@ from reconciler.model.identity import ClusterName
 from reconciler.model.world import Body
 from reconciler.schedule.framework import positions_of
 
-LEAVING = "cluster(s) being deleted, or without a file"
-
 
 def tell(
     draft: Draft,
     body: Body,
     demand: Demand | None,
     eviction: Eviction | None,
+    failing: Failing,
     verdict: Verdict | None,
     members: Members,
     *,
@@ -37,7 +38,7 @@ def tell(
     return Decision(
         key=draft.key,
         subject=draft.subject,
-        cause=_cause(draft, demand, eviction, verdict, edited=edited),
+        cause=_cause(draft, demand, eviction, failing, verdict, edited=edited),
         before=before,
         after=after,
         problem=problem,
@@ -65,6 +66,7 @@ def _cause(
     draft: Draft,
     demand: Demand | None,
     eviction: Eviction | None,
+    failing: Failing,
     verdict: Verdict | None,
     *,
     edited: bool,
@@ -76,8 +78,9 @@ def _cause(
         detail = str(draft.policy.key.name) if draft.policy is not None else ""
         return Cause(CauseKind.CREATED, f"policy {detail}")
     left = [d for d in eviction.decisions if d.action is Action.EVICT] if eviction else []
-    if left:
-        reasons = (f"{d.cluster}: {d.untolerated or 'toleration ended'}" for d in left)
+    if left or failing.leaving:
+        reasons = [f"{d.cluster}: {d.untolerated or 'toleration ended'}" for d in left]
+        reasons += [f"{name}: the workload is unhealthy there" for name in failing.leaving]
         return Cause(CauseKind.EVICTED, ", ".join(reasons))
     if edited:
         return Cause(CauseKind.EDITED)

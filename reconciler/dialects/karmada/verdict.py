@@ -8,6 +8,7 @@ from reconciler.dialects.karmada.clusters import Target
 from reconciler.dialects.karmada.divide import Division
 from reconciler.dialects.karmada.failure import Failure
 from reconciler.dialects.karmada.rank import Ranking
+from reconciler.dialects.karmada.request import Request
 from reconciler.dialects.karmada.triggers import Trigger
 from reconciler.model.conditions import Condition
 from reconciler.schedule.framework import Mask, Rejection
@@ -30,6 +31,7 @@ class Attempt:
     """
 
     affinity_name: str
+    request: Request
     feasible: Mask
     rejections: tuple[Rejection, ...]
     ranking: Ranking | None = None

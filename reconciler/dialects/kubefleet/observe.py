@@ -3,18 +3,28 @@
 The moment at which the present resources were rolled out stands in an annotation of the binding.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.binding import Binding
 from reconciler.dialects.kubefleet.names import BOUND, UNSCHEDULED
+from reconciler.dialects.kubefleet.rollout import ROLLOUT_STARTED
+from reconciler.dialects.kubefleet.stages import (
+    NO_OVERRIDE,
+    OVERRIDDEN,
+    STAGES,
+    SYNCED,
+    SYNCHRONIZED,
+    reported,
+)
 from reconciler.model.availability import assume
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
+from reconciler.model.world import Body
 
 ROLLED_OUT_AT = "reconciler.dev/rolled-out-at"
 ROLLED_OUT = "reconciler.dev/rolled-out"
-ASSUMED = ("Applied", "Available")
 
 
 def observe(
@@ -36,15 +46,37 @@ def observe(
         at = format_moment(now)
         marks = {**marks, ROLLED_OUT: binding.resource_snapshot, ROLLED_OUT_AT: at}
     assumption = assume(parse_moment(at), assume_after_seconds, now)
-    marked = replace(binding, annotations=marks)
-    if not assumption.available:
-        return marked, assumption.until
-    conditions = list(binding.conditions)
-    for kind in ASSUMED:
+    known = [
+        Condition(OVERRIDDEN, "True", *NO_OVERRIDE, binding.generation),
+        Condition(SYNCHRONIZED, "True", *SYNCED, binding.generation),
+    ]
+    if assumption.available:
         text = f"No report, assumed {assume_after_seconds} s after the rollout"
-        condition = Condition(kind, "True", f"{kind}Assumed", text, binding.generation)
-        conditions = set_condition(conditions, condition, at=stamp(now))
-    return replace(marked, conditions=tuple(conditions)), None
+        known += [
+            Condition(kind, "True", f"{kind}Assumed", text, binding.generation)
+            for kind in reported(binding.apply_strategy)
+        ]
+    marked = replace(
+        binding, annotations=marks, conditions=_conditions(binding, known, at=stamp(now))
+    )
+    return marked, assumption.until
+
+
+def _conditions(binding: Binding, known: Iterable[Condition], *, at: str) -> tuple[Body, ...]:
+    """Return the conditions of a binding: its rollout, what is known now, what was known before.
+
+    A condition of the present generation that nobody can know yet was written by a person.
+    """
+    fresh = {condition.type: condition for condition in known}
+    conditions = [
+        item
+        for item in binding.conditions
+        if item.get("type") in (ROLLOUT_STARTED, *fresh)
+        or item.get("observedGeneration") != binding.generation
+    ]
+    for condition in fresh.values():
+        conditions = set_condition(conditions, condition, at=at)
+    return tuple(sorted(conditions, key=lambda item: STAGES.index(str(item["type"]))))
 
 
 def keep_marks(before: Binding | None, after: Binding) -> Binding:

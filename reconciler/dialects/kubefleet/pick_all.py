@@ -8,7 +8,7 @@ from reconciler.dialects.kubefleet.binding import Binding
 from reconciler.dialects.kubefleet.clusters import Members
 from reconciler.dialects.kubefleet.decisions import MAX_UNSELECTED, list_decisions
 from reconciler.dialects.kubefleet.groups import Groups
-from reconciler.dialects.kubefleet.picks import Pick, cross_reference
+from reconciler.dialects.kubefleet.picks import Pick, Record, cross_reference
 from reconciler.dialects.kubefleet.plugins import filter_members, tell_rejections
 from reconciler.dialects.kubefleet.rank import Scored
 from reconciler.dialects.kubefleet.request import Request
@@ -50,4 +50,8 @@ def pick_all(
         filtered=tell_rejections(rejections, members, MAX_UNSELECTED),
     )
     count = len(pick.created) + len(pick.patched) + groups.present
-    return replace(pick, report=Report(decisions, count, fulfilled=True))
+    return replace(
+        pick,
+        report=Report(decisions, count, fulfilled=True),
+        record=Record(request=request, feasible=feasible, picked=tuple(picked)),
+    )

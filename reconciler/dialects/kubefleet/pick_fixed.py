@@ -17,7 +17,8 @@ from reconciler.dialects.kubefleet.decisions import (
 )
 from reconciler.dialects.kubefleet.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.groups import Groups
-from reconciler.dialects.kubefleet.picks import Pick
+from reconciler.dialects.kubefleet.picks import Pick, Record
+from reconciler.dialects.kubefleet.rank import Scored
 from reconciler.dialects.kubefleet.snapshot import Report, Snapshot
 from reconciler.model.identity import ClusterName
 
@@ -64,6 +65,7 @@ def pick_fixed(
         patched=patched,
         dropped=tuple(unscheduled(item) for item in groups.obsolete if item.target not in kept),
         report=report,
+        record=Record(picked=tuple(map(Scored, valid)), missing=len(wanted), limit=len(wanted)),
     )
 
 

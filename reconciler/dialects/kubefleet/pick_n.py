@@ -13,7 +13,7 @@ from reconciler.dialects.kubefleet.decisions import (
     recorded_score,
 )
 from reconciler.dialects.kubefleet.groups import Groups
-from reconciler.dialects.kubefleet.picks import Pick, cross_reference
+from reconciler.dialects.kubefleet.picks import Pick, Record, cross_reference
 from reconciler.dialects.kubefleet.plugins import filter_members, tell_rejections
 from reconciler.dialects.kubefleet.rank import rank
 from reconciler.dialects.kubefleet.request import Request
@@ -54,11 +54,14 @@ def pick_n(
     desired = snapshot.number_of_clusters
     missing = desired - groups.present
     if missing <= 0:
-        return _scale_in(groups, desired)
+        record = Record(request=request, missing=missing, limit=0)
+        return replace(_scale_in(groups, desired), record=record)
     limit = min(missing, TOPOLOGY_BATCH) if request.policy.constraints else missing
     feasible, rejections = filter_members(request, members, now)
     ranked = rank(request, members, feasible)
-    pick = cross_reference(snapshot, groups, list(islice(ranked, limit)), existing)
+    picked = tuple(islice(ranked, limit))
+    record = Record(request=request, feasible=feasible, picked=picked, missing=missing, limit=limit)
+    pick = replace(cross_reference(snapshot, groups, picked, existing), record=record)
     taken = len(pick.created) + len(pick.patched)
     if missing > limit and taken == limit:
         return replace(pick, requeue=True)

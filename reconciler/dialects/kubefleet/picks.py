@@ -1,6 +1,6 @@
 """What a placement type does with picked clusters, told as changes to bindings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.binding import (
@@ -13,8 +13,31 @@ from reconciler.dialects.kubefleet.binding import (
 from reconciler.dialects.kubefleet.decisions import picked_decision
 from reconciler.dialects.kubefleet.groups import Groups
 from reconciler.dialects.kubefleet.rank import Scored
+from reconciler.dialects.kubefleet.request import Request
 from reconciler.dialects.kubefleet.snapshot import Report, Snapshot
 from reconciler.model.identity import ClusterName
+from reconciler.model.world import Body
+from reconciler.schedule.framework import Mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What one cycle looked at and what it chose, kept for whoever asks why.
+
+    Attributes:
+        request: What the plugins were asked, or would be; `None` for PickFixed, which asks none.
+        feasible: Clusters that passed the filters, `None` if these were not asked.
+        picked: In the order picked.
+        missing: How many clusters were still wanted, negative if there were too many; `None` if
+            as many as fit are wanted.
+        limit: How many this cycle could pick, `None` for all.
+    """
+
+    request: Request | None = None
+    feasible: Mask | None = None
+    picked: tuple[Scored, ...] = ()
+    missing: int | None = None
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +50,7 @@ class Pick:
         dropped: Bindings marked Unscheduled.
         report: What to write into the snapshot's status, `None` for nothing.
         requeue: Whether another cycle must follow at once.
+        record: What it looked at.
     """
 
     created: tuple[Binding, ...] = ()
@@ -34,6 +58,7 @@ class Pick:
     dropped: tuple[Binding, ...] = ()
     report: Report | None = None
     requeue: bool = False
+    record: Record | None = None
 
 
 def cross_reference(
@@ -41,13 +66,9 @@ def cross_reference(
 ) -> Pick:
     """Turn picked clusters into bindings: take over, take back, create, drop.
 
-    An obsolete binding of a picked cluster keeps its state, that of another cluster is dropped. An
-    unscheduled binding of a picked cluster gets the state back that it had. Two old bindings of one
-    picked cluster are both taken.
-
     Args:
         snapshot: The present policy.
-        groups: Bindings by group.
+        groups: Bindings by group; the obsolete ones are taken over or dropped.
         picked: In the order in which they were picked.
         taken: Bindings that exist, by name.
 
@@ -58,15 +79,41 @@ def cross_reference(
     `crossReferencePickedClustersAndDeDupBindings`.
     """
     decisions = {scored.name: picked_decision(scored) for scored in picked}
+    return adopt(snapshot, groups.obsolete, groups.unscheduled, decisions, taken)
+
+
+def adopt(
+    snapshot: Snapshot,
+    open_bindings: Iterable[Binding],
+    leaving: Iterable[Binding],
+    decisions: Mapping[ClusterName, Body],
+    taken: Mapping[str, Binding],
+) -> Pick:
+    """Give the decided clusters their bindings.
+
+    An open binding of a decided cluster keeps its state, that of another cluster is dropped. A
+    leaving binding of a decided cluster gets the state back that it had. Two old bindings of one
+    decided cluster are both taken.
+
+    Args:
+        snapshot: The present policy.
+        open_bindings: Those that stay only if their cluster is decided.
+        leaving: Those marked Unscheduled.
+        decisions: By cluster, in the order in which they were picked.
+        taken: Bindings that exist, by name.
+
+    Raises:
+        UnexpectedBehavior: A state was not remembered, or a name cannot be made.
+    """
     patched, dropped, known = [], [], set[ClusterName]()
-    for binding in groups.obsolete:
+    for binding in open_bindings:
         known.add(binding.target)
         decision = decisions.get(binding.target)
         if decision is None:
             dropped.append(unscheduled(binding))
         else:
             patched.append(reassigned(binding, decision, snapshot.name, state=binding.state))
-    for binding in groups.unscheduled:
+    for binding in leaving:
         known.add(binding.target)
         decision = decisions.get(binding.target)
         if decision is not None:

@@ -3,30 +3,41 @@
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
-from reconciler.dialects.kubefleet.binding import decode_binding, encode_binding
+from reconciler.dialects.kubefleet.binding_file import binding_file
 from reconciler.dialects.kubefleet.clusters import Members, decode_member, members_of
+from reconciler.dialects.kubefleet.explain import asked_of, explain, explain_failure
 from reconciler.dialects.kubefleet.names import (
     BINDING,
     GROUP,
-    PARENT,
     PLACEMENT,
     POLICY_SNAPSHOT,
     RESOURCE_SNAPSHOT,
 )
 from reconciler.dialects.kubefleet.placement import decode_placement
-from reconciler.dialects.kubefleet.revision import Owner, labels_of
+from reconciler.dialects.kubefleet.restore import (
+    Wanted,
+    owner_of,
+    policy_in_force,
+    restore,
+    snapshot_file,
+)
+from reconciler.dialects.kubefleet.revision import Owner
 from reconciler.dialects.kubefleet.select import select_resources
-from reconciler.dialects.kubefleet.settle import Present, Settled, selected_targets, settle
-from reconciler.dialects.kubefleet.status import placement_file, scheduled_condition
+from reconciler.dialects.kubefleet.settle import Settled, settle
+from reconciler.dialects.kubefleet.status import placement_file
+from reconciler.dialects.kubefleet.tell import known_problem, tell, tell_removed, unsettled
+from reconciler.dialects.kubefleet.transition import refuse_change
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen, output_path
-from reconciler.model.decision import Cause, CauseKind, Decision, Placed
-from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.identity import ClusterName, ObjectKey, uid_of
-from reconciler.model.moments import earliest
+from reconciler.model.decision import Decision
+from reconciler.model.explanation import Explain
+from reconciler.model.fields import mapping
+from reconciler.model.identity import ObjectKey, group_of, uid_of
+from reconciler.model.moments import earliest, stamp
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target
@@ -37,47 +48,67 @@ OWNED = (BINDING, POLICY_SNAPSHOT, RESOURCE_SNAPSHOT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleets:
-    """KubeFleet before it plans: the placements, and what earlier passes left of each."""
+    """KubeFleet before it plans: the placements, and what earlier passes left of each.
+
+    `waiting` are the objects that are faulty or held, by key.
+    """
 
     world: World
     settings: Settings
     now: datetime
     placements: Mapping[ObjectKey, Manifest]
     left: Mapping[str, Mapping[ObjectKey, Body]]
+    waiting: frozenset[str]
 
-    def target(self, _reference: Reference, /) -> Target | None:
-        """Return nothing: a placement is not rebalanced by workload."""
-        return None
+    def target(self, reference: Reference, /) -> Target | None:
+        """Return the placement that a rebalancer refers to."""
+        named = (group_of(reference.api_version), reference.kind)
+        if named != (GROUP, PLACEMENT) or reference.namespace:
+            return None
+        key = ObjectKey(GROUP, PLACEMENT, "", reference.name)
+        waiting = str(key) in self.waiting or self._is_unreadable(key)
+        return Target(key, waiting=waiting) if waiting or key in self.placements else None
 
-    def plan(self, _triggers: Mapping[ObjectKey, Trigger], _asked: Container[ObjectKey], /) -> Plan:
+    def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
         """Settle every placement; one that cannot be settled keeps its files and is reported."""
         outputs: dict[ObjectKey, Body] = {}
+        explanations: dict[ObjectKey, Explain] = {}
         decisions: list[Decision] = []
-        faults: list[Fault] = []
+        edited: list[ObjectKey] = []
         untils: list[datetime | None] = []
-        members, broken = self._members()
-        faults += broken
+        members, faults = self._members()
         for key, manifest in sorted(self.placements.items()):
             try:
-                planned = self._settle(key, manifest, members)
+                planned = self._settle(key, manifest, members, triggers.get(key))
             except UserError as error:
-                faults.append(_unsettled(manifest, error))
+                faults.append(unsettled(manifest, error))
                 outputs |= self._kept(key)
+                failed = partial(explain_failure, key, error.message)
+                explanations |= dict.fromkeys(self._asked_about(key, asked), failed)
                 continue
             outputs |= planned.outputs
+            names = {*self._asked_about(key, asked), *(k for k in planned.outputs if k in asked)}
+            explanations |= dict.fromkeys(sorted(names), planned.explanations[key])
             decisions += planned.decisions
+            edited += planned.edited
             untils.append(planned.until)
         decisions += [
-            _removed(key, self.left.get(key.name, {}))
+            tell_removed(key, self.left.get(key.name, {}))
             for key in self.world.outputs
             if (key.group, key.kind) == (GROUP, PLACEMENT) and key not in self.placements
         ]
         return Plan(
             outputs=outputs,
             decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
+            edited=tuple(sorted(edited)),
             faults=tuple(sorted(faults)),
             until=earliest(*untils),
+            explanations=explanations,
         )
+
+    def _asked_about(self, key: ObjectKey, asked: Container[ObjectKey]) -> list[ObjectKey]:
+        """Return which files of a placement somebody asks about."""
+        return [name for name in (key, *self.left.get(key.name, {})) if name in asked]
 
     def _members(self) -> tuple[Members, list[Fault]]:
         """Decode the fleet; a cluster that cannot be decoded is reported and left out."""
@@ -88,7 +119,7 @@ class Fleets:
                     declared = self.settings.declared_clusters
                     views.append(decode_member(manifest.body, declared=declared))
                 except (UserError, ValueError) as error:
-                    faults.append(_unsettled(manifest, error))
+                    faults.append(unsettled(manifest, error))
         heartbeats = self.settings.heartbeats
         return members_of(views, self.now, heartbeats=heartbeats), faults
 
@@ -98,30 +129,48 @@ class Fleets:
         status = {key: own.body} if own is not None else {}
         return {**self.left.get(key.name, {}), **status}
 
-    def _settle(self, key: ObjectKey, manifest: Manifest, members: Members) -> Plan:
+    def _settle(
+        self, key: ObjectKey, manifest: Manifest, members: Members, trigger: Trigger | None
+    ) -> Plan:
         """Return the part of one placement."""
         if self._is_unreadable(key):
-            return Plan(outputs=self._kept(key))
+            unread = partial(explain_failure, key, "what stands in its outputs cannot be read")
+            return Plan(outputs=self._kept(key), explanations={key: unread})
+        left = self.left.get(key.name, {})
         own = self.world.outputs.get(key)
         record = mapping(own.body, "metadata") if own is not None else None
         status = mapping(own.body, "status") if own is not None else {}
         admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, self.now)
         placement = decode_placement(manifest.body)
+        owner = Owner(key.name, uid_of(key), admitted.generation)
+        selection = select_resources(placement.selectors, self.world.inputs, self.world.blobs)
+        restored = restore(owner, left, Wanted(policy=placement.policy, selection=selection))
+        if restored.present.policies:
+            refuse_change(policy_in_force(restored.present.policies), placement.policy)
         settled = settle(
             placement,
-            Owner(key.name, uid_of(key), admitted.generation),
-            select_resources(placement.selectors, self.world.inputs, self.world.blobs),
-            _present(self.left.get(key.name, {})),
+            owner,
+            selection,
+            restored.present,
             members,
             self.now,
             assume_after_seconds=self.settings.assume_after_seconds,
+            rebalanced=trigger is not None,
         )
-        outputs = _outputs(settled)
-        outputs[key] = placement_file(metadata, admitted.generation, settled, status, self.now)
+        outputs = _outputs(settled, self.now)
+        outputs[key] = placement_file(
+            placement, metadata, admitted.generation, settled, status, self.now
+        )
+        problem = known_problem(status)
+        edited = tuple(ObjectKey(GROUP, BINDING, "", name) for name in restored.edited)
         return Plan(
             outputs=outputs,
-            decisions=_decisions(key, self.left.get(key.name, {}), settled, members),
+            decisions=tell(
+                key, left, settled, members, trigger, known_problem=problem, edited=bool(edited)
+            ),
+            edited=edited,
             until=settled.until,
+            explanations={key: partial(explain, asked_of(key, settled, members, self.now))},
         )
 
     def _is_unreadable(self, key: ObjectKey) -> bool:
@@ -141,8 +190,8 @@ def prepare(world: World, settings: Settings, now: datetime) -> Fleets:
     left: dict[str, dict[ObjectKey, Body]] = {}
     for key, manifest in sorted(world.outputs.items()):
         if key.group == GROUP and key.kind in OWNED:
-            owner = labels_of(manifest.body).get(PARENT, "")
-            left.setdefault(owner, {})[key] = manifest.body
+            left.setdefault(owner_of(key, manifest.body), {})[key] = manifest.body
+    held = {str(key) for entry in world.held for key in entry.keys}
     return Fleets(
         world=world,
         settings=settings,
@@ -154,103 +203,23 @@ def prepare(world: World, settings: Settings, now: datetime) -> Fleets:
             and not mapping(manifest.body, "metadata").get("deletionTimestamp")
         },
         left=left,
+        waiting=frozenset(held | {fault.subject for fault in world.faults}),
     )
 
 
-def _present(left: Mapping[ObjectKey, Body]) -> Present:
-    """Sort what earlier passes left of a placement by kind."""
-    bindings = [decode_binding(body) for key, body in left.items() if key.kind == BINDING]
-    return Present(
-        policies=[body for key, body in left.items() if key.kind == POLICY_SNAPSHOT],
-        resources=[body for key, body in left.items() if key.kind == RESOURCE_SNAPSHOT],
-        bindings={binding.name: binding for binding in bindings},
-    )
-
-
-def _outputs(settled: Settled) -> dict[ObjectKey, Body]:
-    kinds = (
+def _outputs(settled: Settled, now: datetime) -> dict[ObjectKey, Body]:
+    """Return the files of a placement but for its status."""
+    outputs: dict[ObjectKey, Body] = {}
+    for kind, found in (
         (POLICY_SNAPSHOT, settled.policies),
         (RESOURCE_SNAPSHOT, settled.resources),
-        (BINDING, {name: encode_binding(item) for name, item in settled.bindings.items()}),
-    )
-    return {
-        ObjectKey(GROUP, kind, "", name): body
-        for kind, found in kinds
-        for name, body in found.items()
-    }
-
-
-def _placed(left: Mapping[ObjectKey, Body]) -> Placed:
-    return _as_placed(selected_targets(_present(left).bindings.values()))
-
-
-def _as_placed(targets: tuple[str, ...]) -> Placed:
-    return tuple((ClusterName(name), 0) for name in targets)
-
-
-def _decisions(
-    key: ObjectKey, left: Mapping[ObjectKey, Body], settled: Settled, members: Members
-) -> tuple[Decision, ...]:
-    """Tell what moved, or why the placement has fewer clusters than it wants."""
-    before, after = _placed(left), _as_placed(selected_targets(settled.bindings.values()))
-    condition = scheduled_condition(settled)
-    problem = text(condition, "message") if condition.get("status") == "False" else ""
-    if before == after and not problem:
-        return ()
-    names = {name for name, _ in before}
-    known = {name.name for name in left if name.kind == POLICY_SNAPSHOT}
-    if not left:
-        kind = CauseKind.CREATED
-    elif settled.snapshot.name not in known:
-        kind = CauseKind.PLACEMENT_CHANGED
-    elif names - set(members.fleet.names):
-        kind = CauseKind.CLUSTER_GONE
-    else:
-        kind = CauseKind.CLUSTERS_CHANGED
-    decisions = bodies(settled.snapshot.status, "targetClusters")
-    return (
-        Decision(
-            key=key,
-            subject=key.name,
-            cause=Cause(kind),
-            before=before,
-            after=after,
-            problem=problem,
-            rejected={
-                ClusterName(text(item, "clusterName")): text(item, "reason")
-                for item in decisions
-                if item.get("selected") is not True
-            },
-        ),
-    )
-
-
-def _removed(key: ObjectKey, left: Mapping[ObjectKey, Body]) -> Decision:
-    """Tell that a placement is no more."""
-    return Decision(
-        key=key,
-        subject=key.name,
-        cause=Cause(CauseKind.REMOVED),
-        before=_placed(left),
-        after=(),
-        removed=True,
-    )
-
-
-def _unsettled(manifest: Manifest, error: UserError | ValueError) -> Fault:
-    """Turn what stopped a placement, or a cluster, into a fault at its file."""
-    field = error.field if isinstance(error, UserError) else ""
-    message = error.message if isinstance(error, UserError) else str(error)
-    return Fault(
-        path=manifest.origin.path,
-        line=0,
-        column=0,
-        field=field,
-        rule="kubefleet-unexpected",
-        message=f"{manifest.key.name} cannot be scheduled: {message}",
-        expected="fields that agree with each other, and outputs as the last pass wrote them",
-        subject=str(manifest.key),
-    )
+    ):
+        for name, body in found.items():
+            key = ObjectKey(GROUP, kind, "", name)
+            outputs[key] = snapshot_file(key, body, stamp(now))
+    for name, binding in settled.bindings.items():
+        outputs[ObjectKey(GROUP, BINDING, "", name)] = binding_file(binding, stamp(now))
+    return outputs
 
 
 KUBEFLEET = Dialect(

@@ -18,6 +18,7 @@ from reconciler.dialects.kubefleet.topology import SkewViolation
 from reconciler.schedule.framework import Mask, Profile, Rejection, positions_of, run_filters
 
 SAME_PLACEMENT = "SamePlacementAffinity"
+TOPOLOGY = "TopologySpreadConstraints"
 
 
 def reject_skew(request: Request, _members: Members, _now: datetime, /) -> Iterable[Rejection]:
@@ -36,7 +37,7 @@ PROFILE: Profile[Request, Members] = Profile(
         "NamespaceAffinity": reject_namespace,
         "TaintToleration": reject_taints,
         SAME_PLACEMENT: reject_placed,
-        "TopologySpreadConstraints": reject_skew,
+        TOPOLOGY: reject_skew,
     },
     scores={},
 )

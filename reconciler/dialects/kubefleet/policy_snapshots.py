@@ -51,7 +51,7 @@ def snapshot_policy(
     `getOrCreateSchedulingPolicySnapshot`.
     """
     present = Revisions(snapshots=owned(snapshots, owner))
-    digest = base64.b64encode(policy_hash(policy).encode()).decode()
+    digest = encoded_hash(policy)
     try:
         name, index = _latest(present)
         if name and _hash_of(present.snapshots[name]) == digest:
@@ -71,6 +71,11 @@ def snapshot_policy(
         latest=name,
         writes=(*pruned.writes, ("create", name)),
     )
+
+
+def encoded_hash(policy: Body | None) -> str:
+    """Return a policy's hash as it stands in a snapshot: the hex text, as bytes, in base64."""
+    return base64.b64encode(policy_hash(policy).encode()).decode()
 
 
 def _latest(present: Revisions) -> tuple[str, int]:

@@ -84,10 +84,8 @@ def snapshot_resources(
     `GetOrCreateResourceSnapshot`.
     """
     present = Revisions(snapshots=owned(snapshots, owner))
-    contents = None if resources is None else ",".join(item.content for item in resources)
-    listed = "null" if contents is None else f"[{contents}]"
-    digest = hash_of(f'{{"selectedResources":{listed}}}')
-    chunks = _split(resources or ())
+    digest = resources_hash(resources)
+    chunks = split(resources or ())
     try:
         name, index = _latest(present)
         if name and _same(present.snapshots[name], digest):
@@ -116,6 +114,13 @@ def snapshot_resources(
     master = _master(owner, index + 1, chunks[0], annotations)
     rest = [_sub(owner, index + 1, i, chunk) for i, chunk in enumerate(chunks[1:])]
     return replace(_create(pruned, (master, *rest)), latest=_name(master))
+
+
+def resources_hash(resources: Sequence[Resource] | None) -> str:
+    """Return the hash of selected resources, in order; `None` stands for an absent list."""
+    contents = None if resources is None else ",".join(item.content for item in resources)
+    listed = "null" if contents is None else f"[{contents}]"
+    return hash_of(f'{{"selectedResources":{listed}}}')
 
 
 def _name(body: Body) -> str:
@@ -241,7 +246,7 @@ def _prune(present: Revisions, limit: int) -> Revisions:
     )
 
 
-def _split(resources: Sequence[Resource]) -> list[list[Resource]]:
+def split(resources: Sequence[Resource]) -> list[list[Resource]]:
     """Pack resources in order into chunks of limited size; there is one chunk at least.
 
     Source: kubefleet@e160c1c pkg/utils/controller/resource_snapshot_resolver.go

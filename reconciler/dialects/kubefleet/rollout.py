@@ -20,6 +20,7 @@ from reconciler.model.moments import stamp
 
 CLEANUP_WAIT = timedelta(seconds=5)  # rollout/controller.go: other binding of a cluster is leaving
 
+ROLLOUT_STARTED = "RolloutStarted"
 _STARTED = ("True", "RolloutStarted")
 _STARTED_TEXT = "Detected the new changes on the resources and started the rollout process"
 _HELD = ("False", "RolloutNotStartedYet")
@@ -211,14 +212,19 @@ def _announced(
     present: Rollout, bindings: Iterable[Binding], now: datetime, *, started: bool = True
 ) -> Rollout:
     """Set RolloutStarted on bindings."""
-    status, reason = _STARTED if started else _HELD
-    text = _STARTED_TEXT if started else _HELD_TEXT
     changed = []
     for binding in bindings:
-        condition = Condition("RolloutStarted", status, reason, text, binding.generation)
+        condition = announcement(started=started, generation=binding.generation)
         conditions = set_condition(binding.conditions, condition, at=stamp(now))
         changed.append(replace(binding, conditions=tuple(conditions)))
     return _written(present, changed, "update-status")
+
+
+def announcement(*, started: bool, generation: int) -> Condition:
+    """Return the condition that says whether a binding's rollout has begun."""
+    status, reason = _STARTED if started else _HELD
+    text = _STARTED_TEXT if started else _HELD_TEXT
+    return Condition(ROLLOUT_STARTED, status, reason, text, generation)
 
 
 def _written(present: Rollout, bindings: Iterable[Binding], verb: str) -> Rollout:

@@ -12,7 +12,7 @@ from reconciler.dialects.kubefleet.names import PARENT, SCHEDULER_FINALIZER
 from reconciler.dialects.kubefleet.pick_all import pick_all
 from reconciler.dialects.kubefleet.pick_fixed import pick_fixed
 from reconciler.dialects.kubefleet.pick_n import pick_n
-from reconciler.dialects.kubefleet.picks import Pick
+from reconciler.dialects.kubefleet.picks import Pick, Record, adopt
 from reconciler.dialects.kubefleet.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.request import Request
 from reconciler.dialects.kubefleet.snapshot import Snapshot, report_status
@@ -41,6 +41,7 @@ class Scheduled:
         cycles: How many were run.
         error: Why it stopped, `None` if it did not; what was done before stands.
         writes: In the order made; a binding may be written more than once.
+        records: What each cycle looked at, in order; a cycle that failed has none.
     """
 
     bindings: Mapping[str, Binding]
@@ -50,6 +51,7 @@ class Scheduled:
     cycles: int = 1
     error: UnexpectedBehavior | None = None
     writes: tuple[Write, ...] = ()
+    records: tuple[Record, ...] = ()
 
 
 def schedule(
@@ -72,6 +74,7 @@ def schedule(
             following,
             removed=(*result.removed, *following.removed),
             writes=(*result.writes, *following.writes),
+            records=(*result.records, *following.records),
             cycles=result.cycles + 1,
         )
     return result
@@ -103,6 +106,43 @@ def run_cycle(
     except UnexpectedBehavior as error:
         return replace(before, error=error)
     return _report(_carry_out(before, pick), snapshot, pick, now)
+
+
+def reschedule(
+    snapshot: Snapshot, bindings: Iterable[Binding], members: Members, now: datetime
+) -> Scheduled:
+    """Choose as if nothing were placed; bindings of clusters that are chosen again stay.
+
+    The others are dropped, as after a change of the policy, but without the preference that such a
+    change leaves to clusters placed before. How fast they go is up to the rollout.
+
+    Args:
+        snapshot: The present policy and its status.
+        bindings: All of the placement, in whatever order.
+        members: Everyone, at `now`.
+        now: Aware UTC.
+
+    Source: ours; KubeFleet has no rebalancer, and evicts by ClusterResourcePlacementEviction.
+    """
+    fresh = schedule(snapshot, (), members, now)
+    if fresh.error is not None:
+        return fresh
+    ordered = sorted(bindings, key=lambda binding: binding.name)
+    groups = classify(ordered, snapshot.name, members)
+    gone = tuple(map(unscheduled, groups.dangling))
+    existing = {binding.name: binding for binding in (*ordered, *gone)}
+    try:
+        pick = adopt(
+            snapshot,
+            sorted((*groups.obsolete, *groups.scheduled, *groups.bound), key=lambda b: b.name),
+            groups.unscheduled,
+            {binding.target: binding.decision for binding in fresh.bindings.values()},
+            existing,
+        )
+    except UnexpectedBehavior as error:
+        return replace(fresh, bindings=existing, error=error)
+    done = _carry_out(Scheduled(bindings=existing), pick)
+    return replace(done, status=fresh.status, cycles=fresh.cycles, records=fresh.records)
 
 
 def _release(binding: Binding) -> Binding:
@@ -148,6 +188,7 @@ def _carry_out(before: Scheduled, pick: Pick) -> Scheduled:
         bindings={**before.bindings, **{binding.name: binding for binding in changed}},
         requeue=pick.requeue,
         writes=(*before.writes, *writes),
+        records=() if pick.record is None else (pick.record,),
     )
 
 

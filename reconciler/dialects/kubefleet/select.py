@@ -1,10 +1,19 @@
 """Which resources of the repository a placement selects, in the order of application."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.gojson import go_json, hash_of, sorted_keys
+from reconciler.dialects.kubefleet.propagate import (
+    ENVELOPES,
+    RESERVED,
+    check_namespace,
+    is_disabled,
+    propagates,
+)
 from reconciler.dialects.kubefleet.resource_snapshots import Resource
-from reconciler.manifests.identify import OUR_GROUPS
+from reconciler.dialects.kubefleet.strip import strip
+from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import LabelSelector, matches
@@ -54,84 +63,124 @@ ORDER = (
 Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go `sortResources`.
 """
 
-_DROPPED_METADATA = (
-    "resourceVersion",
-    "generation",
-    "uid",
-    "selfLink",
-    "deletionTimestamp",
-    "managedFields",
-    "ownerReferences",
-    "creationTimestamp",
-)
-_DROPPED_ANNOTATIONS = (
-    "kubectl.kubernetes.io/last-applied-configuration",
-    "deployment.kubernetes.io/revision",
-)
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a placement selects, in the order of application; so many of it are envelopes."""
+
+    resources: tuple[Resource, ...]
+    envelopes: int = 0
 
 
 def select_resources(
     selectors: Iterable[Body],
     inputs: Mapping[ObjectKey, Manifest],
     blobs: Mapping[str, str],
-) -> list[Resource]:
-    """Return what the selectors select, each resource once, in the order of application.
+) -> Selection:
+    """Return what the selectors select, in the order of application.
 
     A selected namespace brings everything that is in it, unless its scope says otherwise. Unlike
     upstream: the namespace itself need not be written in the repository.
 
     Args:
         selectors: `spec.resourceSelectors`.
-        inputs: What people wrote; objects of the scheduling APIs are never selected.
+        inputs: What people wrote.
         blobs: Path to git blob id, so that the content can be found again.
 
     Raises:
-        UserError: A field has the wrong type.
+        UserError: A namespace is reserved, a resource is selected twice, a namespaced one without
+            its namespace, or a field has the wrong type.
 
     Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go
     `gatherSelectedResource`.
     """
-    candidates = {key: item for key, item in inputs.items() if key.group not in OUR_GROUPS}
+    candidates = {
+        key: item
+        for key, item in inputs.items()
+        if not is_disabled(key.group, key.kind) and propagates(item, inputs)
+    }
     chosen: dict[ObjectKey, Manifest] = {}
     listed = tuple(selectors)
-    partial = _partial_namespaces(listed)
+    partial = _partial_namespace(listed, candidates)
     for selector in listed:
-        chosen.update(_selected(selector, candidates, partial))
-    return [
-        _resource(chosen[key], blobs) for key in sorted(chosen, key=lambda k: _place(chosen[k]))
-    ]
+        for key, item in _selected(selector, candidates, partial):
+            if key in chosen:
+                raise UserError(f"{key} must be selected once", field="/spec/resourceSelectors")
+            chosen[key] = item
+    ordered = sorted(chosen.values(), key=_place)
+    return Selection(
+        tuple(_resource(item, blobs) for item in ordered),
+        sum((key.group, key.kind) in ENVELOPES for key in chosen),
+    )
 
 
 def _kind_of(selector: Body) -> tuple[str, str]:
     return fields.text(selector, "group"), fields.text(selector, "kind")
 
 
-def _partial_namespaces(selectors: Iterable[Body]) -> frozenset[str]:
-    """Return the namespaces of which other selectors say what is taken."""
-    return frozenset(
-        fields.text(item, "name")
-        for item in selectors
-        if _kind_of(item) == NAMESPACE and fields.text(item, "selectionScope") == WITH_SELECTORS
-    )
+def _partial_namespace(
+    selectors: Iterable[Body], candidates: Mapping[ObjectKey, Manifest]
+) -> str | None:
+    """Return the namespace of which other selectors say what is taken, `None` if there is none.
+
+    Raises:
+        UserError: The selector is for none, or for several.
+    """
+    for selector in selectors:
+        scope = fields.text(selector, "selectionScope")
+        if _kind_of(selector) == NAMESPACE and scope == WITH_SELECTORS:
+            names = {key.name for key, _ in _matching(selector, candidates)}
+            names |= {fields.text(selector, "name")} - {""}
+            allowed = sorted(name for name in names if not name.startswith(RESERVED))
+            if len(allowed) != 1:
+                raise UserError(
+                    f"exactly one namespace must be selected with {WITH_SELECTORS}, "
+                    f"there are {len(allowed)}",
+                    field="/spec/resourceSelectors",
+                )
+            return allowed[0]
+    return None
 
 
-def _selected(
-    selector: Body, candidates: Mapping[ObjectKey, Manifest], partial: frozenset[str]
+def _matching(
+    selector: Body, candidates: Mapping[ObjectKey, Manifest]
 ) -> Iterator[tuple[ObjectKey, Manifest]]:
+    """Yield what is of the selector's kind and has its name or its labels."""
     kind, name = _kind_of(selector), fields.text(selector, "name")
     written = fields.mapping_or_none(selector, "labelSelector")
     labels = None if written is None or name else decode_label_selector(written)
-    namespaces = {name} if kind == NAMESPACE and name else set[str]()
     for key, manifest in candidates.items():
-        if (key.group, key.kind) != kind or not _fits(manifest, name, labels):
-            continue
-        if key.namespace and key.namespace not in partial:
-            continue
-        yield key, manifest
-        if kind == NAMESPACE:
-            namespaces.add(key.name)
+        if (key.group, key.kind) == kind and _fits(manifest, name, labels):
+            yield key, manifest
+
+
+def _selected(
+    selector: Body, candidates: Mapping[ObjectKey, Manifest], partial: str | None
+) -> Iterator[tuple[ObjectKey, Manifest]]:
+    """Yield what one selector selects; a namespace's content comes once.
+
+    Raises:
+        UserError: A namespaced resource is selected without its namespace, or a namespace is
+            reserved.
+    """
+    kind, name = _kind_of(selector), fields.text(selector, "name")
+    found = dict(_matching(selector, candidates))
+    if kind != NAMESPACE:
+        for key, manifest in found.items():
+            if key.namespace and partial is None:
+                raise UserError(
+                    f"{key} is namespaced, so its namespace must be selected with {WITH_SELECTORS}",
+                    field="/spec/resourceSelectors",
+                )
+            if key.namespace in ("", partial):
+                yield key, manifest
+        return
     if fields.text(selector, "selectionScope") not in (NAMESPACE_ONLY, WITH_SELECTORS):
-        yield from ((k, item) for k, item in candidates.items() if k.namespace in namespaces)
+        namespaces = {key.name for key in found} | ({name} - {""})
+        for namespace in sorted(namespaces):
+            check_namespace(namespace)
+        found |= {k: item for k, item in candidates.items() if k.namespace in namespaces}
+    yield from found.items()
 
 
 def _fits(manifest: Manifest, name: str, labels: LabelSelector | None) -> bool:
@@ -150,7 +199,7 @@ def _place(manifest: Manifest) -> tuple[int, str, str, str]:
 
 
 def _resource(manifest: Manifest, blobs: Mapping[str, str]) -> Resource:
-    content = go_json(sorted_keys(_stripped(manifest.body)))
+    content = go_json(sorted_keys(strip(manifest.body)))
     key = manifest.key
     scope = {"namespace": key.namespace} if key.namespace else {}
     entry = {
@@ -162,23 +211,3 @@ def _resource(manifest: Manifest, blobs: Mapping[str, str]) -> Resource:
         "document": manifest.origin.index,
     }
     return Resource(entry, content)
-
-
-def _stripped(body: Body) -> Body:
-    """Return a resource without what only its own cluster knows.
-
-    Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go
-    `generateRawContent`.
-    """
-    metadata = {
-        name: value
-        for name, value in fields.mapping(body, "metadata").items()
-        if name not in _DROPPED_METADATA
-    }
-    annotations = fields.mapping_or_none(metadata, "annotations")
-    if annotations is not None:
-        metadata["annotations"] = {
-            name: value for name, value in annotations.items() if name not in _DROPPED_ANNOTATIONS
-        }
-    rest = {name: value for name, value in body.items() if name != "status"}
-    return {**rest, "metadata": metadata}

@@ -13,10 +13,11 @@ from reconciler.dialects.kubefleet.observe import keep_marks, observe
 from reconciler.dialects.kubefleet.placement import Placement, latest_master
 from reconciler.dialects.kubefleet.policy import PICK_N
 from reconciler.dialects.kubefleet.policy_snapshots import snapshot_policy
-from reconciler.dialects.kubefleet.resource_snapshots import Resource, snapshot_resources
+from reconciler.dialects.kubefleet.resource_snapshots import snapshot_resources
 from reconciler.dialects.kubefleet.revision import Owner
 from reconciler.dialects.kubefleet.rollout import roll_out
-from reconciler.dialects.kubefleet.schedule import schedule
+from reconciler.dialects.kubefleet.schedule import Scheduled, reschedule, schedule
+from reconciler.dialects.kubefleet.select import Selection
 from reconciler.dialects.kubefleet.snapshot import (
     SCHEDULED_CONDITION,
     Snapshot,
@@ -31,11 +32,15 @@ SPARE_ROUNDS = 8  # ours: rounds beyond one a binding, for strategy, refresh and
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Present:
-    """What earlier passes left of one placement."""
+    """What earlier passes left of one placement.
+
+    `renew` asks for scheduling though nothing else does: a person edited a decision.
+    """
 
     policies: Sequence[Body] = ()
     resources: Sequence[Body] = ()
     bindings: Mapping[str, Binding]
+    renew: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +53,7 @@ class Settled:
         bindings: Bindings by name.
         snapshot: The present policy snapshot with its new status.
         until: When time alone could change this, `None` if never.
+        result: What the scheduler did, `None` if there was no reason to run it.
     """
 
     policies: Mapping[str, Body]
@@ -55,30 +61,47 @@ class Settled:
     bindings: Mapping[str, Binding]
     snapshot: Snapshot
     until: datetime | None
+    result: Scheduled | None
 
 
 def settle(
     placement: Placement,
     owner: Owner,
-    resources: Sequence[Resource],
+    selection: Selection,
     present: Present,
     members: Members,
     now: datetime,
     *,
     assume_after_seconds: int | None,
+    rebalanced: bool = False,
 ) -> Settled:
     """Bring one placement to where upstream's controllers would bring it by now.
+
+    With `rebalanced` the scheduler chooses as if nothing were placed.
 
     Raises:
         UnexpectedBehavior: One of them cannot go on; nothing of the placement is changed then.
     """
     revisions = snapshot_policy(owner, placement.policy, present.policies, placement.history)
-    selected = snapshot_resources(owner, resources, present.resources, now, limit=placement.history)
+    selected = snapshot_resources(
+        owner,
+        selection.resources,
+        present.resources,
+        now,
+        limit=placement.history,
+        envelopes=selection.envelopes,
+    )
     for error in (revisions.error, selected.error):
         if error is not None:
             raise error
     body = revisions.snapshots[revisions.latest]
-    snapshot, bindings = _schedule(decode_snapshot(body), present.bindings, members, now)
+    snapshot, bindings = decode_snapshot(body), present.bindings
+    result = None
+    if rebalanced:
+        result = reschedule(snapshot, bindings.values(), members, now)
+    elif present.renew or must_schedule(snapshot, bindings.values(), members):
+        result = schedule(snapshot, bindings.values(), members, now)
+    snapshot, bindings = _take(snapshot, bindings, result)
     latest = latest_master(selected.snapshots.values(), placement.name)
     bindings, until = _roll(placement, bindings, latest, now, assume_after_seconds)
     return Settled(
@@ -87,6 +110,7 @@ def settle(
         bindings=bindings,
         snapshot=snapshot,
         until=earliest(until, members.until),
+        result=result,
     )
 
 
@@ -94,16 +118,19 @@ def _with_status(body: Body, status: Body) -> Body:
     return {**body, "status": status} if status else body
 
 
-def _schedule(
-    snapshot: Snapshot, bindings: Mapping[str, Binding], members: Members, now: datetime
+def _take(
+    snapshot: Snapshot, bindings: Mapping[str, Binding], result: Scheduled | None
 ) -> tuple[Snapshot, Mapping[str, Binding]]:
-    """Run the scheduler if there is a reason to, else note the placement's generation only."""
-    if not must_schedule(snapshot, bindings.values(), members):
+    """Return snapshot and bindings after scheduling; without it only the generation is noted.
+
+    Raises:
+        UnexpectedBehavior: The scheduler could not go on.
+    """
+    if result is None:
         generation = as_count(snapshot.annotations.get(CRP_GENERATION), CRP_GENERATION)
         return replace(
             snapshot, status={**snapshot.status, "observedCRPGeneration": generation}
         ), bindings
-    result = schedule(snapshot, bindings.values(), members, now)
     if result.error is not None:
         raise result.error
     kept = {name: keep_marks(bindings.get(name), item) for name, item in result.bindings.items()}

@@ -1,7 +1,8 @@
 """Expressions in CEL over a managed cluster; needs the extra `cel`.
 
-What differs from upstream: no type check before the run, no cost budget, no optional types, and of
-Kubernetes' libraries those that `cel_functions.py` has.
+What differs from upstream: no type check before the run, a cost budget of our own that makes the
+placement misconfigured, no optional types, and of Kubernetes' libraries those that
+`cel_functions.py` has.
 """
 
 from collections.abc import Callable
@@ -9,7 +10,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from reconciler.dialects.ocm.cel_engine import engine
+from reconciler.dialects.ocm.cel_budget import (
+    DEEPEST,
+    LONGEST,
+    STEPS,
+    STEPS_PER_CLUSTER,
+    TOO_DEEP,
+    TOO_LONG,
+    Meter,
+)
+from reconciler.dialects.ocm.cel_engine import engine, runner
 from reconciler.dialects.ocm.cel_functions import FUNCTIONS
 from reconciler.dialects.ocm.cel_object import cluster_object
 from reconciler.dialects.ocm.clusters import ManagedCluster, Members
@@ -60,7 +70,6 @@ CALLS = frozenset(
         "startsWith",
     )
 )
-TOO_DEEP = "compilation failed: ERROR: <input>:1:1: expression is nested too deeply"
 
 
 class Tree(Protocol):
@@ -70,21 +79,11 @@ class Tree(Protocol):
     children: list["Tree"]
 
 
-class Runner(Protocol):
-    """An expression that can be evaluated."""
-
-    def evaluate(self, context: dict[str, object], /) -> object:
-        """Return the value for these variables."""
-
-
 class Environment(Protocol):
     """A parser of expressions."""
 
     def compile(self, text: str, /) -> Tree:
         """Parse an expression."""
-
-    def program(self, tree: Tree, functions: dict[str, Callable[..., object]]) -> Runner:
-        """Return what evaluates a parsed expression."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,22 +98,27 @@ class Program:
 
         What cannot be evaluated for a cluster, or is no boolean, does not match.
 
+        Raises:
+            Misconfigured: That costs too much. Upstream has its budget for each call, and one that
+                exceeds it does not match.
+
         Source: ocm@00f84c3 pkg/placement/helpers/cel.go `Validate`.
         """
-        return mask_of(
-            position
-            for position in positions_of(candidates)
-            if self._holds(members.views[position], reports)
-        )
+        positions = positions_of(candidates)
+        meter = Meter(STEPS + STEPS_PER_CLUSTER * len(positions))
+        return mask_of(i for i in positions if self._holds(members.views[i], reports, meter))
 
-    def _holds(self, view: ManagedCluster, reports: Reports) -> bool:
+    def _holds(self, view: ManagedCluster, reports: Reports, meter: Meter) -> bool:
         celpy = engine()
         value = celpy.json_to_cel(cluster_object(view.body))
         functions = {**FUNCTIONS, "scores": _scores(view, reports)}
         for tree in self.trees:
+            meter.restart()
             try:
-                program = self.environment.program(tree, functions=functions)
-                found = program.evaluate({VARIABLE: value})
+                context = {VARIABLE: value}
+                found = runner().evaluate(self.environment, tree, functions, context, meter)
+            except Misconfigured:
+                raise
             except Exception:  # noqa: BLE001  # whatever goes wrong in an expression is "no match"
                 return False
             if not isinstance(found, celpy.celtypes.BoolType) or not found:
@@ -139,15 +143,16 @@ def _compile(expressions: tuple[str, ...]) -> Program:
     celpy = engine()
     environment: Environment = celpy.Environment()
     trees = []
+    if sum(map(len, expressions)) > LONGEST:
+        raise Misconfigured(TOO_LONG)
     for expression in expressions:
         try:
             tree = environment.compile(expression)
+            _refuse_depth(tree)
             _refuse_unknown(tree, expression, frozenset({VARIABLE}))
         except celpy.CELParseError as error:
             line, column = error.line or 1, error.column or 1
             raise Misconfigured(f"{FAILED}:{line}:{column}: Syntax error") from error
-        except RecursionError as error:
-            raise Misconfigured(TOO_DEEP) from error
         trees.append(tree)
     return Program(environment, tuple(trees))
 
@@ -167,6 +172,16 @@ def _scores(view: ManagedCluster, reports: Reports) -> Callable[..., object]:
         return engine().json_to_cel(items)
 
     return scores
+
+
+def _refuse_depth(tree: Tree) -> None:
+    """Raise if a tree is too deep to walk down."""
+    level, depth = [tree], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise Misconfigured(TOO_DEEP)
+        level = [part for one in level for part in one.children if hasattr(part, "children")]
 
 
 def _refuse_unknown(node: object, expression: str, known: frozenset[str]) -> None:

@@ -26,6 +26,15 @@ def regexes() -> ModuleType:
     return _import("re2")
 
 
+def runner() -> ModuleType:
+    """Return what evaluates expressions on a meter.
+
+    Raises:
+        Misconfigured: cel-python is not installed; the message says what to install.
+    """
+    return _import("reconciler.dialects.ocm.cel_runner")
+
+
 def _import(name: str) -> ModuleType:
     try:
         return import_module(name)

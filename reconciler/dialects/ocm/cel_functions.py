@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import total_ordering
 from itertools import pairwise
 
+from reconciler.dialects.ocm.cel_budget import refuse_length
 from reconciler.dialects.ocm.cel_engine import engine, regexes
 from reconciler.model.quantity import NANOS, Quantity, approximate, parse_quantity
 
@@ -134,6 +135,8 @@ def _last_index_of(value: str | Sequence[object], item: object) -> object:
 
 
 def _replace(text: str, old: str, new: str, limit: int = -1) -> object:
+    found = text.count(old) if limit < 0 else min(text.count(old), limit)
+    refuse_length(len(text) + found * (len(new) - len(old)))
     return _cel(str(text).replace(str(old), str(new), int(limit)))
 
 
@@ -155,6 +158,12 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> object:
     return _cel(found if limit < 0 else found[:limit])
 
 
+def _join(items: Sequence[object], by: str = "") -> object:
+    texts = [*map(str, items)]
+    refuse_length(sum(map(len, texts)) + len(by) * len(texts))
+    return _cel(str(by).join(texts))
+
+
 def _is_sorted(items: Sequence[int]) -> object:
     return _cel(all(left <= right for left, right in pairwise(items)))
 
@@ -174,7 +183,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "isQuantity": _is(_quantity),
     "isSemver": _is(_version),
     "isSorted": _is_sorted,
-    "join": lambda items, by="": _cel(str(by).join(map(str, items))),
+    "join": _join,
     "lastIndexOf": _last_index_of,
     "lowerAscii": lambda text: _cel(str(text).lower()),
     "major": _part(0),

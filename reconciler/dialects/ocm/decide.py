@@ -1,10 +1,12 @@
-"""One placement in a pass: whether it is run, what it becomes, and why."""
+"""One placement in a pass: whether it is run, and what it becomes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from reconciler.dialects.base import Trigger
 from reconciler.dialects.ocm.decisions import Decided, DecisionObject
+from reconciler.dialects.ocm.draft import Draft
 from reconciler.dialects.ocm.filter_predicates import selected
 from reconciler.dialects.ocm.filter_taints import next_end
 from reconciler.dialects.ocm.placement import Placement
@@ -15,53 +17,71 @@ from reconciler.dialects.ocm.record import (
     is_edited,
     render_decision,
     render_placement,
+    score_texts,
 )
 from reconciler.dialects.ocm.request import Scores
-from reconciler.dialects.ocm.schedule import Code
-from reconciler.dialects.ocm.verdict import SATISFIED, Hub, Verdict, judge
+from reconciler.dialects.ocm.schedule import Code, parts_by_cluster
+from reconciler.dialects.ocm.tell import score_faults, tell
+from reconciler.dialects.ocm.verdict import Hub, Verdict, judge
 from reconciler.dialects.ocm.weights import BALANCE
-from reconciler.manifests.admission import SPEC_DIGEST, digest
-from reconciler.model.decision import Cause, CauseKind, Decision, Placed
-from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.manifests.admission import digest
+from reconciler.model.decision import Decision
+from reconciler.model.fields import mapping
+from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Body, Fault
 from reconciler.schedule.framework import Mask, positions_of
 
 SECOND = timedelta(seconds=1)
+ENDED_WELL = (Code.SUCCESS, Code.WARNING)  # the one becomes the other when a score runs out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """A placement and its files so far; `status_file` is `None` before the first pass."""
+class Surroundings:
+    """What all placements of a pass are decided from, but for the decisions.
 
-    manifest: Manifest
-    placement: Placement
-    status_file: Body | None
-    decisions: Mapping[ObjectKey, Body]
+    `resync` is how long after a decision scores alone may cause the next one.
+    """
+
+    hub: Hub
+    resync: timedelta
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What one placement becomes.
 
-    `objects` are its decisions, for the placements that come after it. `decision` is `None` where
-    nothing moved and nothing is newly wrong.
+    Attributes:
+        bodies: Its files.
+        objects: Its decisions, for the placements that come after it.
+        verdict: What the scheduler says, `None` if it was not asked.
+        problem: Why it could not be asked, `""` if it could.
+        held_until: When that takes effect, `None` if it does now.
+        decision: What moved or is newly wrong, `None` if neither.
+        edited: Decisions that a person edited.
+        faults: Scores that are not there.
+        until: When time alone may change this outcome, `None` if never.
     """
 
     bodies: Mapping[ObjectKey, Body]
     objects: tuple[DecisionObject, ...]
+    verdict: Verdict | None = None
+    problem: str = ""
+    held_until: datetime | None = None
     decision: Decision | None = None
     edited: tuple[ObjectKey, ...] = ()
+    faults: tuple[Fault, ...] = ()
     until: datetime | None = None
 
 
-def decide(draft: Draft, hub: Hub, decided: Decided, resync: timedelta, now: datetime) -> Outcome:
+def decide(draft: Draft, demand: Trigger | None, decided: Decided, around: Surroundings) -> Outcome:
     """Decide one placement.
 
-    It is run when anything but scores differs from what its last run saw, or when a score of that
-    run has run out. Other scores alone take effect once `resync` has gone by since its decisions
-    last changed, so there is at most one such move a period.
+    It is run when anything but scores differs from what its last run saw, or when a rebalancer
+    demands it; then its decisions so far do not count. Scores alone, those that ran out among
+    them, take effect once `resync` has gone by since its decisions last changed, so there is at
+    most one such move a period.
 
     Raises:
         UserError: A cluster set cannot be used; everything stays as it is.
@@ -70,39 +90,41 @@ def decide(draft: Draft, hub: Hub, decided: Decided, resync: timedelta, now: dat
     enhancement 32.
     """
     own = decided.own(draft.placement)
-    verdict = judge(draft.placement, hub, decided, now)
+    hub, now = around.hub, around.now
+    verdict = judge(draft.placement, hub, decided, now, afresh=demand is not None)
     if verdict is None:
         return keep(draft, own)
     record = decode_record(draft.status_file)
     fingerprint = _fingerprint(draft, verdict, own, hub)
-    expired = record.scores_until is not None and now >= record.scores_until
-    run = fingerprint != record.digest or expired
+    run = fingerprint != record.digest or demand is not None
     moves = _sorted(verdict.grouped.objects) != _sorted(own)
-    next_expiry = _next_expiry(verdict, now)
-    until = earliest(_ceiling(next_end(verdict.request, hub.members, now)), next_expiry)
-    due = now if record.decided_at is None else record.decided_at + resync
+    until = earliest(
+        _ceiling(next_end(verdict.request, hub.members, now)), _next_expiry(verdict, now)
+    )
+    faults = tuple(score_faults(draft, verdict))
+    due = now if record.decided_at is None else record.decided_at + around.resync
     if moves and not run and now < due:
-        return keep(draft, own, earliest(until, due, record.scores_until))
-    renewed = Record(
-        digest=fingerprint,
-        decided_at=now if moves else record.decided_at,
-        scores_until=next_expiry if run else record.scores_until,
-    )
+        kept = keep(draft, own)
+        until = earliest(until, due)
+        return replace(kept, verdict=verdict, held_until=due, faults=faults, until=until)
+    renewed = Record(fingerprint, now if moves else record.decided_at)
     return Outcome(
-        bodies=_render(draft, verdict, renewed, now),
+        bodies=_render(draft, verdict, renewed, around, moves=moves),
         objects=verdict.grouped.objects,
-        decision=_decision(draft, verdict, own, hub, run=run),
+        verdict=verdict,
+        decision=tell(draft, verdict, own, hub, demand, run=run),
         edited=tuple(key for key, body in draft.decisions.items() if is_edited(body)),
-        until=earliest(until, renewed.scores_until),
+        faults=faults,
+        until=until,
     )
 
 
-def keep(draft: Draft, own: tuple[DecisionObject, ...], until: datetime | None = None) -> Outcome:
-    """Leave a placement's files as they are."""
+def keep(draft: Draft, own: tuple[DecisionObject, ...], problem: str = "") -> Outcome:
+    """Leave a placement's files as they are, perhaps because it cannot be decided."""
     kept = dict(draft.decisions)
     if draft.status_file is not None:
         kept[draft.manifest.key] = draft.status_file
-    return Outcome(bodies=kept, objects=own, until=until)
+    return Outcome(bodies=kept, objects=own, problem=problem)
 
 
 def _sorted(objects: tuple[DecisionObject, ...]) -> list[tuple[object, ...]]:
@@ -127,7 +149,7 @@ def _fingerprint(draft: Draft, verdict: Verdict, own: tuple[DecisionObject, ...]
         [
             mapping(draft.manifest.body, "spec"),
             [verdict.offer.bound, list(verdict.offer.eligible), bool(verdict.offer.clusters)],
-            [] if status.code is Code.WARNING else [status.code, status.plugin, status.message],
+            [] if status.code in ENDED_WELL else [status.code, status.plugin, status.message],
             [names[position] for position in positions_of(result.feasible)],
             [[item.name, list(item.clusters)] for item in sorted(own, key=lambda one: one.name)],
             lasting,
@@ -175,74 +197,16 @@ def _ceiling(moment: datetime | None) -> datetime | None:
     return moment.replace(microsecond=0) + SECOND
 
 
-def _render(draft: Draft, verdict: Verdict, record: Record, now: datetime) -> dict[ObjectKey, Body]:
+def _render(
+    draft: Draft, verdict: Verdict, record: Record, around: Surroundings, *, moves: bool
+) -> dict[ObjectKey, Body]:
     """Return the files of a placement."""
-    owner = draft.manifest.key
+    owner, now = draft.manifest.key, around.now
     files = {owner: render_placement(draft.manifest, draft.status_file, verdict, record, now)}
+    parts = parts_by_cluster(verdict.result, around.hub.members)
     for item in verdict.grouped.objects:
         key = decision_key(item)
-        files[key] = render_decision(item, owner, draft.decisions.get(key), now)
+        present = draft.decisions.get(key)
+        scores = score_texts(item, present, parts, renew=moves)
+        files[key] = render_decision(item, owner, present, scores, now)
     return files
-
-
-def placed(objects: tuple[DecisionObject, ...]) -> Placed:
-    """Return the clusters of decisions by name; there are no replicas."""
-    return tuple((name, 0) for name in sorted({name for item in objects for name in item.clusters}))
-
-
-def _decision(
-    draft: Draft, verdict: Verdict, own: tuple[DecisionObject, ...], hub: Hub, *, run: bool
-) -> Decision | None:
-    """Tell what moved, or what is newly wrong; `None` if neither."""
-    before, after = placed(own), placed(verdict.grouped.objects)
-    problem = _problem(verdict)
-    if before == after and (not problem or problem == _known_problem(draft.status_file)):
-        return None
-    names = hub.members.fleet.names
-    rejected = {
-        names[position]: str(rejection.reason)
-        for rejection in verdict.result.rejections
-        for position in positions_of(rejection.clusters)
-    }
-    left = [name for name, _ in before if (name, 0) not in after and name in rejected]
-    key = draft.manifest.key
-    return Decision(
-        key=key,
-        subject=f"{key.namespace}/{key.name}",
-        cause=_cause(draft, left, rejected, run=run),
-        before=before,
-        after=after,
-        problem=problem,
-        rejected={name: rejected[name] for name in sorted(rejected)},
-    )
-
-
-def _problem(verdict: Verdict) -> str:
-    """Return what keeps a placement from all its clusters, `""` if it has them."""
-    return next(
-        (c.message for c in verdict.conditions if c.type == SATISFIED and c.status == "False"), ""
-    )
-
-
-def _known_problem(status_file: Body | None) -> str:
-    """Return what the status complains about so far."""
-    for condition in bodies(mapping(status_file or {}, "status"), "conditions"):
-        if condition.get("type") == SATISFIED and condition.get("status") == "False":
-            return text(condition, "message")
-    return ""
-
-
-def _cause(
-    draft: Draft, left: list[ClusterName], rejected: Mapping[ClusterName, str], *, run: bool
-) -> Cause:
-    """Return why a placement moved."""
-    if draft.status_file is None:
-        return Cause(CauseKind.CREATED)
-    annotations = mapping(mapping(draft.status_file, "metadata"), "annotations")
-    if any(map(is_edited, draft.decisions.values())):
-        return Cause(CauseKind.EDITED)
-    if text(annotations, SPEC_DIGEST) != digest(mapping(draft.manifest.body, "spec")):
-        return Cause(CauseKind.PLACEMENT_CHANGED)
-    if left:
-        return Cause(CauseKind.EVICTED, ", ".join(f"{name}: {rejected[name]}" for name in left))
-    return Cause(CauseKind.CLUSTERS_CHANGED if run else CauseKind.SCORES_CHANGED)

@@ -1,20 +1,26 @@
 """OCM's part of a pass: each placement is decided in turn, and sees those before it."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
-from reconciler.dialects.ocm.decide import Draft, Outcome, decide, keep, placed
+from reconciler.dialects.ocm.decide import Outcome, Surroundings, decide, keep
 from reconciler.dialects.ocm.decisions import decided_by
+from reconciler.dialects.ocm.draft import Draft
+from reconciler.dialects.ocm.explain import explain
 from reconciler.dialects.ocm.inventory import Inventory, take_inventory
 from reconciler.dialects.ocm.placement import GROUP, decode_placement
 from reconciler.dialects.ocm.record import decisions_in
 from reconciler.dialects.ocm.settings import decode_resync
+from reconciler.dialects.ocm.tell import placed
 from reconciler.errors import UserError
+from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Manifest, World
@@ -33,17 +39,30 @@ class Placements:
     inventory: Inventory
     drafts: Mapping[ObjectKey, Draft]
 
-    def target(self, _reference: Reference, /) -> Target | None:
-        """Return nothing: no rebalancer refers to a placement."""
-        return None
+    def target(self, reference: Reference, /) -> Target | None:
+        """Return the placement that a rebalancer refers to, in whichever version.
 
-    def plan(self, _triggers: Mapping[ObjectKey, Trigger], _asked: Container[ObjectKey], /) -> Plan:
+        One that is faulty, held, frozen, being deleted or switched off waits.
+        """
+        if (group_of(reference.api_version), reference.kind) != (GROUP, KIND):
+            return None
+        key = ObjectKey(GROUP, KIND, reference.namespace, reference.name)
+        faulty = str(key) in _faulty(self.world)
+        draft = self.drafts.get(key)
+        if draft is None:
+            return Target(key, waiting=True) if faulty else None
+        idle = draft.placement.deleting or draft.placement.disabled
+        return Target(key, waiting=faulty or draft.frozen or idle)
+
+    def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
         """Decide every placement, in order of namespace and name, as upstream's one worker does.
 
         Balance counts the decisions of those before it as they are now, of those after it as they
-        were. One that cannot be decided keeps its files and is reported.
+        were. One that cannot be decided keeps its files and is reported. A trigger is the key of a
+        placement; it is explained under that key, and under those of its decisions.
         """
         resync = decode_resync(self.settings)
+        around = Surroundings(hub=self.inventory.hub, resync=resync, now=self.now)
         owners = [(key.namespace, key.name) for key in self.drafts]
         known = decisions_in(self.world.outputs, owners)
         standing = decided_by(known.values())
@@ -51,11 +70,14 @@ class Placements:
         faults = []
         for key, draft in self.drafts.items():
             own = standing.own(draft.placement)
+            if draft.frozen:
+                outcomes[key] = keep(draft, own, "one of its files cannot be read")
+                continue
             try:
-                outcome = decide(draft, self.inventory.hub, standing, resync, self.now)
+                outcome = decide(draft, triggers.get(key), standing, around)
             except UserError as error:
                 faults.append(_undecided(draft.manifest, error))
-                outcome = keep(draft, own)
+                outcome = keep(draft, own, error.message)
             outcomes[key] = outcome
             if outcome.objects != own:
                 standing = standing.replaced(draft.placement, outcome.objects)
@@ -68,9 +90,26 @@ class Placements:
             outputs=outputs,
             decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
             edited=tuple(sorted(key for item in outcomes.values() for key in item.edited)),
-            faults=tuple(sorted(faults)),
+            faults=tuple(
+                sorted((*faults, *(f for item in outcomes.values() for f in item.faults)))
+            ),
             until=earliest(*(item.until for item in outcomes.values())),
+            explanations=dict(self._explained(outcomes, triggers, asked)),
         )
+
+    def _explained(
+        self,
+        outcomes: Mapping[ObjectKey, Outcome],
+        triggers: Mapping[ObjectKey, Trigger],
+        asked: Container[ObjectKey],
+    ) -> Iterator[tuple[ObjectKey, Explain]]:
+        """Yield what explains each placement that was asked about, by any of its files."""
+        members = self.inventory.hub.members
+        for owner, outcome in outcomes.items():
+            draft = self.drafts[owner]
+            tell = partial(explain, draft, outcome, triggers.get(owner), members, self.now)
+            keys = (key for key in {owner, *draft.decisions, *outcome.bodies} if key in asked)
+            yield from ((key, tell) for key in sorted(keys))
 
     def _removed(self) -> list[Decision]:
         """Tell of the placements whose manifest is gone; their files go with them."""
@@ -115,6 +154,12 @@ def prepare(world: World, settings: Settings, now: datetime) -> Placements:
     )
 
 
+def _faulty(world: World) -> frozenset[str]:
+    """Return the objects that are not as they stand in their files, as texts of their keys."""
+    held = {str(key) for item in world.held for key in item.keys}
+    return frozenset(held | {fault.subject for fault in world.faults})
+
+
 def _draft(manifest: Manifest, world: World, decisions: Mapping[ObjectKey, Body]) -> Draft:
     """Return a placement and its files; its namespace is that of its key, written or not."""
     present = world.outputs.get(manifest.key)
@@ -124,7 +169,18 @@ def _draft(manifest: Manifest, world: World, decisions: Mapping[ObjectKey, Body]
         placement=decode_placement({**manifest.body, "metadata": metadata}),
         status_file=present.body if present is not None else None,
         decisions=decisions,
+        frozen=_is_frozen(world, manifest.key),
     )
+
+
+def _is_frozen(world: World, key: ObjectKey) -> bool:
+    """Say whether the status file or a decision of a placement cannot be read."""
+    if is_frozen(world, key):
+        return True
+    first = ObjectKey(GROUP, "PlacementDecision", key.namespace, f"{key.name}-decision-")
+    stem = output_path(world.output_root, first).removesuffix(".yaml")
+    rest = (path.removeprefix(stem) for path in world.frozen if path.startswith(stem))
+    return any(text.removesuffix(".yaml").isdecimal() for text in rest)
 
 
 def _undecided(manifest: Manifest, error: UserError) -> Fault:

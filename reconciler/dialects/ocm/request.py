@@ -48,13 +48,17 @@ class Request:
 class Scores:
     """One plugin's answer: a score for each feasible cluster, ascending by name.
 
-    `silent` are the clusters that it said nothing about, whose score stands as 0. `expired` names
-    those whose scores ran out, as `cluster/resource`, sorted.
+    Attributes:
+        column: The scores, 0 where there is none.
+        silent: Clusters that it said nothing about.
+        expired: Those whose scores ran out, as `cluster/resource`, sorted.
+        missing: Those for which nobody reports the score; it stands as 0.
     """
 
     column: Column
     silent: Mask = NOBODY
     expired: tuple[str, ...] = ()
+    missing: tuple[ClusterName, ...] = ()
 
 
 def decode_report(body: Body) -> Report:

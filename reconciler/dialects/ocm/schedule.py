@@ -11,6 +11,7 @@ from reconciler.dialects.ocm.filter_taints import reject_taints, tolerated_until
 from reconciler.dialects.ocm.request import Request, Scores
 from reconciler.dialects.ocm.weights import prioritizers_of
 from reconciler.errors import Misconfigured, UserError
+from reconciler.model.explanation import ScorePart
 from reconciler.model.identity import ClusterName
 from reconciler.schedule.framework import (
     Column,
@@ -69,6 +70,7 @@ class Result:
         scored: What each prioritizer answered, in their order.
         totals: Weighted totals of the feasible clusters, ascending by name; `None` if the run was
             stopped early.
+        order: The feasible clusters, best first; empty if the run was stopped early.
         ranked: The clusters chosen, best first.
         unscheduled: How many fewer than asked for.
         until: When a toleration of a decided cluster ends, `None` if never or stopped early.
@@ -80,6 +82,7 @@ class Result:
     rejections: tuple[Rejection, ...] = ()
     scored: tuple[Scored, ...] = ()
     totals: Column | None = None
+    order: tuple[ClusterName, ...] = ()
     ranked: tuple[ClusterName, ...] = ()
     unscheduled: int = 0
     until: datetime | None = None
@@ -113,9 +116,9 @@ def schedule(request: Request, members: Members, now: datetime) -> Result:
             message = f"AddOnPlacementScores {expired} expired"
             status = Status(Code.WARNING, item.name, message)
     totals = add_up(tuple(scored), filtered.feasible)
-    ranked = _rank(filtered.feasible, totals, members)
+    order = _rank(filtered.feasible, totals, members)
     wanted = request.placement.number_of_clusters
-    picked = ranked if wanted is None else ranked[:wanted]
+    picked = order if wanted is None else order[:wanted]
     return Result(
         status=status,
         passed=filtered.passed,
@@ -123,6 +126,7 @@ def schedule(request: Request, members: Members, now: datetime) -> Result:
         rejections=filtered.rejections,
         scored=tuple(scored),
         totals=totals,
+        order=order,
         ranked=picked,
         unscheduled=0 if wanted is None else wanted - len(picked),
         until=tolerated_until(request, members, now),
@@ -165,6 +169,23 @@ def add_up(scored: tuple[Scored, ...], feasible: Mask) -> list[int]:
             total + weight * score for total, score in zip(totals, item.scores.column, strict=True)
         ]
     return totals
+
+
+def parts_by_cluster(result: Result, members: Members) -> dict[ClusterName, tuple[ScorePart, ...]]:
+    """Return what makes up the total of each feasible cluster, ascending by name.
+
+    The parts come in the order of the prioritizers; one that said nothing of a cluster has none.
+    Nobody has a total if the run was stopped early.
+    """
+    if result.totals is None:
+        return {}
+    found: dict[int, list[ScorePart]] = {i: [] for i in positions_of(result.feasible)}
+    for item in result.scored:
+        silent = item.scores.silent
+        for (i, parts), score in zip(found.items(), item.scores.column, strict=True):
+            if not silent >> i & 1:
+                parts.append(ScorePart(item.name, score, item.weight))
+    return {members.fleet.names[i]: tuple(parts) for i, parts in found.items()}
 
 
 def _rank(feasible: Mask, totals: Column, members: Members) -> tuple[ClusterName, ...]:

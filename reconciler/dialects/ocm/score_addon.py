@@ -29,15 +29,19 @@ class ScoreAddOn:
             self.score.resource_name,
             self.score.score_name,
         )
-        column, expired = [], []
+        column: list[int] = []
+        expired, missing = [], []
         find = request.reports.get
         for position in positions_of(feasible):
             report = find((names[position], resource))
             if report is None:
                 column.append(0)
+                missing.append(names[position])
             elif report.valid_until is not None and now > report.valid_until:
                 column.append(0)
                 expired.append(f"{names[position]}/{resource}")
             else:
                 column.append(report.values.get(score, 0))
-        return Scores(column, expired=tuple(sorted(expired)))
+                if score not in report.values:
+                    missing.append(names[position])
+        return Scores(column, expired=tuple(sorted(expired)), missing=tuple(missing))

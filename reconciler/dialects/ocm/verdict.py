@@ -12,6 +12,7 @@ from reconciler.dialects.ocm.request import Reports, Request
 from reconciler.dialects.ocm.schedule import Code, Result, Status, schedule
 from reconciler.dialects.ocm.sets import ClusterSet, Offer, SetBinding, offer_of
 from reconciler.model.conditions import Condition
+from reconciler.schedule.framework import NOBODY
 
 MISCONFIGURED = "PlacementMisconfigured"
 SATISFIED = "PlacementSatisfied"
@@ -43,8 +44,13 @@ class Verdict:
     conditions: tuple[Condition, ...]
 
 
-def judge(placement: Placement, hub: Hub, decided: Decided, now: datetime) -> Verdict | None:
+def judge(
+    placement: Placement, hub: Hub, decided: Decided, now: datetime, *, afresh: bool = False
+) -> Verdict | None:
     """Decide a placement, `None` if nothing is to be scheduled.
+
+    If `afresh`, its own decisions so far do not count: every cluster is new to it, and none is
+    steadied.
 
     Raises:
         UserError: A cluster set cannot be used; everything stays as it is.
@@ -58,7 +64,9 @@ def judge(placement: Placement, hub: Hub, decided: Decided, now: datetime) -> Ve
     request = Request(
         placement=placement,
         candidates=offer.clusters,
-        decided=hub.members.fleet.named(
+        decided=NOBODY
+        if afresh
+        else hub.members.fleet.named(
             name for decision in decided.own(placement) for name in decision.clusters
         ),
         others=decided.of_others(placement),

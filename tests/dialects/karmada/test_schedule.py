@@ -76,8 +76,8 @@ def test_division_keeps_its_steps() -> None:
     division = place(fleet(a=None, b=None)).attempts[0].division
 
     assert division is not None
-    assert [("ScaleUp", 5, 10, 2)] == [
-        (step.mode, step.target, step.room, step.parties) for step in division.steps
+    assert [("ScaleUp", 5, 10, [0, 1])] == [
+        (str(step.mode), step.target, step.room, list(step.parties)) for step in division.steps
     ]
 
 

@@ -7,6 +7,10 @@ from tests.builders import Body, metadata
 from tests.stories import Story
 
 GROUP = "placement.kubernetes-fleet.io"
+BINDINGS = f"status/clusterresourcebindings.{GROUP}"
+PLACEMENTS = f"status/clusterresourceplacements.{GROUP}"
+POLICIES = f"status/clusterschedulingpolicysnapshots.{GROUP}"
+RESOURCES = f"status/clusterresourcesnapshots.{GROUP}"
 
 
 def member(
@@ -82,6 +86,12 @@ def targets(story: Story) -> list[str]:
 def bindings(story: Story) -> list[Body]:
     """All bindings."""
     return files(story, "clusterresourcebindings")
+
+
+def path_of_binding(story: Story, cluster: str) -> str:
+    """The file of the binding that is of this cluster."""
+    paths = [path for path in sorted(story.outputs) if path.startswith(BINDINGS)]
+    return next(p for p in paths if f"targetCluster: {cluster}\n" in story.files[p])
 
 
 def status_of(story: Story, name: str = "web") -> Mapping[str, object]:

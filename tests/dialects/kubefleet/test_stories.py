@@ -47,7 +47,7 @@ def test_assumed_availability_lets_the_rollout_finish() -> None:
     repository = story(member("a"), placement(), deployment())
     outcome = repository.run(0)
 
-    assert "False" == condition(repository, "Available")["status"]
+    assert "Unknown" == condition(repository, "Applied")["status"]
     assert outcome.recheck_at is not None
     repository.run(60)
     assert "True" == condition(repository, "Available")["status"]

@@ -2,12 +2,22 @@
 
 import pytest
 
-from reconciler.dialects.ocm import cel_engine
+from reconciler.dialects.ocm import cel_budget, cel_engine
 from reconciler.dialects.ocm.cel import compile_cel
 from reconciler.dialects.ocm.clusters import decode_cluster, members_of
 from reconciler.dialects.ocm.request import Report
 from reconciler.errors import Misconfigured
 from reconciler.model.moments import parse_moment
+from tests.dialects.ocm.worlds import (
+    GROUP,
+    at,
+    binding,
+    chosen,
+    cluster,
+    cluster_set,
+    placement,
+    run,
+)
 
 CLUSTER = {
     "metadata": {"name": "a", "labels": {"version": "1.30.2"}},
@@ -102,3 +112,59 @@ def test_missing_engine_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(cel_engine, "import_module", missing)
     with pytest.raises(Misconfigured, match=r"reconciler\[cel\]"):
         compile_cel(("managedCluster.never.asked.before",))
+
+
+LIST = f"[{','.join('1' * 300)}]"
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        pytest.param("true" + " " * 20_000, cel_budget.TOO_LONG, id="long"),
+        pytest.param("(" * 200 + "true" + ")" * 200, cel_budget.TOO_DEEP, id="nested"),
+        pytest.param("true" + " && true" * 500, cel_budget.TOO_DEEP, id="operators-in-a-row"),
+        pytest.param(
+            f"{LIST}.all(x, {LIST}.all(y, {LIST}.all(z, true)))", cel_budget.TOO_MANY, id="loops"
+        ),
+        pytest.param(
+            "['aaaa']" + ".map(x, x + x)" * 60 + ".size() > 0", cel_budget.TOO_LARGE, id="doubling"
+        ),
+        pytest.param(
+            "[1]" + ".map(x, [x, x])" * 60 + " == [1]", cel_budget.TOO_LARGE, id="shared-parts"
+        ),
+        pytest.param(
+            "['aaaa']" + ".map(x, x.replace('', 'aaaa'))" * 40 + ".size() > 0",
+            cel_budget.TOO_LARGE,
+            id="replacing",
+        ),
+        pytest.param(
+            f"{LIST}.map(x, 'a').join('{'b' * 1000}').size() > 0", cel_budget.TOO_LARGE, id="join"
+        ),
+    ],
+)
+def test_expensive_expression_is_misconfigured(expression: str, message: str) -> None:
+    """It is stopped by what it costs, not by the clock, and the message says what to do."""
+    with pytest.raises(Misconfigured) as found:
+        matches(expression)
+
+    assert message == found.value.message
+
+
+def test_all_clusters_share_one_budget() -> None:
+    """An expression that each cluster could afford is too much for fifty of them."""
+    members = members_of(decode_cluster({"metadata": {"name": f"c{i}"}}) for i in range(50))
+    program = compile_cel((f"{LIST}.all(x, x == 1)",))
+
+    with pytest.raises(Misconfigured, match="steps a cluster"):
+        program.select(members.fleet.all, members, {})
+
+
+def test_expensive_expression_concerns_its_placement_only() -> None:
+    """The other placement of the pass is decided; the condition says what is too much."""
+    cel = {"celExpressions": [f"{LIST}.all(x, {LIST}.all(y, {LIST}.all(z, true)))"]}
+    wild = [{"requiredClusterSelector": {"celSelector": cel}}]
+    hub = [cluster_set(), binding(), cluster("a"), placement("q"), placement(predicates=wild)]
+    files, _ = run(hub, {}, at(0))
+
+    assert ([], ["a"]) == (chosen(files, "p"), chosen(files, "q"))
+    assert f"Predicate:{cel_budget.TOO_MANY}" in files[f"status/placements.{GROUP}/ns1/p.yaml"]

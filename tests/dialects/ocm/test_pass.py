@@ -95,15 +95,19 @@ def test_period_of_zero_takes_scores_at_once() -> None:
     assert ["a"] == chosen(run([*hub, score("b", 9), score("a", 10)], files, at(1))[0])
 
 
-def test_expiry_of_a_score_is_foreseen() -> None:
-    """The pass says when a score runs out, and the next one at that moment moves on."""
+def test_expiry_of_a_score_is_a_change_of_scores() -> None:
+    """The pass says when a score runs out; that is told at once, and moves after the period."""
     until = (at(0) + timedelta(seconds=60)).isoformat()
     documents = [*HUB, cluster("a"), cluster("b"), score("a", 1), score("b", 9, validUntil=until)]
     files, outcome = run(documents, {}, at(0))
 
     assert at(61) == outcome.recheck_at
     assert () == run(documents, files, at(60))[1].changes
-    assert ["a"] == chosen(run(documents, files, at(61))[0])
+    told, outcome = run(documents, files, at(61))
+    assert (["score-expired"], at(300)) == ([f.rule for f in outcome.faults], outcome.recheck_at)
+    assert ["b"] == chosen(told)
+    assert () == run(documents, told, at(299))[1].changes
+    assert ["a"] == chosen(run(documents, told, at(300))[0])
 
 
 def test_end_of_a_toleration_is_foreseen() -> None:

@@ -81,9 +81,10 @@ def key_of(document: Body) -> ObjectKey:
 def world(documents: Iterable[Body], files: Mapping[str, str] | None = None) -> World:
     """The world of these documents and these files below the output root."""
     inputs = {}
-    for position, document in enumerate(documents):
+    for document in documents:
         key = key_of(document)
-        inputs[key] = Manifest(key, Origin(f"hub/{position}.yaml"), document)
+        path = f"hub/{key.kind}.{key.namespace}.{key.name}.yaml"
+        inputs[key] = Manifest(key, Origin(path), document)
     outputs = {}
     present = {}
     for path, content in (files or {}).items():

@@ -1,0 +1,55 @@
+"""What member clusters report of one workload's copies."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from reconciler.model.fields import mapping, text
+from reconciler.model.health import Health, health_of, reported_status
+from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.world import Body, Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """The reports of one workload's copies; `workload` is its key."""
+
+    workload: ObjectKey
+    feedback: Mapping[ObjectKey, Manifest] = field(repr=False)
+
+    def of(self, cluster: str) -> Body | None:
+        """Return what a cluster reports, `None` if it reports nothing."""
+        found = (
+            self.feedback.get(replace(self.workload, reporter=cluster)) if self.feedback else None
+        )
+        return None if found is None else found.body
+
+    def health(self, cluster: str) -> Health | None:
+        """Return the health that a cluster reports, `None` if it reports nothing."""
+        report = self.of(cluster)
+        return None if report is None else health_of(report)
+
+    def item(self, cluster: str) -> Body | None:
+        """Return a cluster's entry of aggregatedStatus, `None` if it reports nothing.
+
+        Source: karmada@f8fdd02 pkg/util/helper/workstatus.go `AggregateResourceBindingWorkStatus`.
+        """
+        report = self.of(cluster)
+        if report is None:
+            return None
+        entry: dict[str, object] = {"clusterName": cluster}
+        status = reported_status(report)
+        if status:
+            entry["status"] = status
+        return {**entry, "applied": True, "health": str(health_of(report))}
+
+
+def reports_of(spec: Body, feedback: Mapping[ObjectKey, Manifest]) -> Reports:
+    """Return the reports of the workload that a binding's spec names."""
+    resource = mapping(spec, "resource")
+    key = ObjectKey(
+        group_of(text(resource, "apiVersion")),
+        text(resource, "kind"),
+        text(resource, "namespace"),
+        text(resource, "name"),
+    )
+    return Reports(key, feedback)

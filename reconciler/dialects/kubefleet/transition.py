@@ -1,0 +1,39 @@
+"""What must not change while a placement exists: its type, and what it tolerates."""
+
+from reconciler.dialects.kubefleet.policy import PICK_ALL
+from reconciler.errors import Misconfigured
+from reconciler.model.fields import bodies, text
+from reconciler.model.world import Body
+
+
+def refuse_change(before: Body | None, after: Body | None) -> None:
+    """Compare a policy with the one in force.
+
+    Args:
+        before: `spec.policy` in force, defaults applied, `None` if there is none.
+        after: The one that is wanted, likewise.
+
+    Raises:
+        Misconfigured: The type changed, or a toleration is gone.
+
+    Source: kubefleet@e160c1c pkg/utils/validator/placement.go `HandlePlacementValidation`.
+    """
+    types = [text(policy or {}, "placementType") or PICK_ALL for policy in (before, after)]
+    if types[0] != types[1]:
+        raise Misconfigured(
+            f"`placementType` must stay {types[0]} while the placement exists",
+            field="/spec/policy/placementType",
+        )
+    tolerated = [_tolerations(policy or {}) for policy in (before, after)]
+    if not tolerated[0] <= tolerated[1]:
+        raise Misconfigured(
+            "tolerations may only be added while the placement exists",
+            field="/spec/policy/tolerations",
+        )
+
+
+def _tolerations(policy: Body) -> frozenset[tuple[str, ...]]:
+    names = ("key", "operator", "value", "effect")
+    return frozenset(
+        tuple(text(item, name) for name in names) for item in bodies(policy, "tolerations")
+    )

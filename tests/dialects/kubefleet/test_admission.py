@@ -1,0 +1,243 @@
+"""What KubeFleet's webhooks would refuse takes no effect, and says where and what is valid."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from reconciler.dialects.kubefleet.admission import refuse_member, refuse_placement
+from tests.builders import Body, deployment
+from tests.dialects.kubefleet.fleet import condition, fixed, member, pick, placement, states
+from tests.stories import story
+
+CPU = "resources.kubernetes-fleet.io/available-cpu"
+NAMESPACE = {"group": "", "version": "v1", "kind": "Namespace", "name": "default"}
+
+
+def required(*terms: Body) -> Body:
+    """An affinity with required terms."""
+    kind = "requiredDuringSchedulingIgnoredDuringExecution"
+    return {"clusterAffinity": {kind: {"clusterSelectorTerms": list(terms)}}}
+
+
+def preferred(term: Body) -> Body:
+    """An affinity with one preferred term."""
+    kind = "preferredDuringSchedulingIgnoredDuringExecution"
+    return {"clusterAffinity": {kind: [{"weight": 1, "preference": term}]}}
+
+
+def where(name: str, *pairs: tuple[str, str]) -> Body:
+    """A term with expressions on one property."""
+    listed = [{"name": name, "operator": o, "values": [value]} for o, value in pairs]
+    return {"propertySelector": {"matchExpressions": listed}}
+
+
+def sorted_by(name: str) -> Body:
+    """A term that sorts by a property."""
+    return {"propertySorter": {"name": name, "sortOrder": "Ascending"}}
+
+
+def rules(body: Body) -> list[str]:
+    """The rules that a placement breaks, without their prefix."""
+    return [violation.rule.removeprefix("placement-") for violation in refuse_placement(body)]
+
+
+@pytest.mark.parametrize(
+    ("policy", "broken"),
+    [
+        pytest.param(None, [], id="no policy"),
+        pytest.param({}, [], id="no type is PickAll"),
+        pytest.param({"numberOfClusters": 1}, ["policy-field"], id="PickAll with a number"),
+        pytest.param({"clusterNames": ["a"]}, ["policy-field"], id="PickAll with names"),
+        pytest.param({"clusterNames": []}, [], id="PickAll with an empty list of names"),
+        pytest.param({"affinity": preferred({})}, ["preferred-ignored"], id="PickAll prefers"),
+        pytest.param(pick(0), [], id="PickN of none"),
+        pytest.param({"placementType": "PickN"}, ["number"], id="PickN without number"),
+        pytest.param(pick(1, clusterNames=["a"]), ["policy-field"], id="PickN with names"),
+        pytest.param(fixed("a", "b.c"), [], id="PickFixed"),
+        pytest.param(fixed(), ["names-empty"], id="PickFixed of nobody"),
+        pytest.param(fixed("a", "a"), ["names-unique"], id="PickFixed twice"),
+        pytest.param(fixed("A"), ["names-valid"], id="PickFixed of no name"),
+        pytest.param(
+            {**fixed("a"), "tolerations": [], "affinity": {}}, ["policy-field"], id="PickFixed more"
+        ),
+        pytest.param(
+            pick(1, affinity=required(sorted_by("a"))), ["required-sorter"], id="required sorter"
+        ),
+        pytest.param(
+            pick(1, affinity=preferred(where(CPU, ("Gt", "1")))),
+            ["preferred-selector"],
+            id="preferred selector",
+        ),
+        pytest.param(
+            pick(1, affinity=preferred(sorted_by("a b"))), ["property-name"], id="sorter's name"
+        ),
+    ],
+)
+def test_policies(policy: Body | None, broken: list[str]) -> None:
+    """Each placement type has its own fields."""
+    assert broken == rules(placement(policy))
+
+
+@pytest.mark.parametrize(
+    ("name", "pairs", "broken"),
+    [
+        pytest.param(CPU, [("Ge", "1"), ("Le", "1")], [], id="exactly one"),
+        pytest.param(CPU, [("Gt", "1"), ("Le", "1")], ["consistent"], id="nothing between"),
+        pytest.param(CPU, [("Ge", "2"), ("Le", "1")], ["consistent"], id="crossed"),
+        pytest.param(CPU, [("Eq", "1"), ("Eq", "1000m")], [], id="equal quantities"),
+        pytest.param(CPU, [("Eq", "1"), ("Eq", "2")], ["consistent"], id="two values"),
+        pytest.param(CPU, [("Eq", "1"), ("Ne", "1")], ["consistent"], id="value excluded"),
+        pytest.param(CPU, [("Eq", "1"), ("Lt", "1")], ["consistent"], id="value outside"),
+        pytest.param(CPU, [("In", "1")], ["operator"], id="operator"),
+        pytest.param(CPU, [("Gt", "many")], ["quantity"], id="quantity"),
+        pytest.param("k8s.io/a.b/c", [("Gt", "1")], [], id="segments"),
+        pytest.param("-a", [("Gt", "1")], ["name"], id="name"),
+        pytest.param(
+            "resources.kubernetes-fleet.io/cpu", [("Gt", "1")], ["resource"], id="no capacity"
+        ),
+        pytest.param(
+            "resources.kubernetes-fleet.io/free-cpu", [("Gt", "1")], ["resource"], id="capacity"
+        ),
+        pytest.param(
+            "resources.kubernetes-fleet.io/total-ephemeral-storage", [("Gt", "1")], [], id="dashes"
+        ),
+    ],
+)
+def test_properties(name: str, pairs: list[tuple[str, str]], broken: list[str]) -> None:
+    """Expressions name a property, compare with one quantity, and leave a value."""
+    body = placement(pick(1, affinity=required(where(name, *pairs))))
+
+    assert [f"property-{rule}" for rule in broken] == rules(body)
+
+
+@pytest.mark.parametrize(
+    ("toleration", "broken"),
+    [
+        pytest.param({"operator": "Exists"}, [], id="all"),
+        pytest.param({"key": "a", "value": "b"}, [], id="Equal by default"),
+        pytest.param({"value": "b"}, ["key"], id="Equal without key"),
+        pytest.param({"key": "a b", "operator": "Exists"}, ["key"], id="key"),
+        pytest.param({"key": "a", "value": "b c"}, ["value"], id="value"),
+        pytest.param({"key": "a", "operator": "Exists", "value": "b"}, ["value"], id="Exists"),
+    ],
+)
+def test_tolerations(toleration: Body, broken: list[str]) -> None:
+    """The operator decides on key and value; none is written twice."""
+    once = placement({"tolerations": [toleration]})
+    twice = placement({"tolerations": [toleration, toleration]})
+
+    assert [f"toleration-{rule}" for rule in broken] == rules(once)
+    assert "toleration-unique" in rules(twice)
+
+
+@pytest.mark.parametrize(
+    ("selectors", "broken"),
+    [
+        pytest.param([{**NAMESPACE, "labelSelector": {}}], ["exclusive"], id="name and labels"),
+        pytest.param(
+            [{"group": "apps", "version": "v1", "kind": "Deployment"}], ["scope"], id="namespaced"
+        ),
+        pytest.param(
+            [
+                {**NAMESPACE, "selectionScope": "NamespaceWithResourceSelectors"},
+                {"group": "apps", "version": "v1", "kind": "Deployment"},
+            ],
+            [],
+            id="in its namespace",
+        ),
+    ],
+)
+def test_selectors(selectors: list[Body], broken: list[str]) -> None:
+    """Resources of a namespace are chosen together with it."""
+    body = placement()
+    spec = {"resourceSelectors": selectors}
+
+    assert [f"selector-{rule}" for rule in broken] == rules({**body, "spec": spec})
+
+
+@pytest.mark.parametrize(
+    ("strategy", "broken"),
+    [
+        pytest.param({"rollingUpdate": {"maxSurge": "10%", "maxUnavailable": 0}}, [], id="fine"),
+        pytest.param({"rollingUpdate": {"maxSurge": -1}}, ["negative"], id="negative"),
+        pytest.param({"rollingUpdate": {"maxSurge": "3"}}, ["share"], id="text of a number"),
+        pytest.param(
+            {"type": "External", "rollingUpdate": {"maxSurge": 1}}, ["external"], id="external"
+        ),
+        pytest.param(
+            {"applyStrategy": {"serverSideApplyConfig": {"force": True}}}, ["apply"], id="apply"
+        ),
+    ],
+)
+def test_strategies(strategy: Body, broken: list[str]) -> None:
+    """Limits are numbers or percentages; options go with their type."""
+    assert [f"strategy-{rule}" for rule in broken] == rules(placement(strategy=strategy))
+
+
+@pytest.mark.parametrize(
+    ("taints", "broken"),
+    [
+        pytest.param([{"key": "a", "effect": "NoSchedule"}], [], id="fine"),
+        pytest.param([{"key": "", "effect": "NoSchedule"}], ["key"], id="key"),
+        pytest.param([{"key": "a", "value": "b c", "effect": "NoSchedule"}], ["value"], id="value"),
+        pytest.param([{"key": "a", "effect": "NoSchedule"}] * 2, ["unique"], id="twice"),
+    ],
+)
+def test_taints(taints: list[Mapping[str, str]], broken: list[str]) -> None:
+    """Taints are of label keys and values, each once."""
+    found = [violation.rule for violation in refuse_member(member("a", taints=taints))]
+
+    assert [f"cluster-taint-{rule}" for rule in broken] == found
+
+
+def test_a_refused_edit_keeps_the_last_result() -> None:
+    """The fault says file, line, field and what is valid; the placement goes on as it was."""
+    told = story(*(member(name) for name in "ab"), placement(pick(1)), deployment())
+    told.run(0)
+    told.put(placement({**pick(2), "clusterNames": ["a"]}))
+    outcome = told.run(60)
+
+    assert {"b": "Bound"} == states(told)
+    assert "True" == condition(told, "Available")["status"]
+    [fault] = outcome.faults
+    assert ("/spec/policy/clusterNames", "PickFixed, or no clusterNames") == (
+        fault.field,
+        fault.expected,
+    )
+    assert fault.path.endswith("web.yaml")
+    assert fault.line
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "field"),
+    [
+        pytest.param(pick(1), {}, "/spec/policy/placementType", id="PickN to PickAll"),
+        pytest.param(None, pick(1), "/spec/policy/placementType", id="no policy to PickN"),
+        pytest.param(
+            {"tolerations": [{"operator": "Exists"}]}, {}, "/spec/policy/tolerations", id="fewer"
+        ),
+    ],
+)
+def test_a_placement_keeps_its_type_and_its_tolerations(
+    before: Body | None, after: Body, field: str
+) -> None:
+    """An edit that upstream forbids is a fault; nothing moves until it is taken back."""
+    told = story(member("a"), member("b"), placement(before), deployment())
+    told.run(0)
+    known = states(told)
+    told.put(placement(after))
+    outcome = told.run(60)
+
+    assert known == states(told)
+    assert [("placement-immutable", field)] == [(f.rule, f.field) for f in outcome.faults]
+    told.put(placement(before))
+    assert () == told.run(120).faults
+
+
+def test_more_tolerations_and_an_explicit_pick_all_are_fine() -> None:
+    """No policy is PickAll; what was tolerated still is."""
+    told = story(member("a"), placement(), deployment())
+    told.run(0)
+    for policy in ({}, {"tolerations": [{"operator": "Exists"}]}):
+        told.put(placement(policy))
+        assert () == told.run().faults
