@@ -1,12 +1,14 @@
 """Manifests and worlds for tests: keyword arguments, the dullest defaults."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from reconciler.model.identity import ObjectKey, Origin, group_of
 from reconciler.model.world import Manifest
+from reconciler.rebalance.target import Reference, Selection, Target
 
 Body = Mapping[str, object]
 
@@ -176,6 +178,27 @@ def rebalancer(name: str = "demo", *targets: Body, ttl: int | None = None) -> Bo
             **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
         },
     }
+
+
+@dataclass(frozen=True)
+class FoundBy:
+    """The targets of a rebalancer, found by a function; a description means nothing here."""
+
+    find_target: Callable[[Reference], Target | None]
+    selected: Sequence[Reference] = ()
+    policies: Container[ObjectKey] = ()
+
+    def find(self, reference: Reference, /) -> Target | None:
+        """Ask the function."""
+        return self.find_target(reference)
+
+    def select(self, _selection: Selection, /) -> Sequence[Reference]:
+        """Always the same."""
+        return self.selected
+
+    def has_policy(self, key: ObjectKey, /) -> bool:
+        """Whether it was named."""
+        return key in self.policies
 
 
 def configuration(**spec: object) -> Body:

@@ -27,6 +27,10 @@ from tests.builders import (
     taint,
     target,
 )
+from tests.dialects.kubefleet.fleet import placement
+from tests.fleets import EDITS, fleets
+from tests.fleets import MALFORMED as MALFORMED_FLEETS
+from tests.fleets import TARGETS as PLACEMENT_TARGETS
 from tests.stories import (
     Story,
     applied,
@@ -170,6 +174,7 @@ TARGETS = (
     target("ConfigMap", "settings"),
     target("ClusterRole", "reader", ""),
     target(name="nowhere"),
+    *PLACEMENT_TARGETS,
 )
 
 
@@ -203,6 +208,7 @@ def objects(draw: st.DrawFn) -> list[Body]:
         *(draw(policies(name)) for name in some(("p", "q", "cp"))),
         *(draw(WORKLOAD_BODIES[name]) for name in some(WORKLOADS)),
         *(draw(rebalancers(name)) for name in some(("r", "s"))),
+        *draw(fleets()),
         *draw(st.lists(configurations, max_size=1)),
     ]
 
@@ -241,6 +247,8 @@ def harm(told: Story, kind: str, number: int) -> None:
                 .replace("replicas: ", "replicas: 1")
                 .replace("- name: a", "- name: d")
             )
+            for old, new in EDITS.items():
+                told.files[path] = told.files[path].replace(old, new)
         case "joined":
             if len(inputs) > 1:
                 told.files[inputs[0]] += f"---\n{told.files.pop(inputs[-1])}"
@@ -278,4 +286,8 @@ MALFORMED = {
     ),
     "zz/nowhere.yaml": json.dumps(deployment("unplaceable", namespace="zz", replicas=-1)),
     "zz/content.yaml": json.dumps({**deployment("odd", namespace="zz"), "spec": ["?"]}),
+    **{
+        path: json.dumps({**placement(name="zz"), **dict(body)})
+        for path, body in MALFORMED_FLEETS.items()
+    },
 }

@@ -22,6 +22,7 @@ from reconciler.dialects.kubefleet.snapshot import (
     SCHEDULED_CONDITION,
     Snapshot,
     decode_snapshot,
+    keep_wording,
 )
 from reconciler.model import fields
 from reconciler.model.moments import earliest
@@ -135,7 +136,7 @@ def _take(
         raise result.error
     kept = {name: keep_marks(bindings.get(name), item) for name, item in result.bindings.items()}
     status = snapshot.status if result.status is None else result.status
-    return replace(snapshot, status=status), kept
+    return replace(snapshot, status=keep_wording(snapshot.status, status)), kept
 
 
 def must_schedule(snapshot: Snapshot, bindings: Iterable[Binding], members: Members) -> bool:
