@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from reconciler.audit.kinds import CLUSTERS, KARMADA, KUBEFLEET, OCM
 from reconciler.errors import UsageError
 from reconciler.manifests.emitter import encode
 from reconciler.manifests.names import shown
@@ -17,10 +18,6 @@ from reconciler.model.moments import format_moment
 from reconciler.model.world import Body, Manifest, World
 
 FOLDER = "simulated"
-KARMADA = ("cluster.karmada.io", "Cluster")
-OCM = ("cluster.open-cluster-management.io", "ManagedCluster")
-KUBEFLEET = ("cluster.kubernetes-fleet.io", "MemberCluster")
-CLUSTERS = (KARMADA, OCM, KUBEFLEET)
 REBALANCER = ObjectKey("apps.karmada.io", "WorkloadRebalancer", "", "simulated")
 
 CORDONS: Mapping[tuple[str, str], Body] = {

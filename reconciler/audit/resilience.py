@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.edits import CLUSTERS, Named, apply_edits, fail
+from reconciler.audit.edits import Named, apply_edits, fail
+from reconciler.audit.kinds import CLUSTERS
 from reconciler.audit.preview import Preview, preview
 from reconciler.core.reconcile import reconcile
 from reconciler.model.identity import ObjectKey

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from reconciler.audit.kinds import CLUSTERS, PLACED, RUN_ONCE
 from reconciler.core.changes import Outcome
 from reconciler.dialects.karmada.bindings import binding_key
 from reconciler.model.decision import Decision
@@ -13,16 +14,6 @@ from reconciler.model.world import World
 FEW = 10  # from so many placed objects on a share says something
 MOST_PERCENT = 50  # ours: more removals than this look like a mistake
 NAMED = 3
-
-PLACED_KINDS = frozenset(
-    {
-        ("cluster.open-cluster-management.io", "Placement"),
-        ("placement.kubernetes-fleet.io", "ClusterResourcePlacement"),
-        ("work.karmada.io", "ClusterResourceBinding"),
-        ("work.karmada.io", "ResourceBinding"),
-    }
-)
-CLUSTER_KINDS = frozenset({"Cluster", "ManagedCluster", "MemberCluster"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +69,7 @@ def warn_nowhere(question: Question) -> Iterator[Warned]:
 
 def warn_mass_removal(question: Question) -> Iterator[Warned]:
     """Say that a large part of all placed objects would go."""
-    total = sum((key.group, key.kind) in PLACED_KINDS for key in question.base.outputs)
+    total = sum((key.group, key.kind) in PLACED for key in question.base.outputs)
     gone = [d for d in _caused(question) if d.before and not d.after]
     if total >= FEW and len(gone) * 100 > total * MOST_PERCENT:
         message = f"{len(gone)} of {total} placed objects would be taken off all their clusters"
@@ -111,7 +102,7 @@ def _new_targets(question: Question) -> Iterator[tuple[str, ObjectKey]]:
 def warn_clusters_gone(question: Question) -> Iterator[Warned]:
     """Name the clusters whose files go, and say how many objects leave each."""
     for key in sorted(question.base.inputs.keys() - question.merged.inputs.keys()):
-        if key.kind not in CLUSTER_KINDS:
+        if (key.group, key.kind) not in CLUSTERS:
             continue
         leaving = sum(
             key.name in dict(d.before) and key.name not in dict(d.after) for d in _caused(question)
@@ -134,10 +125,10 @@ def warn_edited_outputs(question: Question) -> Iterator[Warned]:
 
 
 def warn_repeated(question: Question) -> Iterator[Warned]:
-    """Name the rebalancers that would run again since their record goes."""
+    """Name the rebalancers and triggers that would run again since their record goes."""
     lost = question.base.outputs.keys() - question.merged.outputs.keys()
     for key in sorted(lost & question.merged.inputs.keys()):
-        if key.kind == "WorkloadRebalancer":
+        if (key.group, key.kind) in RUN_ONCE:
             message = "its record goes and it stays, so it would run again"
             yield Warned("rebalancer-repeated", key.name, message)
 
