@@ -213,7 +213,7 @@ EXTENSIONS: tuple[Mapping[str, Any], ...] = (
     {},
     {},
     {"limits": {"maxMoves": 1, "intervalSeconds": 30}},
-    {"selector": {"kind": "Deployment"}},
+    {"selector": {"kind": "Deployment", "namespace": "default"}},
     {"selector": {"policy": {"name": "p", "namespace": "default"}}, "limits": {"maxMoves": 2}},
     {"schedule": "*/5 * * * *"},
     {"schedule": "1 12 * * *", "limits": {"maxMoves": 1}},
