@@ -48,35 +48,34 @@ def find_manifests(
         return inside and selects(path, include=settings.include, exclude=settings.exclude)
 
     found = set()
-    for path in [directory / path for path in paths] or [directory]:
-        if path == directory / "-":
+    for path in paths or [Path()]:
+        if str(path) == "-":
             found.add(STDIN)
-        elif path.is_file():
-            relative = _relative(root, path)
+        elif (directory / path).is_file():
+            relative = _relative(root, directory / path)
             if forced or is_read(relative):
                 found.add(relative)
         else:
-            found.update(name for name in _below(root, path) if is_read(name))
+            found.update(name for name in _below(directory, path) if is_read(name))
     return sorted(found)
 
 
-def _below(root: Path, path: Path) -> Iterator[str]:
+def _below(directory: Path, path: Path) -> Iterator[str]:
     """Yield the files of a folder, or those that a glob matches, relative to the root.
 
     Raises:
         UsageError: There is no such folder, and no file that matches.
     """
-    if path.is_dir():
-        yield from (_relative(root, file) for file in _walk(path))
+    root = directory.resolve()
+    if (directory / path).is_dir():
+        yield from (_relative(root, file) for file in _walk(directory / path))
         return
-    # Path.glob takes no absolute patterns.
-    matched = [str(path)] if path.exists() else glob.glob(str(path), recursive=True)  # noqa: PTH207
-    if not matched:
-        raise UsageError(f'"{path}" does not exist')
-    for name in matched:
-        file = Path(name)
-        if file.name.endswith(SUFFIXES) and file.is_file() and not file.is_symlink():
-            yield _relative(root, file)
+    names = glob.glob(str(path), root_dir=directory, recursive=True)  # noqa: PTH207  # takes absolute globs, too
+    files = [directory / name for name in names if name.endswith(SUFFIXES)]
+    files = [file for file in files if file.is_file() and not file.is_symlink()]
+    if not files:
+        raise UsageError(f'"{directory / path}" does not exist')
+    yield from (_relative(root, file) for file in files)
 
 
 def read_file(directory: Path, path: str) -> bytes:
