@@ -1,12 +1,14 @@
 """Manifests and worlds for tests: keyword arguments, the dullest defaults."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from reconciler.model.identity import ObjectKey, Origin, group_of
 from reconciler.model.world import Manifest
+from reconciler.rebalance.target import Reference, Selection, Target
 
 Body = Mapping[str, object]
 
@@ -165,17 +167,57 @@ def target(kind: str = "Deployment", name: str = "web", namespace: str = "defaul
     return {"apiVersion": version, "kind": kind, "name": name, **scope}
 
 
-def rebalancer(name: str = "demo", *targets: Body, ttl: int | None = None) -> Body:
-    """A rebalancer of default/web, or of the targets given."""
+def schedule_trigger(
+    name: str = "demo", *targets: Body, policies: Sequence[str] = (), **spec: object
+) -> Body:
+    """A trigger for these resources, and for these policies of the namespace default."""
+    named = [{"name": policy, "namespace": "default"} for policy in policies]
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "ScheduleTrigger",
+        "metadata": metadata(name),
+        "spec": {
+            **({"targetRefResource": list(targets)} if targets else {}),
+            **({"targetRefPolicy": named} if named else {}),
+            **spec,
+        },
+    }
+
+
+def rebalancer(name: str = "demo", *targets: Body, ttl: int | None = None, **spec: object) -> Body:
+    """A rebalancer of default/web, or of the targets given, unless a selector says whom."""
+    listed = list(targets) or ([] if "selector" in spec else [target()])
     return {
         "apiVersion": "apps.karmada.io/v1alpha1",
         "kind": "WorkloadRebalancer",
         "metadata": metadata(name),
         "spec": {
-            "workloads": list(targets) or [target()],
+            **({"workloads": listed} if listed else {}),
+            **spec,
             **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
         },
     }
+
+
+@dataclass(frozen=True)
+class FoundBy:
+    """The targets of a rebalancer, found by a function; a description means nothing here."""
+
+    find_target: Callable[[Reference], Target | None]
+    selected: Sequence[Reference] = ()
+    policies: Container[ObjectKey] = ()
+
+    def find(self, reference: Reference, /) -> Target | None:
+        """Ask the function."""
+        return self.find_target(reference)
+
+    def select(self, _selection: Selection, /) -> Sequence[Reference]:
+        """Always the same."""
+        return self.selected
+
+    def has_policy(self, key: ObjectKey, /) -> bool:
+        """Whether it was named."""
+        return key in self.policies
 
 
 def configuration(**spec: object) -> Body:

@@ -4,7 +4,7 @@ A pass asks `prepare` (claims, bindings: the targets that exist), then lets `reb
 triggers, then asks `plan`. Nothing is kept between passes.
 """
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -14,7 +14,7 @@ from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, World
-from reconciler.rebalance.target import Reference, Target
+from reconciler.rebalance.target import Reference, Selection, Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +42,13 @@ class Plan:
 class Trigger:
     """A demand to disregard an object's previous assignment.
 
-    `at` is the trigger's moment, `by` names the rebalancer.
+    `at` is the trigger's moment, `by` names who demands it, such as `WorkloadRebalancer demo`.
+    `budget` is how many replicas may move in this pass, `None` for all.
     """
 
     at: datetime
     by: str
+    budget: int | None = None
 
 
 class Prepared(Protocol):
@@ -54,6 +56,9 @@ class Prepared(Protocol):
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return what a rebalancer's reference names in this dialect, `None` if nothing."""
+
+    def select(self, selection: Selection, /) -> Iterable[Reference]:
+        """Return the objects of this dialect that a description means."""
 
     def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
         """Decide, given the triggers by the key of their target.

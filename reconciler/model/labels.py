@@ -117,3 +117,15 @@ def matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
     return all(map(is_wellformed, requirements)) and all(
         holds(requirement, labels) for requirement in requirements
     )
+
+
+def labels_of(body: Mapping[str, object]) -> Mapping[str, str]:
+    """Return the labels of a manifest; those that are no strings are passed over.
+
+    >>> labels_of({"metadata": {"labels": {"app": "web", "replicas": 3}}})
+    {'app': 'web'}
+    """
+    metadata = body.get("metadata")
+    found = metadata.get("labels") if isinstance(metadata, Mapping) else None
+    known = found if isinstance(found, Mapping) else {}
+    return {key: value for key, value in known.items() if isinstance(value, str)}

@@ -1,9 +1,12 @@
 """What a rebalancer refers to, and what it finds there."""
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from reconciler.model.identity import ObjectKey
+from reconciler.model.labels import LabelSelector, matches
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -25,6 +28,10 @@ class Reference:
         return f"{self.api_version} {self.kind} {self.namespace} {self.name}"
 
 
+def _one(_moment: datetime) -> int:
+    return 1
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """The placement object behind a reference.
@@ -33,8 +40,53 @@ class Target:
         key: Whom to trigger.
         triggered_at: The trigger that it carries already, `None` if none.
         waiting: Whether it cannot be triggered now, since it is faulty, held or suspended.
+        divisible: Whether its replicas can move a few at a time.
+        moves: Counts the replicas that a trigger of a moment would move, or those that are left
+            of it if it came before; asked only where moves are limited.
+        arrived: Whether all that is placed is reported healthy.
     """
 
     key: ObjectKey
     triggered_at: datetime | None = None
     waiting: bool = False
+    divisible: bool = False
+    moves: Callable[[datetime], int] = _one
+    arrived: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """A description of workloads; what is empty or `None` selects any.
+
+    `policy` is the policy that claims them.
+    """
+
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    labels: LabelSelector | None = None
+    policy: ObjectKey | None = None
+
+
+def selects(selection: Selection, reference: Reference, labels: Mapping[str, str]) -> bool:
+    """Say whether a description means an object, as far as the object itself tells."""
+    if selection.api_version not in ("", reference.api_version):
+        return False
+    if selection.kind not in ("", reference.kind):
+        return False
+    if selection.namespace not in ("", reference.namespace):
+        return False
+    return selection.labels is None or matches(selection.labels, labels)
+
+
+class Targets(Protocol):
+    """All that may be rebalanced in a repository."""
+
+    def find(self, reference: Reference, /) -> Target | None:
+        """Return what a reference names, `None` if nothing."""
+
+    def select(self, selection: Selection, /) -> Iterable[Reference]:
+        """Return what a description means, sorted."""
+
+    def has_policy(self, key: ObjectKey, /) -> bool:
+        """Say whether a policy is there."""

@@ -1,200 +1,160 @@
 """WorkloadRebalancer: which targets it triggers, its status, and when it is removed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
-from reconciler.manifests.admission import Admitted
-from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.moments import format_moment, parse_moment, stamp
+from reconciler.model.moments import earliest
 from reconciler.model.world import Body
-from reconciler.rebalance.target import Reference, Target
-
-NOT_FOUND = "ReferencedBindingNotFound"
-
-
-class Result(StrEnum):
-    """How a workload's rebalance ended; `PENDING` until it did."""
-
-    SUCCESSFUL = "Successful"
-    FAILED = "Failed"
-    PENDING = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """One workload of the status."""
-
-    reference: Reference
-    result: Result = Result.PENDING
-    reason: str = ""
+from reconciler.rebalance.batches import Batch, Demand, open_batch
+from reconciler.rebalance.rebalancer_spec import Rebalancer
+from reconciler.rebalance.rebalancer_status import NOT_FOUND, Observed, Progress, Result, encode
+from reconciler.rebalance.runs import due_run, next_run
+from reconciler.rebalance.target import Reference, Targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rebalancer:
-    """A rebalancer, decoded.
-
-    Attributes:
-        workloads: What it asks for, as written.
-        ttl_seconds: How long it stays after it finished, `None` means for ever.
-        admitted: When it was first seen, and its generation.
-        observed: Its status at the last pass.
-        observed_generation: The generation that this status speaks of, 0 before the first.
-        finish_time: When it finished, `None` if it has not.
-    """
-
-    workloads: tuple[Reference, ...]
-    ttl_seconds: int | None
-    admitted: Admitted
-    observed: tuple[Observed, ...] = ()
-    observed_generation: int = 0
-    finish_time: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class Advance:
     """What a rebalancer does in one pass.
 
     Attributes:
-        triggers: Target to the moment of its trigger, for the targets that need one.
+        triggers: Target to what is demanded of it, for the targets that need a trigger.
         status: The status afterwards.
         expired: Whether its time to live is over, so that its manifest goes.
         until: When time alone changes this answer, `None` if it does not.
     """
 
-    triggers: Mapping[ObjectKey, datetime]
+    triggers: Mapping[ObjectKey, Demand]
     status: Body
     expired: bool
     until: datetime | None
 
 
-def advance(
-    rebalancer: Rebalancer, target_of: Callable[[Reference], Target | None], now: datetime
-) -> Progress:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """One run: its moment, the workloads as they stand, what is still to be looked up.
+
+    `due` is the moment of the schedule that it belongs to, `None` without a schedule.
+    """
+
+    moment: datetime
+    items: tuple[Observed, ...]
+    due: datetime | None
+
+
+def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Advance:
     """Trigger what is still to be triggered and say how it stands.
 
-    A workload that was Successful or Failed once is never tried again, one without a binding is
-    Failed for good. A target carries the later trigger of the two if several ask.
+    A workload that was Successful or Failed once is never tried again in the same run, one without
+    a binding is Failed for good. A target carries the later trigger of the two if several ask.
 
     Source: karmada@f8fdd02 pkg/controllers/workloadrebalancer/workloadrebalancer_controller.go
-    `doWorkloadRebalance`, `handleTTL`.
+    `doWorkloadRebalance`, `handleTTL`. Selectors, schedules and limits are ours.
     """
-    triggers: dict[ObjectKey, datetime] = {}
-    observed = []
-    # Unlike upstream: a workload added by a later edit is triggered at the moment that this
-    # generation was first seen, not at the creation, which would no longer be a trigger.
-    moment = rebalancer.admitted.generation_seen_at
-    for item in _merged(rebalancer):
-        target = target_of(item.reference) if item.result is Result.PENDING else None
-        if item.result is not Result.PENDING:
-            observed.append(item)
-        elif target is None:
-            observed.append(replace(item, result=Result.FAILED, reason=NOT_FOUND))
-        elif target.waiting:
-            observed.append(item)
-        else:
-            if target.triggered_at is None or target.triggered_at < moment:
-                triggers[target.key] = moment
-            observed.append(replace(item, result=Result.SUCCESSFUL))
-    return _finished(rebalancer, tuple(observed), triggers, now)
+    run = _run(rebalancer, targets, now)
+    found = {
+        item.reference: targets.find(item.reference)
+        for item in run.items
+        if item.result is Result.PENDING
+    }
+    batch = open_batch(rebalancer, found, run.moment, now)
+    observed = tuple(_after(item, found, batch) for item in run.items)
+    return _finished(rebalancer, run, observed, batch, now)
 
 
-def _merged(rebalancer: Rebalancer) -> list[Observed]:
-    """Return the workloads of the spec and the successful ones that left it, sorted."""
-    wanted = dict.fromkeys(rebalancer.workloads)
+def _run(rebalancer: Rebalancer, targets: Targets, now: datetime) -> _Run:
+    """Return the run that the rebalancer is in, a new one if its schedule says so."""
+    admitted, status = rebalancer.admitted, rebalancer.status
+    renewed = status.observed_generation != admitted.generation
+    if rebalancer.schedule is None:
+        items = _merged(rebalancer, targets, expand=renewed)
+        # Unlike upstream: a workload added by a later edit is triggered at the moment that this
+        # generation was first seen, not at the creation, which would no longer be a trigger.
+        return _Run(moment=admitted.generation_seen_at, items=items, due=None)
+    since = max(filter(None, (status.last_due, admitted.generation_seen_at)))
+    due = None if rebalancer.suspend else due_run(rebalancer.schedule, since, now)
+    if due is not None:
+        fresh = replace(rebalancer, status=replace(status, observed=()))
+        return _Run(moment=now, items=_merged(fresh, targets, expand=True), due=due)
+    if status.last_run is None:
+        return _Run(moment=now, items=(), due=None)
+    return _Run(moment=status.last_run, items=status.observed, due=status.last_due)
+
+
+def _merged(rebalancer: Rebalancer, targets: Targets, *, expand: bool) -> tuple[Observed, ...]:
+    """Return the workloads asked for and the successful ones that left the spec, sorted.
+
+    A selector is expanded once a run; what it meant then stands in the status.
+    """
+    wanted: dict[Reference, None] = dict.fromkeys(rebalancer.workloads)
+    if rebalancer.selection is not None:
+        selected = targets.select(rebalancer.selection) if expand else ()
+        kept = () if expand else (item.reference for item in rebalancer.status.observed)
+        wanted |= dict.fromkeys((*selected, *kept))
     known = {
         item.reference: item
-        for item in rebalancer.observed
+        for item in rebalancer.status.observed
         if item.reference in wanted or item.result is Result.SUCCESSFUL
     }
     merged = known | {ref: Observed(ref) for ref in wanted if ref not in known}
-    return sorted(merged.values(), key=lambda item: item.reference.order)
+    return tuple(sorted(merged.values(), key=lambda item: item.reference.order))
+
+
+def _after(item: Observed, found: Mapping[Reference, object], batch: Batch) -> Observed:
+    """Return how one workload stands after this pass."""
+    if item.result is not Result.PENDING:
+        return item
+    if found[item.reference] is None:
+        return replace(item, result=Result.FAILED, reason=NOT_FOUND)
+    if item.reference in batch.done:
+        return replace(item, result=Result.SUCCESSFUL)
+    return item
 
 
 def _finished(
     rebalancer: Rebalancer,
+    run: _Run,
     observed: tuple[Observed, ...],
-    triggers: Mapping[ObjectKey, datetime],
+    batch: Batch,
     now: datetime,
-) -> Progress:
+) -> Advance:
     """Decide on finish time and time to live.
 
     Any change of the status renews the finish time, so an edit defers the removal. Expired is
     `now >= finish_time + ttl`.
     """
-    generation = rebalancer.admitted.generation
-    changed = observed != rebalancer.observed or generation != rebalancer.observed_generation
+    known, generation = rebalancer.status, rebalancer.admitted.generation
+    changed = observed != known.observed or generation != known.observed_generation
     pending = any(item.result is Result.PENDING for item in observed)
-    finish, finish_text = rebalancer.finish_time, ""
-    if changed and not pending:
-        finish, finish_text = now, stamp(now)
-    elif finish is not None:
-        finish_text = format_moment(finish)
-    status: dict[str, object] = {"observedWorkloads": [_encode(item) for item in observed]}
-    status["observedGeneration"] = generation
-    if finish_text:
-        status["finishTime"] = finish_text
-    expires_at = None
-    if finish is not None and rebalancer.ttl_seconds is not None and not pending:
-        expires_at = finish + timedelta(seconds=rebalancer.ttl_seconds)
+    started = run.due is not None or rebalancer.schedule is None
+    renewed = changed and not pending and started
+    status = Progress(
+        observed=observed,
+        observed_generation=generation,
+        finish_time=now if renewed else known.finish_time,
+        last_due=run.due or known.last_due,
+        last_run=run.moment if run.due is not None else known.last_run,
+        batch_at=batch.at,
+        moved=batch.moved,
+        remaining=batch.remaining,
+    )
+    expires_at = _expires_at(rebalancer, status, pending=pending)
     expired = expires_at is not None and now >= expires_at
-    return Progress(
-        triggers=triggers,
-        status=status,
+    following = None
+    if rebalancer.schedule is not None and not rebalancer.suspend:
+        following = next_run(rebalancer.schedule, now)
+    return Advance(
+        triggers=batch.triggers,
+        status=encode(status, stamped=renewed, limited=rebalancer.max_moves is not None),
         expired=expired,
-        until=None if expired else expires_at,
+        until=earliest(None if expired else expires_at, following, batch.until),
     )
 
 
-def _encode(item: Observed) -> Body:
-    """Return one observed workload; empty fields are left out, as upstream's JSON does."""
-    reference = item.reference
-    workload = {
-        "apiVersion": reference.api_version,
-        "kind": reference.kind,
-        "name": reference.name,
-    }
-    if reference.namespace:
-        workload["namespace"] = reference.namespace
-    body: dict[str, object] = {"workload": workload}
-    if item.result is not Result.PENDING:
-        body["result"] = str(item.result)
-    if item.reason:
-        body["reason"] = item.reason
-    return body
-
-
-def decode_rebalancer(spec: Body, status: Body, admitted: Admitted) -> Rebalancer:
-    """Decode a validated rebalancer: what it asks for, and its status at the last pass."""
-    ttl = spec.get("ttlSecondsAfterFinished")
-    generation = status.get("observedGeneration")
-    finish = status.get("finishTime")
-    return Rebalancer(
-        workloads=tuple(_reference(item) for item in bodies(spec, "workloads")),
-        ttl_seconds=ttl if isinstance(ttl, int) else None,
-        admitted=admitted,
-        observed=tuple(_observed(item) for item in bodies(status, "observedWorkloads")),
-        observed_generation=generation if isinstance(generation, int) else 0,
-        finish_time=parse_moment(finish) if isinstance(finish, str) else None,
-    )
-
-
-def _observed(body: Body) -> Observed:
-    """Decode one observed workload."""
-    return Observed(
-        _reference(mapping(body, "workload")),
-        Result(text(body, "result")),
-        text(body, "reason"),
-    )
-
-
-def _reference(body: Body) -> Reference:
-    """Decode one reference."""
-    return Reference(
-        text(body, "apiVersion"),
-        text(body, "kind"),
-        text(body, "namespace"),
-        text(body, "name"),
-    )
+def _expires_at(rebalancer: Rebalancer, status: Progress, *, pending: bool) -> datetime | None:
+    """Return when the rebalancer goes, `None` if never; one with a schedule stays."""
+    ttl = rebalancer.ttl_seconds
+    if status.finish_time is None or ttl is None or pending or rebalancer.schedule is not None:
+        return None
+    return status.finish_time + timedelta(seconds=ttl)

@@ -8,9 +8,10 @@ from reconciler.dialects.karmada.bindings import BINDING, CLUSTER_BINDING, GROUP
 from reconciler.manifests.admission import Admitted
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment, parse_moment
+from reconciler.rebalance.rebalancer_spec import decode_rebalancer
 from reconciler.rebalance.target import Reference, Target
-from reconciler.rebalance.workload_rebalancer import Progress, advance, decode_rebalancer
-from tests.builders import manifest
+from reconciler.rebalance.workload_rebalancer import Advance, advance
+from tests.builders import FoundBy, manifest
 from tests.conformance.compare import first_difference
 
 Body = Mapping[str, object]
@@ -42,7 +43,7 @@ def check_rebalancer(case: Body) -> str | None:
     body = cast(Mapping[str, Mapping[str, object]], given["rebalancer"])
     progress = advance(
         decode_rebalancer(body["spec"], body.get("status", {}), _admitted(body, now)),
-        target_of,
+        FoundBy(target_of),
         now,
     )
     left = 0 if progress.until is None else int((progress.until - now).total_seconds())
@@ -69,14 +70,14 @@ def _admitted(body: Mapping[str, Body], now: datetime) -> Admitted:
     )
 
 
-def _triggered(bindings: Mapping[ObjectKey, Body], progress: Progress) -> dict[str, object]:
+def _triggered(bindings: Mapping[ObjectKey, Body], progress: Advance) -> dict[str, object]:
     """Binding to the text of its trigger afterwards, as the vectors name them."""
     moments: dict[str, object] = {}
     for key, spec in bindings.items():
         name = f"{key.namespace}/{key.name}" if key.namespace else key.name
         present = spec.get("rescheduleTriggeredAt")
         if key in progress.triggers:
-            moments[name] = format_moment(progress.triggers[key])
+            moments[name] = format_moment(progress.triggers[key].at)
         else:
             moments[name] = None if present is None else format_moment(parse_moment(str(present)))
     return moments

@@ -8,9 +8,12 @@ import pytest
 
 from reconciler.manifests.admission import Admitted
 from reconciler.model.identity import ObjectKey
+from reconciler.rebalance.batches import Demand
+from reconciler.rebalance.rebalancer_spec import Rebalancer
+from reconciler.rebalance.rebalancer_status import Observed, Progress, Result
 from reconciler.rebalance.target import Reference, Target
-from reconciler.rebalance.workload_rebalancer import Observed, Progress, Rebalancer, Result, advance
-from tests.builders import NOW, Body, after
+from reconciler.rebalance.workload_rebalancer import Advance, advance
+from tests.builders import NOW, Body, FoundBy, after
 
 A, B = (Reference("apps/v1", "Deployment", "default", name) for name in "ab")
 ROLE = Reference("rbac.authorization.k8s.io/v1", "ClusterRole", "", "reader")
@@ -29,7 +32,7 @@ def run(
     finished: datetime | None = None,
     targets: Mapping[Reference, Target | None] | None = None,
     now: datetime = NOW,
-) -> Progress:
+) -> Advance:
     """One pass; every target exists unless `targets` says otherwise."""
     known = targets or {}
     return advance(
@@ -39,16 +42,16 @@ def run(
             admitted=Admitted(
                 created_at=after(-60), generation=generations[0], generation_seen_at=after(-60)
             ),
-            observed=seen,
-            observed_generation=generations[1],
-            finish_time=finished,
+            status=Progress(
+                observed=seen, observed_generation=generations[1], finish_time=finished
+            ),
         ),
-        lambda reference: known.get(reference, Target(key(reference))),
+        FoundBy(lambda reference: known.get(reference, Target(key(reference)))),
         now,
     )
 
 
-def results(progress: Progress) -> list[tuple[str, str]]:
+def results(progress: Advance) -> list[tuple[str, str]]:
     """Name and result of each observed workload."""
     items = cast(Sequence[Mapping[str, Body]], progress.status["observedWorkloads"])
     return [(str(item["workload"]["name"]), str(item.get("result", ""))) for item in items]
@@ -70,7 +73,7 @@ def test_observed_workloads_are_sorted_by_their_text() -> None:
 
 def test_a_target_is_triggered_at_the_admission() -> None:
     """Not at the moment of the pass: a preview would foresee another one."""
-    assert {key(A): after(-60)} == run(A).triggers
+    assert {key(A): Demand(after(-60))} == run(A).triggers
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from reconciler.dialects.karmada.aggregate import PLACED_AT, Feedback, with_feed
 from reconciler.dialects.karmada.applied import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.binding import Binding
 from reconciler.dialects.karmada.bindings import API_VERSION, Draft
-from reconciler.dialects.karmada.failing import UNHEALTHY_SINCE
 from reconciler.dialects.karmada.triggers import Trigger
 from reconciler.dialects.karmada.verdict import Verdict
 from reconciler.manifests.admission import digest
@@ -29,18 +28,18 @@ def binding_file(
     feedback: Feedback,
     now: datetime,
     *,
-    unhealthy_since: str = "",
+    notes: Mapping[str, str],
 ) -> Body:
-    """Return the whole file of a binding."""
+    """Return the whole file of a binding; `notes` are annotations, left out where empty."""
     present = draft.present
     known = number(draft.metadata, "generation")
     same = present is not None and mapping(present, "spec") == spec
     generation = known if same and known else known + 1
-    moments = {PLACED_AT: feedback.placed_at, UNHEALTHY_SINCE: unhealthy_since}
+    kept = {PLACED_AT: feedback.placed_at, **notes}
     return {
         "apiVersion": API_VERSION,
         "kind": draft.key.kind,
-        "metadata": _metadata(draft, spec, verdict, moments, generation, now),
+        "metadata": _metadata(draft, spec, verdict, kept, generation, now),
         "spec": spec,
         "status": _status(draft, binding, verdict, feedback, generation, now),
     }
@@ -50,18 +49,18 @@ def _metadata(
     draft: Draft,
     spec: Body,
     verdict: Verdict | None,
-    moments: Mapping[str, str],
+    notes: Mapping[str, str],
     generation: int,
     now: datetime,
 ) -> Body:
-    """Return the metadata of a binding; `moments` are annotations, left out if empty."""
+    """Return the metadata of a binding."""
     annotations = dict(draft.annotations)
     applied = text(mapping(draft.metadata, "annotations"), APPLIED_PLACEMENT)
     if applied:
         annotations[APPLIED_PLACEMENT] = applied
     if verdict is not None and verdict.applied is not None:
         annotations[APPLIED_PLACEMENT] = verdict.applied
-    annotations |= {name: value for name, value in moments.items() if value}
+    annotations |= {name: value for name, value in notes.items() if value}
     annotations[DECISION_DIGEST] = _decision_digest(spec)
     metadata: dict[str, object] = {"name": draft.key.name}
     if draft.key.namespace:

@@ -68,6 +68,7 @@ class Draft:
         policy: Who claims it; `None` leaves it where it is.
         spec: What is wanted, decisions so far included.
         resource: The reference to its workload.
+        workload_labels: Labels of its workload.
         present: The binding's file as the last pass left it, `None` if it is new.
         labels: Of its claim.
         annotations: Of its claim.
@@ -79,6 +80,7 @@ class Draft:
     policy: Policy | None
     spec: Body
     resource: Body
+    workload_labels: Mapping[str, str]
     present: Body | None
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
@@ -133,6 +135,7 @@ def draft_binding(
         policy=policy,
         spec=_with_suspension(spec, suspended=suspended),
         resource=_resource(template),
+        workload_labels=template.labels,
         present=present,
         labels=claim_labels(policy),
         annotations=annotations,

@@ -30,6 +30,15 @@ from reconciler.dialects.karmada.failing import (
     eviction_task,
 )
 from reconciler.dialects.karmada.graceful import assess_tasks
+from reconciler.dialects.karmada.moving import (
+    MOVING_TO,
+    aimed_anew,
+    count_moves,
+    is_divisible,
+    move,
+    read_goal,
+    write_goal,
+)
 from reconciler.dialects.karmada.reports import Reports, reports_of
 from reconciler.dialects.karmada.schedule import schedule
 from reconciler.dialects.karmada.settings import Failover
@@ -93,10 +102,11 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
         binding = replace(binding, clusters=eviction.clusters, tasks=eviction.tasks)
     reports = reports_of(spec, around.feedback)
     binding, failing = _fail_over(binding, spec, draft.metadata, reports, around)
+    goal = read_goal(draft.metadata)
+    binding = aimed_anew(binding, goal, demand, around.members, around.now)
     verdict = schedule(binding, around.members, around.now) if _considered(draft, spec) else None
-    clusters = binding.clusters
-    if verdict is not None and verdict.clusters is not None:
-        clusters = verdict.clusters
+    moved = move(binding, verdict, goal, demand, around.members, around.now)
+    clusters = moved.clusters
     feedback = gather(
         {name for name, _ in clusters} | _required_on(spec),
         draft.metadata,
@@ -107,7 +117,13 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     tasks, tasks_until = _assess(binding, verdict, clusters, feedback, around)
     _place(spec, clusters, tasks)
     body = binding_file(
-        draft, ordered(spec), binding, verdict, feedback, around.now, unhealthy_since=failing.since
+        draft,
+        ordered(spec),
+        binding,
+        verdict,
+        feedback,
+        around.now,
+        notes={UNHEALTHY_SINCE: failing.since, MOVING_TO: write_goal(moved.goal)},
     )
     edited = is_edited(present)
     return Decided(
@@ -124,6 +140,28 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
         ),
         explain=partial(explain, draft, binding, verdict, around.members, around.now),
     )
+
+
+def moves_of(draft: Draft, around: Surroundings, moment: datetime) -> int:
+    """Return how many replicas of a binding a trigger of this moment would move now."""
+    goal = read_goal(draft.metadata)
+    return count_moves(_decoded(draft), goal, around.members, moment, around.now)
+
+
+def moves_singly(draft: Draft) -> bool:
+    """Say whether the replicas of a binding can move a few at a time."""
+    return is_divisible(_decoded(draft))
+
+
+def has_arrived(draft: Draft, around: Surroundings) -> bool:
+    """Say whether every cluster reports all replicas that a binding gives it, and healthy."""
+    reports = reports_of(draft.spec, around.feedback)
+    return all(reports.covers(name, count) for name, count in decode_targets(draft.spec))
+
+
+def _decoded(draft: Draft) -> Binding:
+    """Return a binding as the scheduler would read it."""
+    return decode_binding({"metadata": draft.metadata, "spec": draft.spec, "status": draft.status})
 
 
 def _required_on(spec: Body) -> set[ClusterName]:

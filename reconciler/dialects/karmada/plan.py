@@ -1,8 +1,9 @@
 """Karmada's part of a pass: policies claim workloads, then each binding is decided."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
 from reconciler.dialects.karmada.attach import attach, needed_bindings
@@ -17,7 +18,14 @@ from reconciler.dialects.karmada.bindings import (
 )
 from reconciler.dialects.karmada.claims import Claims, claim_workloads
 from reconciler.dialects.karmada.clusters import decode_cluster, members_of
-from reconciler.dialects.karmada.decide import Decided, Surroundings, decide
+from reconciler.dialects.karmada.decide import (
+    Decided,
+    Surroundings,
+    decide,
+    has_arrived,
+    moves_of,
+    moves_singly,
+)
 from reconciler.dialects.karmada.inventory import Inventory, departed, take_inventory
 from reconciler.dialects.karmada.settings import decode_failover, may_preempt
 from reconciler.errors import UserError
@@ -28,7 +36,7 @@ from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.moments import earliest, parse_moment
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Manifest, World
-from reconciler.rebalance.target import Reference, Target
+from reconciler.rebalance.target import Reference, Selection, Target, selects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +44,9 @@ class Bindings:
     """Karmada before triggers: the fleet, and every binding as it is wanted."""
 
     world: World
-    settings: Settings
-    now: datetime
     inventory: Inventory
     claims: Claims
+    around: Surroundings
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the binding that a rebalancer refers to by its workload.
@@ -63,11 +70,28 @@ class Bindings:
             key,
             triggered_at=parse_moment(triggered) if triggered else None,
             waiting=waiting or suspended,
+            divisible=moves_singly(draft),
+            moves=partial(moves_of, draft, self.around),
+            arrived=has_arrived(draft, self.around),
         )
+
+    def select(self, selection: Selection, /) -> Iterable[Reference]:
+        """Yield the claimed workloads that a description means."""
+        for draft in self.claims.drafts.values():
+            policy = None if draft.policy is None else draft.policy.key
+            if policy is None or selection.policy not in (None, policy):
+                continue
+            reference = Reference(
+                text(draft.resource, "apiVersion"),
+                text(draft.resource, "kind"),
+                text(draft.resource, "namespace"),
+                text(draft.resource, "name"),
+            )
+            if selects(selection, reference, draft.workload_labels):
+                yield reference
 
     def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
         """Decide every binding; one that cannot be decided keeps its file and is reported."""
-        around = self._surroundings()
         outputs: dict[ObjectKey, Body] = {**self.inventory.records, **self.claims.kept}
         faults = list(self.claims.faults)
         decided: dict[ObjectKey, Decided] = {}
@@ -75,7 +99,7 @@ class Bindings:
         def decide_all(drafts: Mapping[ObjectKey, Draft]) -> None:
             for key, draft in drafts.items():
                 try:
-                    decided[key] = decide(draft, triggers.get(key), around)
+                    decided[key] = decide(draft, triggers.get(key), self.around)
                     outputs[key] = decided[key].body
                 except UserError as error:
                     faults.append(_undecided(self.world, draft, error))
@@ -97,33 +121,36 @@ class Bindings:
             explanations={key: item.explain for key, item in decided.items() if key in asked},
         )
 
-    def _surroundings(self) -> Surroundings:
-        """Decode the fleet; a cluster without a file counts as leaving while a binding names it."""
-        clusters = dict(self.inventory.clusters)
-        for draft in self.claims.drafts.values():
-            for name, _ in decode_targets(draft.spec):
-                if name not in clusters:
-                    clusters[name] = departed(name)
-        return Surroundings(
-            members=members_of(
-                decode_cluster(body, declared=self.settings.declared_clusters)
-                for body in clusters.values()
-            ),
-            failover=decode_failover(self.settings),
-            feedback=self.world.feedback,
-            assume_after_seconds=self.settings.assume_after_seconds,
-            now=self.now,
-        )
+
+def _surroundings(
+    world: World, settings: Settings, now: datetime, inventory: Inventory, claims: Claims
+) -> Surroundings:
+    """Decode the fleet; a cluster without a file counts as leaving while a binding names it."""
+    clusters = dict(inventory.clusters)
+    for draft in claims.drafts.values():
+        for name, _ in decode_targets(draft.spec):
+            if name not in clusters:
+                clusters[name] = departed(name)
+    return Surroundings(
+        members=members_of(
+            decode_cluster(body, declared=settings.declared_clusters) for body in clusters.values()
+        ),
+        failover=decode_failover(settings),
+        feedback=world.feedback,
+        assume_after_seconds=settings.assume_after_seconds,
+        now=now,
+    )
 
 
 def prepare(world: World, settings: Settings, now: datetime) -> Bindings:
     """Let policies claim workloads, and draft the bindings."""
+    inventory = take_inventory(world, failover=decode_failover(settings).enabled, now=now)
+    claims = claim_workloads(world, preempting=may_preempt(settings))
     return Bindings(
         world=world,
-        settings=settings,
-        now=now,
-        inventory=take_inventory(world, failover=decode_failover(settings).enabled, now=now),
-        claims=claim_workloads(world, preempting=may_preempt(settings)),
+        inventory=inventory,
+        claims=claims,
+        around=_surroundings(world, settings, now, inventory, claims),
     )
 
 

@@ -9,7 +9,7 @@ from reconciler.manifests.admission import digest
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number, strings, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.labels import LabelSelector, matches
+from reconciler.model.labels import LabelSelector, labels_of, matches
 from reconciler.model.selectors import decode_label_selector
 from reconciler.model.world import Body, Manifest
 
@@ -280,12 +280,9 @@ def decode_selector(body: Body, policy: ObjectKey) -> ResourceSelector:
 
 def template_of(manifest: Manifest) -> Template:
     """Return a manifest as policies see it; labels that are no strings are passed over."""
-    metadata = manifest.body.get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
-    known = labels if isinstance(labels, Mapping) else {}
     return Template(
         key=manifest.key,
         api_version=str(manifest.body["apiVersion"]),
-        labels={key: value for key, value in known.items() if isinstance(value, str)},
+        labels=labels_of(manifest.body),
         body=manifest.body,
     )

@@ -28,6 +28,14 @@ class Reports:
         report = self.of(cluster)
         return None if report is None else health_of(report)
 
+    def covers(self, cluster: str, replicas: int) -> bool:
+        """Say whether a cluster reports as many available replicas, and health."""
+        report = self.of(cluster)
+        if report is None or health_of(report) is not Health.HEALTHY:
+            return False
+        available = reported_status(report).get("availableReplicas")
+        return isinstance(available, int) and available >= replicas
+
     def item(self, cluster: str) -> Body | None:
         """Return a cluster's entry of aggregatedStatus, `None` if it reports nothing.
 

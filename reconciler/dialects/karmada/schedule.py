@@ -119,6 +119,14 @@ def _terms(binding: Binding, placement: Placement) -> Sequence[AffinityTerm | No
     return terms[names.index(observed) :] if observed in names else terms
 
 
+def feasible_now(binding: Binding, placement: Placement, members: Members, now: datetime) -> Mask:
+    """Return the clusters that pass the filters for the affinity group that comes first now."""
+    term = next(iter(_terms(binding, placement)), None)
+    request = request_of(binding, placement, term, members)
+    candidates = Mask(members.fleet.all & ~members.fleet.deleting)
+    return run_filters(PROFILE.filters, request, members, candidates, now)[0]
+
+
 def attempt_group(
     request: Request, members: Members, now: datetime, *, name: str, propagate_empty: bool
 ) -> Attempt:

@@ -73,7 +73,7 @@ def _cause(
 ) -> Cause:
     """Return why a binding moved; a rebalancer comes first, then evictions, then the trigger."""
     if demand is not None:
-        return Cause(CauseKind.REBALANCED, f"WorkloadRebalancer {demand.by}")
+        return Cause(CauseKind.REBALANCED, demand.by)
     if draft.present is None:
         detail = str(draft.policy.key.name) if draft.policy is not None else ""
         return Cause(CauseKind.CREATED, f"policy {detail}")

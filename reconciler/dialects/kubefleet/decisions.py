@@ -152,4 +152,5 @@ def _scores(scored: Scored) -> str:
 
 
 def _quoted(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)
+    plain = name.isascii() and name.replace("-", "").replace(".", "").isalnum()
+    return f'"{name}"' if plain else json.dumps(name, ensure_ascii=False)

@@ -1,5 +1,6 @@
 """Whether a cluster can receive resources at all: it is here, connected, joined and healthy."""
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -13,6 +14,7 @@ HEALTH_TIMEOUT = timedelta(minutes=5)  # checker.go defaultClusterHealthCheckTim
 
 _NEVER = datetime(1, 1, 1, tzinfo=UTC)  # Go's zero time, where the field is missing
 _LONGEST_MINUTES = (2**63 - 1) / 60e9  # a Go duration ends at 2**63 - 1 nanoseconds
+_ELAPSED = re.compile(r"\(last (received|transitioned) -?[0-9.]+ minutes ago\)", re.ASCII)
 _UNCONNECTED = "cluster is not connected to the fleet: "
 
 
@@ -110,3 +112,12 @@ def assess(agent: Agent | None, now: datetime, *, leaving: bool, heartbeats: boo
 
 def _minutes(age: timedelta) -> float:
     return min(age.total_seconds() / 60, _LONGEST_MINUTES)
+
+
+def timeless(reason: str) -> str:
+    """Return a reason without the minutes that it tells; two that differ in these say the same.
+
+    >>> timeless("silent (last received 5.02 minutes ago)")
+    'silent (last received)'
+    """
+    return _ELAPSED.sub(r"(last \1)", reason)

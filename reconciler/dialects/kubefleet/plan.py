@@ -1,6 +1,6 @@
 """KubeFleet's part of a pass: each placement by itself, from its snapshots to its status."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -20,7 +20,6 @@ from reconciler.dialects.kubefleet.placement import decode_placement
 from reconciler.dialects.kubefleet.restore import (
     Wanted,
     owner_of,
-    policy_in_force,
     restore,
     snapshot_file,
 )
@@ -29,7 +28,8 @@ from reconciler.dialects.kubefleet.select import select_resources
 from reconciler.dialects.kubefleet.settle import Settled, settle
 from reconciler.dialects.kubefleet.status import placement_file
 from reconciler.dialects.kubefleet.tell import known_problem, tell, tell_removed, unsettled
-from reconciler.dialects.kubefleet.transition import refuse_change
+from reconciler.dialects.kubefleet.transition import policy_in_force, refuse_change
+from reconciler.dialects.kubefleet.witness import Witness, keys_of
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen, output_path
@@ -37,10 +37,11 @@ from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of, uid_of
+from reconciler.model.labels import labels_of
 from reconciler.model.moments import earliest, stamp
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Manifest, World
-from reconciler.rebalance.target import Reference, Target
+from reconciler.rebalance.target import Reference, Selection, Target, selects
 
 CLUSTER = ("cluster.kubernetes-fleet.io", "MemberCluster")
 OWNED = (BINDING, POLICY_SNAPSHOT, RESOURCE_SNAPSHOT)
@@ -68,6 +69,15 @@ class Fleets:
         key = ObjectKey(GROUP, PLACEMENT, "", reference.name)
         waiting = str(key) in self.waiting or self._is_unreadable(key)
         return Target(key, waiting=waiting) if waiting or key in self.placements else None
+
+    def select(self, selection: Selection, /) -> Iterable[Reference]:
+        """Yield the placements that a description means; Karmada's policies claim none."""
+        if selection.policy is not None:
+            return
+        for key, manifest in sorted(self.placements.items()):
+            reference = Reference(str(manifest.body["apiVersion"]), PLACEMENT, "", key.name)
+            if selects(selection, reference, labels_of(manifest.body)):
+                yield reference
 
     def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
         """Settle every placement; one that cannot be settled keeps its files and is reported."""
@@ -154,7 +164,11 @@ class Fleets:
             restored.present,
             members,
             self.now,
-            assume_after_seconds=self.settings.assume_after_seconds,
+            Witness(
+                resources=keys_of(selection.resources),
+                feedback=self.world.feedback,
+                assume_after_seconds=self.settings.assume_after_seconds,
+            ),
             rebalanced=trigger is not None,
         )
         outputs = _outputs(settled, self.now)

@@ -1,15 +1,17 @@
 """Properties of clusters: their values as exact quantities, and comparisons with them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from operator import eq, ge, gt, le, lt, ne
 
 from reconciler.dialects.kubefleet.clusters import Member, Members
 from reconciler.dialects.kubefleet.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.names import RESOURCE_PROPERTY_PREFIX
 from reconciler.dialects.kubefleet.policy import PropertyRequirement
-from reconciler.model.quantity import Quantity, parse_quantity
+from reconciler.model.quantity import Quantity, approximate, parse_quantity
 from reconciler.schedule.framework import NOBODY, Mask, mask_of, positions_of
 
+TEXTS = 4096  # ours: distinct amounts kept
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "Gt": gt,
     "Ge": ge,
@@ -20,43 +22,52 @@ _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
 }
 
 
-def value_of(member: Member, name: str) -> str | None:
-    """Return the text of a cluster's property, `None` if the cluster does not report it.
+def values_of(views: Iterable[Member], name: str) -> list[str | None]:
+    """Return the text of a property of each cluster, `None` where it is not reported.
 
     Raises:
         UnexpectedBehavior: The name begins with the resource prefix, yet does not go on as
-            `total|allocatable|available-<resource>` with exactly one dash.
+            `total|allocatable|available-<resource>` with exactly one dash, and there is a cluster.
 
     Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/clusteraffinity/types.go
     `retrievePropertyValueFrom`.
     """
     if not name.startswith(RESOURCE_PROPERTY_PREFIX):
-        return member.properties.get(name)
+        return [view.properties.get(name) for view in views]
+    listed = list(views)
     parts = name.removeprefix(RESOURCE_PROPERTY_PREFIX).split("-")
-    if len(parts) != 2 or not all(parts):  # a capacity and a resource
+    if listed and (len(parts) != 2 or not all(parts)):  # a capacity and a resource
         raise UnexpectedBehavior(f"invalid resource property name: {name}")
-    capacity, resource = parts
-    if capacity not in ("total", "allocatable", "available"):
+    capacity, resource = (*parts, "")[:2]
+    if listed and capacity not in ("total", "allocatable", "available"):
         raise UnexpectedBehavior(f"invalid capacity type {capacity} in property name {name}")
-    return member.usage.get(capacity, {}).get(resource)
+    return [view.usage.get(capacity, {}).get(resource) for view in listed]
 
 
-def quantity_of(member: Member, name: str) -> Quantity | None:
-    """Return the amount of a cluster's property, `None` if the cluster does not report it.
+def quantities_of(views: Sequence[Member], name: str) -> list[Quantity | None]:
+    """Return the amount of a property of each cluster, `None` where it is not reported.
 
     Raises:
-        UnexpectedBehavior: The name is malformed, or the value is not a quantity.
+        UnexpectedBehavior: The name is malformed, or a value is not a quantity.
     """
-    text = value_of(member, name)
-    if text is None:
-        return None
-    try:
-        return parse_quantity(text)
-    except ValueError as error:
-        raise UnexpectedBehavior(
-            f"value {text} of property {name} from cluster {member.cluster.name} must be a "
-            f"quantity: {error}"
-        ) from None
+    texts = values_of(views, name)
+    amounts: dict[str | None, Quantity | None] = {None: None}
+    for view, text in zip(views, texts, strict=True):
+        if text is not None and text not in amounts:
+            try:
+                amounts[text] = parse_quantity(text)
+            except ValueError as error:
+                raise UnexpectedBehavior(
+                    f"value {text} of property {name} from cluster {view.cluster.name} must be a "
+                    f"quantity: {error}"
+                ) from None
+    return [amounts[text] for text in texts]
+
+
+@lru_cache(maxsize=TEXTS)
+def rough_amount(text: str) -> float:
+    """Return an amount as a float64, as scores are made of."""
+    return approximate(text)
 
 
 def satisfying(requirement: PropertyRequirement, members: Members, candidates: Mask) -> Mask:
@@ -70,11 +81,10 @@ def satisfying(requirement: PropertyRequirement, members: Members, candidates: M
 
     Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/clusteraffinity/types.go `Matches`.
     """
-    amounts = {
-        position: amount
-        for position in positions_of(candidates)
-        if (amount := quantity_of(members.views[position], requirement.name)) is not None
-    }
+    positions = positions_of(candidates)
+    found = quantities_of([members.views[position] for position in positions], requirement.name)
+    listed = zip(positions, found, strict=True)
+    amounts = {position: amount for position, amount in listed if amount is not None}
     if not amounts:
         return NOBODY
     wanted = _wanted(requirement)

@@ -14,6 +14,7 @@ from reconciler.dialects.kubefleet.binding_file import (
     keep_one_a_cluster,
     read_binding,
 )
+from reconciler.dialects.kubefleet.eligibility import timeless
 from reconciler.dialects.kubefleet.failure import as_integer
 from reconciler.dialects.kubefleet.names import (
     BINDING,
@@ -36,6 +37,7 @@ from reconciler.dialects.kubefleet.resource_snapshots import resources_hash, spl
 from reconciler.dialects.kubefleet.revision import Owner, annotations_of, is_latest, labels_of
 from reconciler.dialects.kubefleet.select import Selection
 from reconciler.dialects.kubefleet.settle import Present
+from reconciler.dialects.kubefleet.strip import without
 from reconciler.manifests.admission import SPEC_DIGEST, digest
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey, uid_of
@@ -161,7 +163,7 @@ def _policies(owner: Owner, found: Mapping[str, Body], wanted: Wanted) -> list[B
         if index == last and _is_changed(marks, SPEC_DIGEST, spec):
             spec = _policy_spec(spec, wanted.policy)
         if _is_changed(marks, STATUS_DIGEST, _lasting(mapping(body, "status"))):
-            body = {field: value for field, value in body.items() if field != "status"}
+            body = without(body, "status")
         counts = _counts(marks, wanted.policy if index == last else None)
         restored.append(_snapshot(body, POLICY_SNAPSHOT, owner, labels, counts, spec))
     return restored
@@ -252,13 +254,6 @@ def _snapshot(
     return {**fresh, "status": status} if status else fresh
 
 
-def policy_in_force(policies: Sequence[Body]) -> Body | None:
-    """Return the policy of the latest snapshot, `None` if it has none."""
-    found = (mapping(body, "spec").get("policy") for body in policies if is_latest(body))
-    policy = next(found, None)
-    return policy if isinstance(policy, Mapping) else None
-
-
 def snapshot_file(key: ObjectKey, body: Body, at: str) -> Body:
     """Return the file of a snapshot: with uid, date, and the digests by which edits are seen.
 
@@ -286,11 +281,12 @@ def snapshot_file(key: ObjectKey, body: Body, at: str) -> Body:
 
 def _lasting(status: Body) -> Body:
     """Return what of a snapshot's status only scheduling changes, moments left out."""
-    conditions = [
-        {name: value for name, value in item.items() if name != "lastTransitionTime"}
-        for item in bodies(status, "conditions")
+    conditions = [without(item, "lastTransitionTime") for item in bodies(status, "conditions")]
+    decisions = [
+        {**item, "reason": timeless(text(item, "reason"))}
+        for item in bodies(status, "targetClusters")
     ]
-    return {"targetClusters": status.get("targetClusters"), "conditions": conditions}
+    return {"targetClusters": decisions, "conditions": conditions}
 
 
 def _is_changed(marks: Mapping[str, str], mark: str, value: Body) -> bool:

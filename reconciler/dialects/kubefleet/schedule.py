@@ -1,5 +1,6 @@
 """KubeFleet's scheduler: one cycle over the bindings of a placement, or as many as it takes."""
 
+from bisect import insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,6 +20,7 @@ from reconciler.dialects.kubefleet.snapshot import Snapshot, report_status
 from reconciler.dialects.kubefleet.topology import assess_topology
 from reconciler.model.moments import stamp
 from reconciler.model.world import Body
+from reconciler.schedule.framework import Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,11 @@ def schedule(
 
     Source: kubefleet@e160c1c pkg/scheduler/scheduler.go `scheduleOnce`: a requeue is immediate.
     """
-    result = run_cycle(snapshot, bindings, members, now)
+    start = _begin(snapshot, bindings, members)
+    result, pick = _cycle(start, snapshot, members, now)
     while result.requeue:
-        following = run_cycle(snapshot, result.bindings.values(), members, now)
+        start = _go_on(start, pick, result, snapshot, members)
+        following, pick = _cycle(start, snapshot, members, now)
         result = replace(
             following,
             removed=(*result.removed, *following.removed),
@@ -87,6 +91,21 @@ def run_cycle(
 
     Source: kubefleet@e160c1c pkg/scheduler/framework/framework.go `RunSchedulingCycleFor`.
     """
+    return _cycle(_begin(snapshot, bindings, members), snapshot, members, now)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Start:
+    """Where a cycle begins: what is swept away first, the bindings, and where they are."""
+
+    swept: Scheduled
+    groups: Groups
+    placed: Mask
+    obsolete: Mask
+
+
+def _begin(snapshot: Snapshot, bindings: Iterable[Binding], members: Members) -> _Start:
+    """Classify the bindings, let go of deleting ones and drop those whose cluster is gone."""
     ordered = sorted(bindings, key=lambda binding: binding.name)
     own = [item for item in ordered if item.labels.get(PARENT) == snapshot.placement]
     groups = classify(own, snapshot.name, members)
@@ -96,16 +115,45 @@ def run_cycle(
     swept = [*released, *map(unscheduled, groups.dangling)]
     existing = {binding.name: binding for binding in (*ordered, *swept)}
     removed = tuple(item.name for item in released if not item.finalizers)
-    before = Scheduled(
-        bindings={name: item for name, item in existing.items() if name not in removed},
-        removed=removed,
-        writes=tuple(Write("update", binding.name) for binding in swept),
+    return _Start(
+        swept=Scheduled(
+            bindings={name: item for name, item in existing.items() if name not in removed},
+            removed=removed,
+            writes=tuple(Write("update", binding.name) for binding in swept),
+        ),
+        groups=groups,
+        placed=targets_of(members, groups.scheduled, groups.bound),
+        obsolete=targets_of(members, groups.obsolete),
     )
+
+
+def _go_on(
+    start: _Start, pick: Pick, result: Scheduled, snapshot: Snapshot, members: Members
+) -> _Start:
+    """Return where the next cycle begins; if only bindings were created, these are added."""
+    groups = start.groups
+    if pick.patched or pick.dropped or groups.deleting or groups.dangling:
+        return _begin(snapshot, result.bindings.values(), members)
+    scheduled = list(groups.scheduled)
+    for binding in pick.created:
+        insort(scheduled, binding, key=lambda item: item.name)
+    return _Start(
+        swept=Scheduled(bindings=result.bindings),
+        groups=replace(groups, scheduled=tuple(scheduled)),
+        placed=Mask(start.placed | targets_of(members, pick.created)),
+        obsolete=start.obsolete,
+    )
+
+
+def _cycle(
+    start: _Start, snapshot: Snapshot, members: Members, now: datetime
+) -> tuple[Scheduled, Pick]:
+    """Run a cycle from where it begins."""
     try:
-        pick = _pick(snapshot, groups, members, before.bindings, now)
+        pick = _pick(start, snapshot, members, now)
     except UnexpectedBehavior as error:
-        return replace(before, error=error)
-    return _report(_carry_out(before, pick), snapshot, pick, now)
+        return replace(start.swept, error=error), Pick()
+    return _report(_carry_out(start.swept, pick), snapshot, pick, now), pick
 
 
 def reschedule(
@@ -151,25 +199,18 @@ def _release(binding: Binding) -> Binding:
     return replace(binding, finalizers=finalizers)
 
 
-def _pick(
-    snapshot: Snapshot,
-    groups: Groups,
-    members: Members,
-    existing: Mapping[str, Binding],
-    now: datetime,
-) -> Pick:
+def _pick(start: _Start, snapshot: Snapshot, members: Members, now: datetime) -> Pick:
     """Do what the placement type says; an unknown type does nothing."""
-    policy = snapshot.policy
+    policy, groups, existing = snapshot.policy, start.groups, start.swept.bindings
     if policy.placement_type == PICK_FIXED:
         return pick_fixed(snapshot, groups, members, existing)
     if policy.placement_type not in (PICK_ALL, PICK_N):
         return Pick()
-    placed = targets_of(members, groups.scheduled, groups.bound)
     request = Request(
         policy=policy,
-        topology=assess_topology(policy.constraints, members, placed),
-        placed=placed,
-        obsolete=targets_of(members, groups.obsolete),
+        topology=assess_topology(policy.constraints, members, start.placed),
+        placed=start.placed,
+        obsolete=start.obsolete,
     )
     by_type = pick_all if policy.placement_type == PICK_ALL else pick_n
     return by_type(snapshot, groups, request, members, existing, now)

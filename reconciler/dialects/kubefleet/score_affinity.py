@@ -5,9 +5,8 @@ import math
 from reconciler.dialects.kubefleet.clusters import Members, Unscorable
 from reconciler.dialects.kubefleet.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.policy import Preference
-from reconciler.dialects.kubefleet.properties import quantity_of, value_of
+from reconciler.dialects.kubefleet.properties import quantities_of, rough_amount, values_of
 from reconciler.dialects.kubefleet.request import Request
-from reconciler.model.quantity import approximate
 from reconciler.model.selectors import refusal_of
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NOBODY, Mask, mask_of, positions_of
@@ -47,8 +46,7 @@ def _score_all(
     for preference in preferred:
         sorter = preference.term.sorter
         if sorter is not None:
-            for view in members.views:
-                quantity_of(view, sorter.name)
+            quantities_of(members.views, sorter.name)
     for preference in preferred:
         if not preference.weight:
             continue
@@ -101,10 +99,11 @@ def _interpolate(name: str, members: Members) -> tuple[dict[int, float], Mask]:
     Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/clusteraffinity/types.go
     `interpolateWeightFor`.
     """
+    texts = values_of(members.views, name)
     found = [
-        (amount, position, approximate(value_of(view, name) or ""))
-        for position, view in enumerate(members.views)
-        if (amount := quantity_of(view, name)) is not None
+        (amount, position, rough_amount(texts[position] or ""))
+        for position, amount in enumerate(quantities_of(members.views, name))
+        if amount is not None
     ]
     if not found:
         return {}, NOBODY

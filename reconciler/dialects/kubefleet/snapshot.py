@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.decisions import same_decisions
+from reconciler.dialects.kubefleet.eligibility import timeless
 from reconciler.dialects.kubefleet.failure import as_count
 from reconciler.dialects.kubefleet.names import CRP_GENERATION, NUMBER_OF_CLUSTERS, PARENT
 from reconciler.dialects.kubefleet.policy import Policy, decode_policy
@@ -91,6 +92,31 @@ def report_status(snapshot: Snapshot, report: Report, *, at: str) -> Body | None
         "targetClusters": list(report.decisions),
         "conditions": set_condition(conditions, condition, at=at),
     }
+
+
+def keep_wording(before: Body, after: Body) -> Body:
+    """Return a status whose reasons keep the minutes of the moment when they were first told.
+
+    Args:
+        before: The status so far.
+        after: The status wanted now; where only minutes differ, the one so far is returned.
+    """
+    known = {
+        fields.text(item, "clusterName"): item for item in fields.bodies(before, "targetClusters")
+    }
+    decisions = []
+    for item in fields.bodies(after, "targetClusters"):
+        same = known.get(fields.text(item, "clusterName"))
+        decisions.append(item if same is None or _timeless(same) != _timeless(item) else same)
+    if "targetClusters" not in after:
+        return after
+    unmoved = same_decisions(fields.bodies(before, "targetClusters"), decisions)
+    rest = [{**status, "targetClusters": None} for status in (before, after)]
+    return before if unmoved and rest[0] == rest[1] else {**after, "targetClusters": decisions}
+
+
+def _timeless(decision: Body) -> Body:
+    return {**decision, "reason": timeless(fields.text(decision, "reason"))}
 
 
 def _condition(report: Report, generation: int) -> Condition:

@@ -74,7 +74,7 @@ def _cause(
 ) -> Cause:
     """Return why a placement moved; a rebalancer comes first."""
     if trigger is not None:
-        return Cause(CauseKind.REBALANCED, f"WorkloadRebalancer {trigger.by}")
+        return Cause(CauseKind.REBALANCED, trigger.by)
     if not left:
         return Cause(CauseKind.CREATED)
     if edited:

@@ -1,9 +1,19 @@
 """What must not change while a placement exists: its type, and what it tolerates."""
 
+from collections.abc import Iterable, Mapping
+
 from reconciler.dialects.kubefleet.policy import PICK_ALL
+from reconciler.dialects.kubefleet.revision import is_latest
 from reconciler.errors import Misconfigured
-from reconciler.model.fields import bodies, text
+from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.world import Body
+
+
+def policy_in_force(policies: Iterable[Body]) -> Body | None:
+    """Return the policy of the latest snapshot, `None` if it has none."""
+    found = (mapping(body, "spec").get("policy") for body in policies if is_latest(body))
+    policy = next(found, None)
+    return policy if isinstance(policy, Mapping) else None
 
 
 def refuse_change(before: Body | None, after: Body | None) -> None:

@@ -75,7 +75,10 @@ def _taint(body: Body) -> dict[str, object]:
 
 
 def _canonical(amount: object) -> str:
-    """Return the canonical text of a quantity."""
+    """Return the canonical text of a quantity; what is none, and counts nowhere, as it stands."""
     text = str(amount)
-    quantity = parse_quantity(text)
+    try:
+        quantity = parse_quantity(text)
+    except ValueError:
+        return text
     return canonical_binary(quantity) if text.endswith("i") else canonical_decimal(quantity)

@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from reconciler.dialects.ocm.placement import AddOnScore
+from reconciler.dialects.ocm.request import Reported, Reports
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.cluster import Cluster, ClusterKind
@@ -13,7 +16,7 @@ from reconciler.model.quantity import approximate
 from reconciler.model.taints import Taint, TaintEffect
 from reconciler.model.world import Body
 from reconciler.schedule.fleet import Fleet, fleet_of, index_labels, remember, select_indexed
-from reconciler.schedule.framework import Mask
+from reconciler.schedule.framework import Mask, mask_of
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -38,13 +41,22 @@ class ManagedCluster:
 class Members:
     """All managed clusters, ascending by name; made once a pass.
 
-    `amounts` maps a resource to one amount a cluster, `None` where it has none.
+    `amounts` maps a resource to one amount a cluster, `None` where it has none, and `measured`
+    the clusters that have one. `reported` and `expressed` remember the scores of add-ons and what
+    CEL expressions say, by the question.
     """
 
     fleet: Fleet
     views: tuple[ManagedCluster, ...]
     by_claim: Mapping[str, Mapping[str, Mask]]
     amounts: Mapping[str, tuple[float | None, ...]]
+    measured: Mapping[str, Mask]
+    reported: dict[tuple[AddOnScore, int, datetime], Reported] = field(
+        default_factory=dict, repr=False
+    )
+    expressed: dict[tuple[tuple[str, ...], Mask, int], tuple[Mask, Reports]] = field(
+        default_factory=dict, repr=False
+    )
     _claiming: dict[LabelSelector, Mask] = field(default_factory=dict, repr=False)
 
     def claiming(self, selector: LabelSelector) -> Mask:
@@ -73,6 +85,10 @@ def members_of(views: Iterable[ManagedCluster]) -> Members:
         by_claim=index_labels(view.claims for view in ordered),
         amounts={
             resource: tuple(view.allocatable.get(resource) for view in ordered)
+            for resource in (CPU, MEMORY)
+        },
+        measured={
+            resource: mask_of(i for i, view in enumerate(ordered) if resource in view.allocatable)
             for resource in (CPU, MEMORY)
         },
     )

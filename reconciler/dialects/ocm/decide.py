@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from reconciler.dialects.base import Trigger
 from reconciler.dialects.ocm.decisions import Decided, DecisionObject
@@ -33,6 +33,7 @@ from reconciler.model.world import Body, Fault
 from reconciler.schedule.framework import Mask, positions_of
 
 SECOND = timedelta(seconds=1)
+LAST = datetime.max.replace(microsecond=0, tzinfo=UTC)  # people write it for "for ever"
 ENDED_WELL = (Code.SUCCESS, Code.WARNING)  # the one becomes the other when a score runs out
 
 
@@ -102,7 +103,7 @@ def decide(draft: Draft, demand: Trigger | None, decided: Decided, around: Surro
         _ceiling(next_end(verdict.request, hub.members, now)), _next_expiry(verdict, now)
     )
     faults = tuple(score_faults(draft, verdict))
-    due = now if record.decided_at is None else record.decided_at + around.resync
+    due = now if record.decided_at is None else _sum(record.decided_at, around.resync)
     if moves and not run and now < due:
         kept = keep(draft, own)
         until = earliest(until, due)
@@ -183,7 +184,7 @@ def _next_expiry(verdict: Verdict, now: datetime) -> datetime | None:
     if not resources:
         return None
     ends = (
-        report.valid_until.replace(microsecond=0) + SECOND
+        _second_after(report.valid_until)
         for (_, resource), report in request.reports.items()
         if resource in resources and report.valid_until is not None and report.valid_until >= now
     )
@@ -194,7 +195,18 @@ def _ceiling(moment: datetime | None) -> datetime | None:
     """Return the first whole second that is not before a moment."""
     if moment is None or not moment.microsecond:
         return moment
-    return moment.replace(microsecond=0) + SECOND
+    return _second_after(moment)
+
+
+def _sum(moment: datetime, duration: timedelta) -> datetime:
+    """Return a moment later by a duration, within the years that there are."""
+    return min(moment, LAST - duration) + duration
+
+
+def _second_after(moment: datetime) -> datetime | None:
+    """Return the first whole second after a moment, `None` for the last second of all time."""
+    moment = moment.replace(microsecond=0)
+    return moment + SECOND if moment < LAST else None
 
 
 def _render(

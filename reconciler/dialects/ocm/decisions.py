@@ -49,11 +49,12 @@ class Decided:
         mine = _count(self.by_owner.get((placement.namespace, placement.name), ()))
         if not mine:
             return self.appearances
-        return {
-            name: count - mine.get(name, 0)
-            for name, count in self.appearances.items()
-            if count > mine.get(name, 0)
-        }
+        others = dict(self.appearances)
+        for name, count in mine.items():
+            others[name] -= count
+            if not others[name]:
+                del others[name]
+        return others
 
     def replaced(self, placement: Placement, objects: tuple[DecisionObject, ...]) -> "Decided":
         """Return the decisions with others for one placement."""

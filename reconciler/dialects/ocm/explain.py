@@ -186,7 +186,7 @@ def _steps(
         return
     result, offer = verdict.result, verdict.offer
     if demand is not None:
-        yield f"WorkloadRebalancer {demand.by}: the decisions so far do not count"
+        yield f"{demand.by}: the decisions so far do not count"
     offered, everyone = offer.clusters.bit_count(), len(members.fleet.names)
     sets = (
         _listed("ManagedClusterSet", offer.eligible) if offer.eligible else "no ManagedClusterSet"

@@ -7,9 +7,10 @@ from datetime import datetime
 from reconciler.dialects.ocm.cel import Program, compile_cel
 from reconciler.dialects.ocm.clusters import Members
 from reconciler.dialects.ocm.placement import ClusterSelector
-from reconciler.dialects.ocm.request import Request
+from reconciler.dialects.ocm.request import Reports, Request
 from reconciler.errors import Misconfigured
 from reconciler.model.selectors import refusal_of
+from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, Rejection
 
 
@@ -42,9 +43,21 @@ def reject_predicates(request: Request, members: Members, _now: datetime, /) -> 
     for predicate, program in zip(predicates, programs, strict=True):
         rest = Mask(request.candidates & ~passed & selected(predicate, members))
         if program is not None and rest:
-            rest = program.select(rest, members, request.reports)
+            rest = _express(predicate.cel, program, rest, request.reports, members)
         passed |= rest
     yield Rejection(Mask(members.fleet.all & ~passed), NoPredicateMatches(len(predicates)))
+
+
+def _express(
+    texts: tuple[str, ...], program: Program, rest: Mask, reports: Reports, members: Members
+) -> Mask:
+    """Return the clusters that satisfy the expressions, asked once for all alike placements."""
+
+    def select() -> tuple[Mask, Reports]:
+        return program.select(rest, members, reports), reports
+
+    # The answer holds the reports, so that their id stays theirs.
+    return remember(members.expressed, (texts, rest, id(reports)), select)[0]
 
 
 def _compile(predicate: ClusterSelector) -> Program | None:

@@ -1,6 +1,6 @@
 """OCM's part of a pass: each placement is decided in turn, and sees those before it."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -21,10 +21,11 @@ from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.labels import labels_of
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Manifest, World
-from reconciler.rebalance.target import Reference, Target
+from reconciler.rebalance.target import Reference, Selection, Target, selects
 
 KIND = "Placement"
 
@@ -53,6 +54,16 @@ class Placements:
             return Target(key, waiting=True) if faulty else None
         idle = draft.placement.deleting or draft.placement.disabled
         return Target(key, waiting=faulty or draft.frozen or idle)
+
+    def select(self, selection: Selection, /) -> Iterable[Reference]:
+        """Yield the placements that a description means; Karmada's policies claim none."""
+        if selection.policy is not None:
+            return
+        for key, draft in self.drafts.items():
+            body = draft.manifest.body
+            reference = Reference(str(body["apiVersion"]), KIND, key.namespace, key.name)
+            if selects(selection, reference, labels_of(body)):
+                yield reference
 
     def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
         """Decide every placement, in order of namespace and name, as upstream's one worker does.

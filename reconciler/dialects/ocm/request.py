@@ -25,6 +25,16 @@ Reports = Mapping[tuple[str, str], Report]
 """(cluster, resource name) to the scores reported there."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """One score of every cluster, as the reports say it; 0 where it is not there."""
+
+    reports: Reports
+    values: tuple[int, ...]
+    missing: Mask
+    expired: Mask
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What wants placing, and what is known beside the clusters.

@@ -1,9 +1,11 @@
 """One run of the scheduler: filter, score, order, choose."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import compress, repeat
+from operator import add, mul
 
 from reconciler.dialects.ocm.clusters import Members
 from reconciler.dialects.ocm.filter_predicates import reject_predicates
@@ -18,6 +20,7 @@ from reconciler.schedule.framework import (
     Filter,
     Mask,
     Rejection,
+    bits_of,
     positions_of,
     run_filters,
 )
@@ -162,13 +165,13 @@ def _stopped(filtered: Result, status: Status, scored: tuple[Scored, ...] = ()) 
 
 def add_up(scored: tuple[Scored, ...], feasible: Mask) -> list[int]:
     """Return the sum of weight times score of each feasible cluster."""
-    totals = [0] * feasible.bit_count()
-    for item in scored:
-        weight = item.weight
-        totals = [
-            total + weight * score for total, score in zip(totals, item.scores.column, strict=True)
-        ]
-    return totals
+    totals: Iterable[int] = repeat(0, feasible.bit_count())
+    for number, item in enumerate(scored):
+        column: Iterable[int] = item.scores.column
+        if item.weight != 1:
+            column = map(mul, column, repeat(item.weight))
+        totals = map(add, totals, column) if number else column
+    return [*totals]
 
 
 def parts_by_cluster(result: Result, members: Members) -> dict[ClusterName, tuple[ScorePart, ...]]:
@@ -190,6 +193,7 @@ def parts_by_cluster(result: Result, members: Members) -> dict[ClusterName, tupl
 
 def _rank(feasible: Mask, totals: Column, members: Members) -> tuple[ClusterName, ...]:
     """Return the feasible clusters by total, the greatest first, equal ones by name."""
-    positions = positions_of(feasible)
-    order = sorted(range(len(positions)), key=[-total for total in totals].__getitem__)
-    return tuple(members.fleet.names[positions[i]] for i in order)
+    names = [*compress(members.fleet.names, bits_of(feasible, len(members.fleet.names)))]
+    # Reversed, equal ones stay in the order in which they are: by name.
+    order = sorted(range(len(names)), key=totals.__getitem__, reverse=True)
+    return tuple(map(names.__getitem__, order))

@@ -1,10 +1,11 @@
 """Balance: clusters that other placements have chosen less often come first."""
 
 from datetime import datetime
+from itertools import compress, repeat
 
 from reconciler.dialects.ocm.clusters import Members
 from reconciler.dialects.ocm.request import Request, Scores
-from reconciler.schedule.framework import Mask, positions_of
+from reconciler.schedule.framework import Mask, bits_of
 
 MAX_SCORE = 100
 
@@ -22,5 +23,5 @@ def score_balance(request: Request, members: Members, feasible: Mask, _now: date
         count: 2 * int(MAX_SCORE * (0.5 - count / most)) for count in set(others.values()) if count
     }
     by_count[0] = MAX_SCORE
-    names = members.fleet.names
-    return Scores([by_count[others.get(names[i], 0)] for i in positions_of(feasible)])
+    names = compress(members.fleet.names, bits_of(feasible, len(members.fleet.names)))
+    return Scores([*map(by_count.__getitem__, map(others.get, names, repeat(0)))])

@@ -1,15 +1,17 @@
 """Steady: clusters that are chosen already stay chosen."""
 
 from datetime import datetime
+from itertools import compress
 
 from reconciler.dialects.ocm.clusters import Members
 from reconciler.dialects.ocm.decisions import PLACEMENT_LABEL
 from reconciler.dialects.ocm.request import Request, Scores
 from reconciler.errors import UserError
 from reconciler.model.selectors import refusal_of_value
-from reconciler.schedule.framework import Mask, bits_of, positions_of
+from reconciler.schedule.framework import Mask, bits_of
 
 MAX_SCORE = 100
+SCORE_OF_BIT = bytes([0, MAX_SCORE]) + bytes(254)
 
 
 def score_steady(request: Request, members: Members, feasible: Mask, _now: datetime, /) -> Scores:
@@ -23,5 +25,6 @@ def score_steady(request: Request, members: Members, feasible: Mask, _now: datet
     refusal = refusal_of_value(PLACEMENT_LABEL, request.placement.name)
     if refusal:
         raise UserError(refusal)
-    decided = bits_of(request.decided, len(members.fleet.names))
-    return Scores([MAX_SCORE * decided[i] for i in positions_of(feasible)])
+    size = len(members.fleet.names)
+    decided = compress(bits_of(request.decided, size), bits_of(feasible, size))
+    return Scores([*bytes(decided).translate(SCORE_OF_BIT)])

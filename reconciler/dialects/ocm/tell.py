@@ -92,7 +92,7 @@ def _cause(
 ) -> Cause:
     """Return why a placement moved; a rebalancer comes first."""
     if demand is not None:
-        return Cause(CauseKind.REBALANCED, f"WorkloadRebalancer {demand.by}")
+        return Cause(CauseKind.REBALANCED, demand.by)
     if draft.status_file is None:
         return Cause(CauseKind.CREATED)
     annotations = mapping(mapping(draft.status_file, "metadata"), "annotations")

@@ -1,0 +1,159 @@
+"""Moves in batches: a binding on its way from one division of its replicas to another.
+
+The goal stands in an annotation until it is reached. Whatever reschedules the binding meanwhile
+takes over: then there is no goal any more.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from reconciler.dialects.base import Trigger as Demand
+from reconciler.dialects.karmada.binding import Binding
+from reconciler.dialects.karmada.clusters import Members, Target
+from reconciler.dialects.karmada.divide import Strategy, strategy_of
+from reconciler.dialects.karmada.schedule import feasible_now, schedule
+from reconciler.dialects.karmada.triggers import Trigger
+from reconciler.dialects.karmada.verdict import Verdict
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ClusterName
+from reconciler.model.world import Body
+
+MOVING_TO = "reconciler.dev/moving-to"
+"""Annotation: cluster to replicas that a limited rebalance is moving towards."""
+
+Clusters = tuple[Target, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a binding is after this pass, and where it is going, `None` if it is there."""
+
+    clusters: Clusters
+    goal: Clusters | None = None
+
+
+def read_goal(metadata: Body) -> Clusters | None:
+    """Return the goal that an earlier batch left, `None` if there is none or it was garbled."""
+    try:
+        found = json.loads(text(mapping(metadata, "annotations"), MOVING_TO) or "null")
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or not all(type(n) is int and n > 0 for n in found.values()):
+        return None
+    return tuple(Target(ClusterName(name), count) for name, count in sorted(found.items()))
+
+
+def write_goal(goal: Clusters | None) -> str:
+    """Return the annotation of a goal, `""` for none."""
+    return "" if goal is None else json.dumps(dict(goal), sort_keys=True, separators=(",", ":"))
+
+
+def is_divisible(binding: Binding) -> bool:
+    """Say whether replicas can move a few at a time: a duplicated workload moves as a whole."""
+    placement = binding.placement
+    if placement is None or not binding.replicas:
+        return False
+    return strategy_of(placement) not in (None, Strategy.DUPLICATED)
+
+
+def aimed_anew(
+    binding: Binding, goal: Clusters | None, demand: Demand | None, members: Members, now: datetime
+) -> Binding:
+    """Return the binding to schedule: with a trigger of now, if its goal cannot be reached.
+
+    A cluster of the goal may have been tainted, or have gone, since the batch before.
+    """
+    if goal is None or demand is None or _is_reachable(binding, goal, members, now):
+        return binding
+    return replace(binding, reschedule_triggered_at=now)
+
+
+def _is_reachable(binding: Binding, goal: Clusters, members: Members, now: datetime) -> bool:
+    """Say whether every cluster of a goal would still pass the filters."""
+    if binding.placement is None or sum(count for _, count in goal) != binding.replicas:
+        return False
+    wanted = {name for name, _ in goal}
+    known = members.fleet.named(wanted)
+    feasible = feasible_now(binding, binding.placement, members, now)
+    return known.bit_count() == len(wanted) and not known & ~feasible
+
+
+def move(
+    binding: Binding,
+    verdict: Verdict | None,
+    goal: Clusters | None,
+    demand: Demand | None,
+    members: Members,
+    now: datetime,
+) -> Move:
+    """Say where a binding is after this pass.
+
+    Args:
+        binding: As the scheduler saw it.
+        verdict: What the scheduler decided, `None` if it did not look.
+        goal: What an earlier batch left to be done.
+        demand: The trigger, with how many replicas may move.
+        members: The fleet.
+        now: Moment of the pass.
+    """
+    budget = None if demand is None else demand.budget
+    if verdict is not None and verdict.clusters is not None:
+        fresh = verdict.trigger is Trigger.RESCHEDULE_TRIGGERED
+        if fresh and budget is not None and is_divisible(binding):
+            return _towards(binding.clusters, verdict.clusters, budget)
+        return Move(verdict.clusters)
+    if goal is None:
+        return Move(binding.clusters)
+    if demand is None or not _is_reachable(binding, goal, members, now):
+        return Move(binding.clusters, goal)
+    return Move(goal) if budget is None else _towards(binding.clusters, goal, budget)
+
+
+def _towards(present: Clusters, goal: Clusters, budget: int) -> Move:
+    """Move so many replicas towards a goal; what is missing or too much is put right beside.
+
+    There are never fewer replicas than the goal has.
+    """
+    have, want = dict(present), dict(goal)
+    total = sum(want.values())
+    lacking = {name: count - have.get(name, 0) for name, count in sorted(want.items())}
+    shares = dict(have)
+    room = budget + max(0, total - sum(have.values()))
+    for name, lack in lacking.items():
+        taken = min(max(lack, 0), room)
+        room -= taken
+        shares[name] = shares.get(name, 0) + taken
+    surplus = sum(shares.values()) - total
+    for name in sorted(shares, reverse=True):
+        given = min(surplus, max(0, shares[name] - want.get(name, 0)))
+        surplus -= given
+        shares[name] -= given
+    clusters = tuple(Target(name, count) for name, count in sorted(shares.items()) if count)
+    return Move(clusters) if dict(clusters) == want else Move(clusters, goal)
+
+
+def count_moves(
+    binding: Binding, goal: Clusters | None, members: Members, moment: datetime, now: datetime
+) -> int:
+    """Return how many replicas a trigger would move, or how many are left of an earlier one."""
+    if goal is not None and _is_reachable(binding, goal, members, now):
+        return distance(binding.clusters, goal)
+    at = now if goal is not None else moment
+    triggered = replace(binding, reschedule_triggered_at=at)
+    if not triggered.reschedule_required:
+        return 0
+    verdict = schedule(triggered, members, now)
+    return 0 if verdict.clusters is None else distance(binding.clusters, verdict.clusters)
+
+
+def distance(present: Sequence[Target], goal: Sequence[Target]) -> int:
+    """Return how many replicas change their cluster; those that are new altogether do not count.
+
+    >>> distance([Target("a", 4)], [Target("a", 1), Target("b", 3)])
+    3
+    """
+    have: Mapping[str, int] = dict(present)
+    arriving = sum(max(0, count - have.get(name, 0)) for name, count in goal)
+    return max(0, arriving - max(0, sum(n for _, n in goal) - sum(have.values())))

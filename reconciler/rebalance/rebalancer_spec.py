@@ -1,0 +1,79 @@
+"""What a WorkloadRebalancer asks for, decoded."""
+
+from dataclasses import dataclass, field
+
+from reconciler.manifests.admission import Admitted
+from reconciler.model.fields import bodies, mapping, mapping_or_none, number_or_none, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.selectors import decode_label_selector
+from reconciler.model.world import Body
+from reconciler.rebalance.rebalancer_status import Progress, decode_reference, decode_status
+from reconciler.rebalance.target import Reference, Selection
+
+DEFAULT_INTERVAL_SECONDS = 60  # ours
+POLICY_GROUP = "policy.karmada.io"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebalancer:
+    """A rebalancer, decoded.
+
+    Attributes:
+        workloads: What it asks for, as written.
+        selection: What else it asks for, by description; `None` for nothing.
+        schedule: Cron expression in UTC of a recurring rebalance, `None` for one that runs once.
+        suspend: Whether the schedule rests.
+        max_moves: How many replicas may move in a batch, `None` for all at once.
+        interval_seconds: How long a batch waits for the one before.
+        ttl_seconds: How long it stays after it finished, `None` means for ever.
+        admitted: When it was first seen, and its generation.
+        status: Its status at the last pass.
+    """
+
+    workloads: tuple[Reference, ...]
+    selection: Selection | None = None
+    schedule: str | None = None
+    suspend: bool = False
+    max_moves: int | None = None
+    interval_seconds: int = DEFAULT_INTERVAL_SECONDS
+    ttl_seconds: int | None = None
+    admitted: Admitted
+    status: Progress = field(default_factory=Progress)
+
+
+def decode_rebalancer(spec: Body, status: Body, admitted: Admitted) -> Rebalancer:
+    """Decode a validated rebalancer: what it asks for, and its status at the last pass."""
+    limits = mapping(spec, "limits")
+    interval = number_or_none(limits, "intervalSeconds")
+    selector = mapping_or_none(spec, "selector")
+    return Rebalancer(
+        workloads=tuple(decode_reference(item) for item in bodies(spec, "workloads")),
+        selection=None if selector is None else decode_selection(selector),
+        schedule=text(spec, "schedule") or None,
+        suspend=spec.get("suspend") is True,
+        max_moves=number_or_none(limits, "maxMoves"),
+        interval_seconds=DEFAULT_INTERVAL_SECONDS if interval is None else interval,
+        ttl_seconds=number_or_none(spec, "ttlSecondsAfterFinished"),
+        admitted=admitted,
+        status=decode_status(status),
+    )
+
+
+def decode_selection(selector: Body) -> Selection:
+    """Decode `spec.selector`."""
+    labels = mapping_or_none(selector, "labelSelector")
+    policy = mapping_or_none(selector, "policy")
+    return Selection(
+        api_version=text(selector, "apiVersion"),
+        kind=text(selector, "kind"),
+        namespace=text(selector, "namespace"),
+        labels=None if labels is None else decode_label_selector(labels),
+        policy=None if policy is None else policy_key(policy),
+    )
+
+
+def policy_key(reference: Body) -> ObjectKey:
+    """Return the policy that a reference names; without a namespace a cluster-wide one."""
+    namespace = text(reference, "namespace")
+    kind = "PropagationPolicy" if namespace else "ClusterPropagationPolicy"
+    return ObjectKey(POLICY_GROUP, kind, namespace, text(reference, "name"))

@@ -1,0 +1,137 @@
+"""The status of a WorkloadRebalancer: what became of each workload, and how far it is."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.moments import format_moment, parse_moment, stamp
+from reconciler.model.world import Body
+from reconciler.rebalance.target import Reference
+
+NOT_FOUND = "ReferencedBindingNotFound"
+
+
+class Result(StrEnum):
+    """How a workload's rebalance ended; `PENDING` until it did."""
+
+    SUCCESSFUL = "Successful"
+    FAILED = "Failed"
+    PENDING = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One workload of the status."""
+
+    reference: Reference
+    result: Result = Result.PENDING
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """The status as a whole.
+
+    Attributes:
+        observed: The workloads, sorted.
+        observed_generation: The generation that this speaks of, 0 before the first.
+        finish_time: When it finished, `None` if it has not.
+        last_due: The moment of its schedule to which the last run belongs, `None` before the first.
+        last_run: The moment at which that run began.
+        batch_at: When the last batch of limited moves was let go, `None` before the first.
+        moved: Replicas moved so far by this run's batches.
+        remaining: Replicas that later batches will move, as far as is known.
+    """
+
+    observed: tuple[Observed, ...] = ()
+    observed_generation: int = 0
+    finish_time: datetime | None = None
+    last_due: datetime | None = None
+    last_run: datetime | None = None
+    batch_at: datetime | None = None
+    moved: int = 0
+    remaining: int = 0
+
+
+def encode(status: Progress, *, stamped: bool, limited: bool) -> Body:
+    """Return the status as a body; empty fields are left out, as upstream's JSON does.
+
+    Args:
+        status: What to tell.
+        stamped: Whether this pass set the finish time: alone it makes no change.
+        limited: Whether moves are limited, so that there is progress to tell.
+    """
+    body: dict[str, object] = {
+        "observedWorkloads": [_encode_item(item) for item in status.observed],
+        "observedGeneration": status.observed_generation,
+    }
+    if status.finish_time is not None:
+        finish = status.finish_time
+        body["finishTime"] = stamp(finish) if stamped else format_moment(finish)
+    if status.last_due is not None and status.last_run is not None:
+        body["lastScheduleTime"] = format_moment(status.last_due)
+        body["lastRunTime"] = format_moment(status.last_run)
+    if limited and status.batch_at is not None:
+        body["progress"] = {
+            "movedReplicas": status.moved,
+            "remainingReplicas": status.remaining,
+            "lastBatchTime": format_moment(status.batch_at),
+        }
+    return body
+
+
+def decode_status(body: Body) -> Progress:
+    """Decode the status that the last pass wrote."""
+    progress = mapping(body, "progress")
+    return Progress(
+        observed=tuple(_decode_item(item) for item in bodies(body, "observedWorkloads")),
+        observed_generation=number(body, "observedGeneration"),
+        finish_time=_moment(body, "finishTime"),
+        last_due=_moment(body, "lastScheduleTime"),
+        last_run=_moment(body, "lastRunTime"),
+        batch_at=_moment(progress, "lastBatchTime"),
+        moved=number(progress, "movedReplicas"),
+        remaining=number(progress, "remainingReplicas"),
+    )
+
+
+def _moment(body: Body, field: str) -> datetime | None:
+    found = text(body, field)
+    return parse_moment(found) if found else None
+
+
+def _encode_item(item: Observed) -> Body:
+    body: dict[str, object] = {"workload": encode_reference(item.reference)}
+    if item.result is not Result.PENDING:
+        body["result"] = str(item.result)
+    if item.reason:
+        body["reason"] = item.reason
+    return body
+
+
+def _decode_item(body: Body) -> Observed:
+    return Observed(
+        decode_reference(mapping(body, "workload")),
+        Result(text(body, "result")),
+        text(body, "reason"),
+    )
+
+
+def encode_reference(reference: Reference) -> dict[str, object]:
+    """Return a reference as a body; a cluster-scoped one names no namespace."""
+    body: dict[str, object] = {
+        "apiVersion": reference.api_version,
+        "kind": reference.kind,
+        "name": reference.name,
+    }
+    if reference.namespace:
+        body["namespace"] = reference.namespace
+    return body
+
+
+def decode_reference(body: Body) -> Reference:
+    """Decode one reference."""
+    return Reference(
+        text(body, "apiVersion"), text(body, "kind"), text(body, "namespace"), text(body, "name")
+    )

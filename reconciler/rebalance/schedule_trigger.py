@@ -1,0 +1,191 @@
+"""ScheduleTrigger: reschedules what policies and references name, once, and is cleaned up."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from reconciler.manifests.admission import Admitted, digest
+from reconciler.model.fields import bodies, mapping, number_or_none, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.moments import earliest
+from reconciler.model.world import Body
+from reconciler.rebalance.rebalancer_spec import policy_key
+from reconciler.rebalance.rebalancer_status import decode_reference, encode_reference
+from reconciler.rebalance.target import Reference, Selection, Targets
+
+RETRY_AFTER_SECONDS = 3  # the proposal's default
+AUTO_CLEAN_AFTER_MINUTES = 60  # the proposal's default
+TRIGGERED = "reconciler.dev/triggered-targets"
+"""Annotation: digest of the targets that were triggered; an edit of anything else is no run."""
+
+NO_BINDING = "no binding was found for the resource; no policy has claimed it"
+NO_POLICY = "the policy is not there"
+WAITS = "the resource is faulty, held or suspended; it is triggered once it is not"
+POLICY_VERSION = "policy.karmada.io/v1alpha1"
+
+
+class Phase(StrEnum):
+    """How far a trigger is."""
+
+    RUNNING = "Running"
+    FAILED = "Failed"
+    SUCCESS = "Success"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleTrigger:
+    """A trigger, decoded.
+
+    Attributes:
+        policies: Whose resources it reschedules.
+        resources: What else it reschedules.
+        retry_after_seconds: When a failed target is looked at again at the latest.
+        auto_clean_after_minutes: How long it stays after its creation, 0 means for ever.
+        admitted: When it was first seen.
+        triggered: Digest of the targets of the last run, `""` before the first.
+        failed: What the last run could not trigger, with the reason.
+    """
+
+    policies: tuple[ObjectKey, ...]
+    resources: tuple[Reference, ...]
+    retry_after_seconds: int
+    auto_clean_after_minutes: int
+    admitted: Admitted
+    triggered: str = ""
+    failed: Mapping[Reference, str]
+
+    @property
+    def digest(self) -> str:
+        """Digest of the targets as written; the order does not matter."""
+        return digest([sorted(map(str, self.policies)), sorted(r.order for r in self.resources)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fired:
+    """What a trigger does in one pass.
+
+    Attributes:
+        triggers: Target to the moment of its trigger.
+        status: The status afterwards.
+        triggered: Digest of the targets, for the annotation.
+        expired: Whether it is cleaned up now.
+        until: When time alone changes this answer, `None` if it does not.
+    """
+
+    triggers: Mapping[ObjectKey, datetime]
+    status: Body
+    triggered: str
+    expired: bool
+    until: datetime | None
+
+
+def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Fired:
+    """Trigger what is still to be triggered, and say how it stands.
+
+    The first pass triggers the union of all targets; later ones only what failed until then. An
+    edit of the targets is a new run. The trigger's moment is the present one, as the proposal says.
+
+    Source: karmada docs/proposals/scheduling/activation, the proposal of `ScheduleTrigger`.
+    """
+    first = trigger.triggered != trigger.digest
+    wanted = _wanted(trigger, targets) if first else _again(trigger, targets)
+    triggers: dict[ObjectKey, datetime] = {}
+    failed: dict[Reference, str] = {}
+    for reference, problem in wanted:
+        target = None if problem else targets.find(reference)
+        if target is None:
+            failed[reference] = problem or NO_BINDING
+        elif target.waiting:
+            failed[reference] = WAITS
+        else:
+            triggers[target.key] = now
+    expires_at = None
+    if trigger.auto_clean_after_minutes:
+        lifetime = timedelta(minutes=trigger.auto_clean_after_minutes)
+        expires_at = trigger.admitted.created_at + lifetime
+    retry_at = trigger.admitted.generation_seen_at + timedelta(seconds=trigger.retry_after_seconds)
+    expired = expires_at is not None and now >= expires_at
+    return Fired(
+        triggers=triggers,
+        status=_status(failed),
+        triggered=trigger.digest,
+        expired=expired,
+        until=earliest(
+            None if expired else expires_at, retry_at if failed and retry_at > now else None
+        ),
+    )
+
+
+def _wanted(trigger: ScheduleTrigger, targets: Targets) -> Iterator[tuple[Reference, str]]:
+    """Yield the union of all targets, each with what is wrong with it, `""` for nothing."""
+    seen: set[Reference] = set()
+    for key in sorted(trigger.policies):
+        for reference, problem in _of_policy(key, targets):
+            if reference not in seen:
+                seen.add(reference)
+                yield reference, problem
+    for reference in sorted(trigger.resources, key=lambda item: item.order):
+        if reference not in seen:
+            seen.add(reference)
+            yield reference, ""
+
+
+def _again(trigger: ScheduleTrigger, targets: Targets) -> Iterator[tuple[Reference, str]]:
+    """Yield what failed until now; a policy that appeared by now stands for its resources."""
+    for reference in trigger.failed:
+        if reference.api_version == POLICY_VERSION:
+            yield from _of_policy(_policy(reference), targets)
+        else:
+            yield reference, ""
+
+
+def _of_policy(key: ObjectKey, targets: Targets) -> Iterator[tuple[Reference, str]]:
+    """Yield the resources that a policy has claimed, or that it is not there."""
+    if not targets.has_policy(key):
+        yield Reference(POLICY_VERSION, key.kind, key.namespace, key.name), NO_POLICY
+        return
+    for reference in targets.select(Selection(policy=key)):
+        yield reference, ""
+
+
+def _policy(reference: Reference) -> ObjectKey:
+    return policy_key({"namespace": reference.namespace, "name": reference.name})
+
+
+def _status(failed: Mapping[Reference, str]) -> Body:
+    """Return the status: Running while something is waited for, else how it ended."""
+    phase = Phase.SUCCESS
+    if failed:
+        waits = any(reason == WAITS for reason in failed.values())
+        phase = Phase.RUNNING if waits else Phase.FAILED
+    listed = [
+        {**encode_reference(reference), "failReason": failed[reference]}
+        for reference in sorted(failed, key=lambda item: item.order)
+    ]
+    return {"phase": str(phase), **({"failedResourceList": listed} if listed else {})}
+
+
+def decode_trigger(
+    spec: Body, status: Body, admitted: Admitted, *, triggered: str
+) -> ScheduleTrigger:
+    """Decode a validated trigger, its status at the last pass, and what it triggered by then."""
+    retry = number_or_none(spec, "retryAfterSeconds")
+    clean = number_or_none(spec, "autoCleanAfterMinutes")
+    return ScheduleTrigger(
+        policies=tuple(policy_key(item) for item in bodies(spec, "targetRefPolicy")),
+        resources=tuple(decode_reference(item) for item in bodies(spec, "targetRefResource")),
+        retry_after_seconds=RETRY_AFTER_SECONDS if retry is None else retry,
+        auto_clean_after_minutes=AUTO_CLEAN_AFTER_MINUTES if clean is None else clean,
+        admitted=admitted,
+        triggered=triggered,
+        failed={
+            decode_reference(item): text(item, "failReason")
+            for item in bodies(status, "failedResourceList")
+        },
+    )
+
+
+def triggered_in(metadata: Body) -> str:
+    """Return the annotation that says which targets were triggered, `""` if it is not there."""
+    return text(mapping(metadata, "annotations"), TRIGGERED)
