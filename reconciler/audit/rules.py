@@ -76,6 +76,9 @@ ERRORS: Mapping[str, str] = {
     "policy-workload-affinity": "Affinity and antiAffinity must group by different labels",
     "rebalancer-kind": "A rebalancer must name a kind in upper camel case",
     "rebalancer-namespace": "A rebalancer must name a namespace where the kind has one",
+    "rebalancer-schedule": "A schedule must be a cron expression, with what goes with one",
+    "rebalancer-selector": "The selector of a rebalancer must be usable",
+    "rebalancer-target": "A rebalancer must say what is to be rebalanced",
     "rebalancer-target-unknown": "A rebalancer must name what is there",
     "schema-enum": "A field must have one of its known values",
     "schema-format": "A moment must be by RFC 3339, binary data Base64",
@@ -90,7 +93,8 @@ ERRORS: Mapping[str, str] = {
     "score-unreadable": "Scores must be readable",
     "set-binding-name": "A ManagedClusterSetBinding must be named like its set",
     "set-unreadable": "A ManagedClusterSet must be readable",
-    "trigger-target-unknown": "A ScheduleTrigger must name what is there",
+    "trigger-duration": "The durations of a ScheduleTrigger must not be negative",
+    "trigger-target": "A ScheduleTrigger must name something to reschedule",
     "yaml-alias": "An alias must follow its anchor, and stand in workloads only",
     "yaml-alias-limit": "Aliases must not unfold without bounds",
     "yaml-ambiguous-scalar": "A scalar must mean the same in YAML 1.1 and 1.2",
@@ -123,6 +127,7 @@ WARNINGS: Mapping[str, str] = {
     "score-expired": "Scores that a placement asks for should not have run out",
     "score-missing": "Scores that a placement asks for should be reported",
     "set-binding-unknown": "A ManagedClusterSetBinding should bind a set that is there",
+    "trigger-target-unknown": "A ScheduleTrigger should name what is there",
 }
 """What is legal and may be meant, but has another effect than it seems, or none."""
 

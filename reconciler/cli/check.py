@@ -16,7 +16,8 @@ from reconciler.model.world import Fault, World
 from reconciler.shell.files import STDIN, find_manifests, find_records, read_file
 from reconciler.shell.resources import load_schemas
 
-REBALANCERS = "workloadrebalancers.apps.karmada.io"
+RECORDS = ("scheduletriggers.policy.karmada.io", "workloadrebalancers.apps.karmada.io")
+"""Folders of what became of the demands that people write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,12 @@ def _faults(surveyed: Survey) -> list[Fault]:
 
 
 def _world(surveyed: Survey, directory: Path, output_root: str) -> World:
-    """Return the files as a world, with the records of rebalancers as its outputs."""
+    """Return the files as a world, with the records of rebalancers and triggers as its outputs."""
     rules = Rules(load_schemas(), {}, status_only=True)
     records = [
         inspect(path, "", read_file(directory, path), rules)
-        for path in find_records(directory, output_root, REBALANCERS)
+        for folder in RECORDS
+        for path in find_records(directory, output_root, folder)
     ]
     state = read_state(records, output_root)
     return compose(

@@ -168,24 +168,26 @@ def _rebalanced(
     manifest: Manifest, known: Known, workloads: frozenset[tuple[str, str, str]]
 ) -> Iterator[Dangling]:
     """Tell of targets that are not there, but not of those that were dealt with already."""
-    record = known.world.outputs.get(manifest.key)
-    status = mapping(record.body, "status") if record is not None else {}
-    done = [mapping(o, "workload") for o in bodies(status, "observedWorkloads") if o.get("result")]
-    for position, target in enumerate(bodies(mapping(manifest.body, "spec"), "workloads")):
+    spec, rule = mapping(manifest.body, "spec"), "rebalancer-target-unknown"
+    observed = bodies(_record(manifest, known), "observedWorkloads")
+    done = [mapping(item, "workload") for item in observed if item.get("result")]
+    for position, target in enumerate(bodies(spec, "workloads")):
         if not _is_there(target, known, workloads) and target not in done:
-            yield Dangling(
-                manifest.key,
-                f"/spec/workloads/{position}/name",
-                "rebalancer-target-unknown",
-                f"the {_described(target)} is not there, so this fails for good",
-                "the name and namespace of a workload or placement of this repository",
-            )
+            at = f"/spec/workloads/{position}/name"
+            message = f"the {_described(target)} is not there, so this fails for good"
+            expected = "the name and namespace of a workload or placement of this repository"
+            yield Dangling(manifest.key, at, rule, message, expected)
+    policy = mapping_or_none(mapping(spec, "selector"), "policy")
+    if policy is not None:
+        yield from _policy(manifest, known, policy, "/spec/selector/policy/name", rule)
 
 
 def _triggered(
     manifest: Manifest, known: Known, workloads: frozenset[tuple[str, str, str]]
 ) -> Iterator[Dangling]:
-    """Tell of resources and policies that are not there."""
+    """Tell of resources and policies that are not there, unless the trigger had success."""
+    if text(_record(manifest, known), "phase") == "Success":
+        return
     spec, rule = mapping(manifest.body, "spec"), "trigger-target-unknown"
     for position, target in enumerate(bodies(spec, "targetRefResource")):
         if not _is_there(target, known, workloads):
@@ -194,13 +196,26 @@ def _triggered(
             expected = "the name and namespace of a workload of this repository"
             yield Dangling(manifest.key, at, rule, message, expected)
     for position, target in enumerate(bodies(spec, "targetRefPolicy")):
-        namespace, name = text(target, "namespace"), text(target, "name")
-        kind = NAMESPACED if namespace else CLUSTER_WIDE
-        if ObjectKey(GROUP, kind, namespace, name) not in known.keys:
-            at = f"/spec/targetRefPolicy/{position}/name"
-            message = f"the {_described({**target, 'kind': kind})} is not there"
-            expected = "a policy of this repository; one with a namespace is a PropagationPolicy"
-            yield Dangling(manifest.key, at, rule, message, expected)
+        at = f"/spec/targetRefPolicy/{position}/name"
+        yield from _policy(manifest, known, target, at, rule)
+
+
+def _record(manifest: Manifest, known: Known) -> Body:
+    """Return the status of a rebalancer or trigger at the last pass, as far as it is known."""
+    record = known.world.outputs.get(manifest.key)
+    return mapping(record.body, "status") if record is not None else {}
+
+
+def _policy(
+    manifest: Manifest, known: Known, target: Body, at: str, rule: str
+) -> Iterator[Dangling]:
+    """Tell of a policy that is not there; without a namespace it is a cluster policy."""
+    namespace, name = text(target, "namespace"), text(target, "name")
+    kind = NAMESPACED if namespace else CLUSTER_WIDE
+    if ObjectKey(GROUP, kind, namespace, name) not in known.keys:
+        message = f"the {_described({**target, 'kind': kind})} is not there"
+        expected = f"a policy of this repository; one with a namespace is a {NAMESPACED}"
+        yield Dangling(manifest.key, at, rule, message, expected)
 
 
 def _is_there(target: Body, known: Known, workloads: frozenset[tuple[str, str, str]]) -> bool:
