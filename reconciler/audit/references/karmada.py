@@ -38,11 +38,14 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     templates = _templates(known)
     clusters = known.names(CLUSTER_GROUP, CLUSTER)
     workloads = known.workloads()
-    for manifest in known.of_kind(GROUP, NAMESPACED, CLUSTER_WIDE):
-        yield from _selected(manifest, known, templates)
-        yield from _clusters(manifest, clusters)
-        yield from _overrides(manifest, known)
-        yield from _priority_class(manifest, known)
+    classes = known.names("scheduling.k8s.io", "PriorityClass")
+    for kind in (NAMESPACED, CLUSTER_WIDE):
+        for manifest in known.of_kind(GROUP, kind):
+            policy = decode_policy(manifest, known.keys)
+            yield from _selected(policy, known, templates)
+            yield from _clusters(manifest, clusters)
+            yield from _overrides(policy)
+            yield from _priority_class(manifest, classes)
     for manifest in known.of_kind("apps.karmada.io", "WorkloadRebalancer"):
         yield from _rebalanced(manifest, known, workloads)
     for manifest in known.of_kind(GROUP, "ScheduleTrigger"):
@@ -80,9 +83,8 @@ def _templates(known: Known) -> Templates:
     )
 
 
-def _selected(manifest: Manifest, known: Known, templates: Templates) -> Iterator[Dangling]:
+def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Dangling]:
     """Tell of a policy that selects nothing, and of the names in another one that name nothing."""
-    policy = decode_policy(manifest, known.keys)
     empty = [
         position
         for position, selector in enumerate(policy.selectors)
@@ -92,14 +94,14 @@ def _selected(manifest: Manifest, known: Known, templates: Templates) -> Iterato
     rule, expected = "policy-selects-nothing", "workloads that it selects, or no such selector"
     if len(empty) == len(policy.selectors):
         message = "the policy selects no workload of this repository"
-        yield Dangling(manifest.key, "/spec/resourceSelectors", rule, message, expected)
+        yield Dangling(policy.key, "/spec/resourceSelectors", rule, message, expected)
         return
     for position in empty:
         selector = policy.selectors[position]
         if selector.name:
             at = f"/spec/resourceSelectors/{position}/name"
             message = f"no {selector.kind} {shown(selector.name)} is there to be selected"
-            yield Dangling(manifest.key, at, rule, message, expected)
+            yield Dangling(policy.key, at, rule, message, expected)
 
 
 def _clusters(manifest: Manifest, names: frozenset[str]) -> Iterator[Dangling]:
@@ -134,14 +136,13 @@ def _affinities(placement: Body) -> Iterator[tuple[str, Body]]:
         yield f"{at}/{position}/targetCluster", mapping(weight, "targetCluster")
 
 
-def _overrides(manifest: Manifest, known: Known) -> Iterator[Dangling]:
+def _overrides(policy: Policy) -> Iterator[Dangling]:
     """Tell of override policies that a policy waits for."""
-    waits_for = decode_policy(manifest, known.keys).waits_for
-    listed = strings(mapping(manifest.body, "spec"), "dependentOverrides")
+    listed = strings(mapping(policy.body, "spec"), "dependentOverrides")
     for position, name in enumerate(listed):
-        if name in waits_for:
+        if name in policy.waits_for:
             yield Dangling(
-                manifest.key,
+                policy.key,
                 f"/spec/dependentOverrides/{position}",
                 "policy-override-missing",
                 f"the policy waits for the override policy {shown(name)}, which is not there",
@@ -149,11 +150,10 @@ def _overrides(manifest: Manifest, known: Known) -> Iterator[Dangling]:
             )
 
 
-def _priority_class(manifest: Manifest, known: Known) -> Iterator[Dangling]:
+def _priority_class(manifest: Manifest, classes: frozenset[str]) -> Iterator[Dangling]:
     """Tell of a PriorityClass that is not there."""
     wanted = mapping_or_none(mapping(manifest.body, "spec"), "schedulePriority")
     name = "" if wanted is None else text(wanted, "priorityClassName")
-    classes = known.names("scheduling.k8s.io", "PriorityClass")
     if name and name not in classes:
         yield Dangling(
             manifest.key,

@@ -1,6 +1,7 @@
 """What there is to be referred to, and what a reference that leads nowhere is told by."""
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from reconciler.manifests.identify import OUR_GROUPS
@@ -8,6 +9,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest, World
 
 FEW = 8  # names to list
+MANY = 1000  # ours: among more names the search for a similar one costs more than it tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +31,24 @@ class Known:
         world: Its inputs are valid; they are what is checked.
         keys: Everything that may be referred to: the inputs, and documents that are faulty. Those
             are told of as such, and need no second complaint from each object that names them.
+        by_kind: The same by (group, kind), sorted.
         unclear: (group, kind) of the faulty ones, of which it is not known what labels they have.
     """
 
     world: World
     keys: frozenset[ObjectKey]
+    by_kind: Mapping[tuple[str, str], tuple[ObjectKey, ...]]
     unclear: frozenset[tuple[str, str]]
 
-    def of_kind(self, group: str, *kinds: str) -> Iterator[Manifest]:
-        """Yield the valid objects of some kinds, sorted by key."""
-        for key in sorted(self.world.inputs):
-            if key.group == group and key.kind in kinds:
-                yield self.world.inputs[key]
+    def of_kind(self, group: str, kind: str) -> Iterator[Manifest]:
+        """Yield the valid objects of a kind, sorted by key."""
+        inputs = self.world.inputs
+        return (inputs[key] for key in self.by_kind.get((group, kind), ()) if key in inputs)
 
-    def names(self, group: str, kind: str) -> frozenset[str]:
-        """Return the names of the cluster-scoped objects of a kind."""
-        return frozenset(key.name for key in self.keys if (key.group, key.kind) == (group, kind))
+    def names(self, group: str, kind: str, namespace: str = "") -> frozenset[str]:
+        """Return the names of the objects of a kind; of a namespaced one those of a namespace."""
+        found = self.by_kind.get((group, kind), ())
+        return frozenset(key.name for key in found if key.namespace == namespace)
 
     def workloads(self) -> frozenset[tuple[str, str, str]]:
         """Return kind, namespace and name of each workload."""
@@ -56,9 +60,14 @@ class Known:
 def known_in(world: World) -> Known:
     """Return what may be referred to in a world."""
     faulty = frozenset(filter(None, (_key_of(fault.subject) for fault in world.faults)))
+    keys = frozenset(world.inputs) | faulty
+    by_kind: dict[tuple[str, str], list[ObjectKey]] = defaultdict(list)
+    for key in sorted(keys):
+        by_kind[key.group, key.kind].append(key)
     return Known(
         world=world,
-        keys=frozenset(world.inputs) | faulty,
+        keys=keys,
+        by_kind={kind: tuple(found) for kind, found in by_kind.items()},
         unclear=frozenset((key.group, key.kind) for key in faulty - world.inputs.keys()),
     )
 
@@ -83,7 +92,7 @@ def proposal(name: str, names: Collection[str], kind: str) -> str:
     """
     from difflib import get_close_matches  # noqa: PLC0415  # only for what is wrong
 
-    close = get_close_matches(name, sorted(names), n=1, cutoff=0.7)
+    close = get_close_matches(name, sorted(names)[:MANY], n=1, cutoff=0.7)
     if close:
         return f'did you mean "{close[0]}"?'
     if names and len(names) <= FEW:

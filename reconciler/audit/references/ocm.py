@@ -45,11 +45,7 @@ def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
 def _bound(manifest: Manifest, known: Known, sets: frozenset[str]) -> Iterator[Dangling]:
     """Tell of a placement that is offered no set, or not those that it names."""
     namespace = manifest.key.namespace
-    offered = {
-        key.name
-        for key in known.keys
-        if (key.group, key.kind, key.namespace) == (GROUP, BINDING, namespace)
-    } & sets
+    offered = known.names(GROUP, BINDING, namespace) & sets
     if not offered:
         yield Dangling(
             manifest.key,
