@@ -11,7 +11,8 @@ SCHEDULER = (
     "reconciler.core.sweep",
     "reconciler.dialects.karmada.decide",
     "reconciler.dialects.karmada.schedule",
-    "reconciler.rebalance",
+    "reconciler.rebalance.batches",
+    "reconciler.rebalance.workload_rebalancer",
     "reconciler.schedule.apportion",
     "reconciler.shell.git",
 )

@@ -1,28 +1,47 @@
 """`reconciler validate`: check manifests, in a repository or in any folder."""
 
-import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.errors import UsageError
+from reconciler import __version__
+from reconciler.cli.outputs import Output, OutputOption, check_outputs
 
 if TYPE_CHECKING:
+    from reconciler.audit.findings import Finding
+    from reconciler.audit.reports.report import Report
+    from reconciler.cli.check import Checked
     from reconciler.core.inspect import Inspection
-    from reconciler.model.world import Fault
+
+FORMATS = ("text", "json", "junit", "sarif", "github")
 
 
 @click.command(name="validate")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
 @click.option(
     "-o",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
+    "outputs",
+    metavar="FORMAT[=FILE]",
+    multiple=True,
+    type=OutputOption(FORMATS),
+    help=f"How to say what is wrong: {', '.join(FORMATS)}; may be given again  [default: text]",
+)
+@click.option(
+    "--fail-level",
+    type=click.Choice(["error", "warning", "never"]),
+    default="error",
     show_default=True,
-    help="How to print what is wrong.",
+    help="What exit code 1 is for.",
+)
+@click.option(
+    "--references/--no-references",
+    default=None,
+    help="Check what manifests say of one another in the whole folder  [default: without PATH]",
+)
+@click.option(
+    "--force-exclude", is_flag=True, help="Leave out a PATH that a check of the folder leaves out."
 )
 @click.option("-v", "verbose", is_flag=True, help="Say of each file what was found in it.")
 @click.option(
@@ -35,56 +54,50 @@ if TYPE_CHECKING:
 )
 @click.pass_obj
 def command(
-    directory: Path, *, paths: tuple[Path, ...], output: str, verbose: bool, output_root: str
+    directory: Path,
+    *,
+    paths: tuple[Path, ...],
+    outputs: tuple[Output, ...],
+    fail_level: str,
+    references: bool | None,
+    force_exclude: bool,
+    verbose: bool,
+    output_root: str,
 ) -> int:
     r"""Check manifests: YAML, schema, and what the documents say of one another.
 
-    Without PATH the whole folder is checked, with its reconciler.yaml. Git is not needed. The
-    files are read as they are on disk, committed or not.
+    Without PATH the whole folder is checked, with its reconciler.yaml. A PATH is a file, a folder,
+    a glob, or - for standard input. Git is not needed. The files are read as they are on disk,
+    committed or not.
 
     \b
     Examples:
       reconciler validate
-      reconciler validate policies/nginx.yaml
-      reconciler -C fleet validate -o json
+      reconciler validate policies/nginx.yaml 'workloads/**/*.yaml'
+      reconciler -C fleet validate -o github -o sarif=report.sarif
     \b
-    Exit codes: 0 all is well, 1 something is wrong, 2 a PATH cannot be read.
+    Exit codes: 0 nothing at or above --fail-level, 1 something, 2 a PATH cannot be read.
     """
+    from reconciler.cli.check import check
     from reconciler.cli.options import check_output_root
-    from reconciler.core.survey import survey
 
-    inspections = _inspect(directory, paths, check_output_root(output_root))
-    surveyed = survey(inspections)
-    faults = sorted(
-        fault
-        for path, broken in surveyed.broken.items()
-        if path not in surveyed.foreign
-        for fault, _ in broken
+    check_outputs(outputs)
+    checked = check(
+        directory,
+        paths,
+        output_root=check_output_root(output_root),
+        references=references,
+        forced=not force_exclude,
     )
     if verbose:
-        _list_files(inspections)
-    if output == "json":
-        _print_json(faults)
-    else:
-        _print_text(faults, documents=sum(len(file.documents) for file in inspections))
-    return 1 if faults else 0
+        _list_files(checked.inspections)
+    _print(checked, outputs or (Output("text"),), directory, fail_level)
+    return 1 if any(_matters(finding, fail_level) for finding in checked.findings) else 0
 
 
-def _inspect(directory: Path, paths: tuple[Path, ...], output_root: str) -> "list[Inspection]":
-    """Read and inspect the files asked for."""
-    from reconciler.cli.progress import tracked
-    from reconciler.core.admissions import ADMISSIONS
-    from reconciler.core.inspect import Rules, inspect
-    from reconciler.shell.files import find_manifests, read_file
-    from reconciler.shell.resources import load_schemas
-
-    if not directory.is_dir():
-        raise UsageError(f'"{directory}" is not a folder')
-    rules = Rules(load_schemas(), ADMISSIONS)
-    found = find_manifests(directory, paths, output_root=output_root, rules=rules)
-    return [
-        inspect(path, "", read_file(directory, path), rules) for path in tracked(found, len(found))
-    ]
+def _matters(finding: "Finding", fail_level: str) -> bool:
+    """Say whether a finding is at or above the level that makes the command fail."""
+    return fail_level in ("warning", finding.severity)
 
 
 def _list_files(inspections: "Iterable[Inspection]") -> None:
@@ -101,33 +114,47 @@ def _list_files(inspections: "Iterable[Inspection]") -> None:
         click.echo(f"{plain(file.path)}: {plain(', '.join(names)) or 'nothing'}", err=True)
 
 
-def _print_text(faults: "list[Fault]", *, documents: int) -> None:
-    """Print each fault, then the count."""
-    from reconciler.cli.faults import fault_text
+def _print(
+    checked: "Checked", outputs: tuple[Output, ...], directory: Path, fail_level: str
+) -> None:
+    """Write every report that is asked for, then the count to standard error."""
+    from reconciler.audit.findings import count
+    from reconciler.audit.reports.report import Report
 
-    for fault in faults:
-        click.echo(fault_text(fault))
-    if not documents and not faults:
+    report = Report(
+        findings=checked.findings,
+        texts={file.path: file.data for file in checked.inspections},
+        version=__version__,
+        prefix=_prefix(directory),
+        warnings_fail=fail_level == "warning",
+    )
+    for output in outputs:
+        output.write(_writer(output.format)(report))
+    if checked.unreadable:
+        click.echo("references are checked once every document can be read", err=True)
+    documents = sum(len(file.documents) for file in checked.inspections)
+    if not documents and not checked.findings:
         click.echo("no manifest was found", err=True)
         return
     manifests = f"{documents} manifest{'s' if documents != 1 else ''}"
-    wrong = f"{len(faults)} fault{'s' if len(faults) != 1 else ''}"
-    click.echo(f"{manifests} valid, {wrong}", err=True)
+    click.echo(f"{manifests} valid, {count(checked.findings)}", err=True)
 
 
-def _print_json(faults: "list[Fault]") -> None:
-    """Print the faults as one JSON list."""
-    listed = [
-        {
-            "path": fault.path,
-            "line": fault.line,
-            "column": fault.column,
-            "field": fault.field,
-            "rule": fault.rule,
-            "message": fault.message,
-            "expected": fault.expected,
-            "object": fault.subject,
-        }
-        for fault in faults
-    ]
-    click.echo(json.dumps(listed, indent=2))
+def _writer(name: str) -> "Callable[[Report], str]":
+    """Return what writes a format; each is loaded when it is used."""
+    import importlib
+
+    module = importlib.import_module(f"reconciler.audit.reports.as_{name}")
+    writer: Callable[[Report], str] = getattr(module, f"as_{name}")
+    return writer
+
+
+def _prefix(directory: Path) -> str:
+    """Return what leads from the current folder to the root that is checked, `""` if nothing does.
+
+    A forge names files from the folder in which its pipeline runs.
+    """
+    here, root = Path.cwd(), directory.resolve()
+    if root == here or not root.is_relative_to(here):
+        return ""
+    return f"{root.relative_to(here).as_posix()}/"

@@ -8,6 +8,7 @@ from reconciler.manifests.scope import BUILT_IN
 from reconciler.manifests.violations import Violation
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import group_of
+from reconciler.model.selectors import refusal_of
 from reconciler.model.world import Body
 from reconciler.rebalance.rebalancer_spec import decode_selection
 from reconciler.rebalance.runs import is_schedule
@@ -90,13 +91,18 @@ def _targets(pointer: str, workloads: Iterable[Body]) -> Iterator[Violation]:
 
 
 def _selector(spec: Body) -> Iterator[Violation]:
-    """Check that a selector can be read."""
+    """Check that a selector can be read, and that its labels can be those of an object."""
     selector = mapping_or_none(spec, "selector")
+    if selector is None:
+        return
     try:
-        if selector is not None:
-            decode_selection(selector)
+        labels = decode_selection(selector).labels
     except UserError as error:
         yield Violation("/spec/selector", "rebalancer-selector", error.message)
+        return
+    refusal = "" if labels is None else refusal_of(labels)
+    if refusal:
+        yield Violation("/spec/selector/labelSelector", "rebalancer-selector", refusal)
 
 
 def _schedule(spec: Body) -> Iterator[Violation]:

@@ -1,6 +1,8 @@
 """The only file that reads manifests from a folder instead of from git."""
 
+import glob
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -8,40 +10,72 @@ from reconciler.core.inspect import Rules, inspect
 from reconciler.core.intake import configuration_of
 from reconciler.core.survey import CONFIGURATION_PATH, survey
 from reconciler.errors import UsageError
+from reconciler.manifests.limits import MAX_BYTES
 from reconciler.manifests.selection import SUFFIXES, selects
 from reconciler.model.settings import Settings, decode_settings
 
+STDIN = "<stdin>"
+"""What standard input is called where a path is expected; no file can be named so by accident."""
+
 
 def find_manifests(
-    directory: Path, paths: Sequence[Path], *, output_root: str, rules: Rules
+    directory: Path,
+    paths: Sequence[Path],
+    *,
+    output_root: str,
+    rules: Rules,
+    forced: bool = True,
 ) -> list[str]:
     """Return the files to check, relative to the folder where they are in it, sorted.
 
     Args:
         directory: The root.
-        paths: Files and folders asked for, relative to the root; none means the root itself. A
-            file that is named is checked whatever its name.
+        paths: Files, folders and globs asked for, relative to the root; none means the root itself.
+            `-` is standard input.
         output_root: Folder below the root that is left out.
         rules: What the configuration is held against.
+        forced: Whether a file that is named is checked whatever its name; if not, only one that
+            a folder would have led to.
 
     Raises:
         UsageError: A path is not there, or cannot be read.
     """
     settings = _settings(directory, rules)
     root = directory.resolve()
+
+    def is_read(path: str) -> bool:
+        inside = not path.startswith(("/", f"{output_root}/"))
+        return inside and selects(path, include=settings.include, exclude=settings.exclude)
+
     found = set()
-    for path in [directory / path for path in paths] or [directory]:
-        if not path.exists():
-            raise UsageError(f'"{path}" does not exist')
-        if path.is_file():
-            found.add(_relative(root, path))
-            continue
-        for file in _walk(path):
-            relative = _relative(root, file)
-            inside = not relative.startswith(("/", f"{output_root}/"))
-            if inside and selects(relative, include=settings.include, exclude=settings.exclude):
+    for path in paths or [Path()]:
+        if str(path) == "-":
+            found.add(STDIN)
+        elif (directory / path).is_file():
+            relative = _relative(root, directory / path)
+            if forced or is_read(relative):
                 found.add(relative)
+        else:
+            found.update(name for name in _below(directory, path) if is_read(name))
     return sorted(found)
+
+
+def _below(directory: Path, path: Path) -> Iterator[str]:
+    """Yield the files of a folder, or those that a glob matches, relative to the root.
+
+    Raises:
+        UsageError: There is no such folder, and no file that matches.
+    """
+    root = directory.resolve()
+    if (directory / path).is_dir():
+        yield from (_relative(root, file) for file in _walk(directory / path))
+        return
+    names = glob.glob(str(path), root_dir=directory, recursive=True)  # noqa: PTH207  # takes absolute globs, too
+    files = [directory / name for name in names if name.endswith(SUFFIXES)]
+    files = [file for file in files if file.is_file() and not file.is_symlink()]
+    if not files:
+        raise UsageError(f'"{directory / path}" does not exist')
+    yield from (_relative(root, file) for file in files)
 
 
 def read_file(directory: Path, path: str) -> bytes:
@@ -50,10 +84,25 @@ def read_file(directory: Path, path: str) -> bytes:
     Raises:
         UsageError: It cannot be read.
     """
+    if path == STDIN:
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
     try:
         return (directory / path).read_bytes()
     except OSError as error:
         raise UsageError(f'"{path}" cannot be read: {error.strerror}') from None
+
+
+def find_records(directory: Path, output_root: str, kind: str) -> list[str]:
+    """Return the files below the output root that hold one kind's status, sorted.
+
+    Args:
+        directory: The root.
+        output_root: Folder below the root that the reconciler owns.
+        kind: `<plural>.<group>`, as the folder is named.
+    """
+    folder = directory / output_root / kind
+    root = directory.resolve()
+    return sorted(_relative(root, file) for file in _walk(folder)) if folder.is_dir() else []
 
 
 def _settings(directory: Path, rules: Rules) -> Settings:

@@ -56,7 +56,7 @@ def test_manifests_in_documents_are_valid(
         (tmp_path / f"{number}.yaml").write_text(whole)
         assert "kind" in YAML(typ="safe").load(whole)
 
-    code = run(["-C", str(tmp_path), "validate"])
+    code = run(["-C", str(tmp_path), "validate", "--no-references"])
 
     assert 0 == code, capsys.readouterr().out
 

@@ -14,9 +14,9 @@ from reconciler.dialects.ocm.clusters import decode_cluster, members_of
 from reconciler.dialects.ocm.placement import GROUP
 from reconciler.dialects.ocm.request import decode_report
 from reconciler.dialects.ocm.sets import (
-    BY_LABELS,
+    DEFAULT_SET,
+    IMPLICIT,
     SET_LABEL,
-    ClusterSet,
     decode_set,
     decode_set_binding,
 )
@@ -24,23 +24,14 @@ from reconciler.dialects.ocm.verdict import Hub
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.labels import LabelSelector
 from reconciler.model.world import Body, Manifest, World
 
 T = TypeVar("T")
 
-DEFAULT_SET = "default"
-GLOBAL_SET = "global"
 UNREACHABLE = f"{GROUP}/unreachable"
 UNAVAILABLE = f"{GROUP}/unavailable"
 AVAILABLE = "ManagedClusterConditionAvailable"
 NO_SELECT = "NoSelect"
-
-IMPLICIT: Mapping[str, ClusterSet] = {
-    DEFAULT_SET: ClusterSet(DEFAULT_SET),
-    GLOBAL_SET: ClusterSet(GLOBAL_SET, BY_LABELS, LabelSelector()),
-}
-"""Sets that stand on every hub; ocm@00f84c3 pkg/registration/hub/managedclusterset."""
 
 
 @dataclass(frozen=True, slots=True)

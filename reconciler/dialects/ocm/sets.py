@@ -14,6 +14,8 @@ from reconciler.model.world import Body
 from reconciler.schedule.framework import NOBODY, Mask
 
 SET_LABEL = f"{GROUP}/clusterset"
+DEFAULT_SET = "default"
+GLOBAL_SET = "global"
 EXCLUSIVE = "ExclusiveClusterSetLabel"
 BY_LABELS = "LabelSelector"
 
@@ -25,6 +27,13 @@ class ClusterSet:
     name: str
     selector_type: str = EXCLUSIVE
     selector: LabelSelector | None = None
+
+
+IMPLICIT: Mapping[str, ClusterSet] = {
+    DEFAULT_SET: ClusterSet(DEFAULT_SET),
+    GLOBAL_SET: ClusterSet(GLOBAL_SET, BY_LABELS, LabelSelector()),
+}
+"""Sets that stand on every hub; ocm@00f84c3 pkg/registration/hub/managedclusterset."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,56 @@
+"""All references of a world, checked; what leads nowhere is a finding with its place."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from reconciler.audit.findings import Finding, finding_of
+from reconciler.audit.references.karmada import dangling_in_karmada
+from reconciler.audit.references.known import Dangling, Known, known_in
+from reconciler.audit.references.kubefleet import dangling_in_kubefleet
+from reconciler.audit.references.ocm import dangling_in_ocm
+from reconciler.manifests.positions import locate
+from reconciler.model.world import Fault, World
+
+CHECKS: tuple[Callable[[Known], Iterator[Dangling]], ...] = (
+    dangling_in_karmada,
+    dangling_in_ocm,
+    dangling_in_kubefleet,
+)
+
+
+def is_complete(world: World) -> bool:
+    """Say whether it is known of every document whose it is.
+
+    If it is not, the object that a reference misses may be the one that cannot be read, and a list
+    of consequences would only hide the cause.
+    """
+    return all(fault.subject for fault in world.faults)
+
+
+def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding, ...]:
+    """Return what leads nowhere among all that manifests say of one another, sorted.
+
+    Args:
+        world: All manifests of a repository; `outputs` may hold the records of rebalancers, whose
+            finished targets need not be there any longer.
+        texts: Path to content, for line and column; without it a finding has its path only.
+    """
+    known = known_in(world)
+    found = (one for check in CHECKS for one in check(known))
+    return tuple(sorted(finding_of(_placed(one, world, texts)) for one in found))
+
+
+def _placed(one: Dangling, world: World, texts: Mapping[str, bytes]) -> Fault:
+    """Return what leads nowhere as a fault at its place."""
+    origin = world.inputs[one.key].origin
+    data = texts.get(origin.path)
+    line, column = (0, 0) if data is None else locate(data, origin.index, one.pointer)
+    return Fault(
+        path=origin.path,
+        line=line,
+        column=column,
+        field=one.pointer,
+        rule=one.rule,
+        message=one.message,
+        expected=one.expected,
+        subject=str(one.key),
+    )

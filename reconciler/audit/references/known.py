@@ -1,0 +1,100 @@
+"""What there is to be referred to, and what a reference that leads nowhere is told by."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from reconciler.manifests.identify import OUR_GROUPS
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import Manifest, World
+
+FEW = 8  # names to list
+MANY = 1000  # ours: among more names the search for a similar one costs more than it tells
+
+
+@dataclass(frozen=True, slots=True)
+class Dangling:
+    """A reference that leads nowhere: whose, at which JSON pointer, and what would be right."""
+
+    key: ObjectKey
+    pointer: str
+    rule: str
+    message: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is written in the repository.
+
+    Attributes:
+        world: Its inputs are valid; they are what is checked.
+        keys: Everything that may be referred to: the inputs, and documents that are faulty. Those
+            are told of as such, and need no second complaint from each object that names them.
+        by_kind: The same by (group, kind), sorted.
+        unclear: (group, kind) of the faulty ones, of which it is not known what labels they have.
+    """
+
+    world: World
+    keys: frozenset[ObjectKey]
+    by_kind: Mapping[tuple[str, str], tuple[ObjectKey, ...]]
+    unclear: frozenset[tuple[str, str]]
+
+    def of_kind(self, group: str, kind: str) -> Iterator[Manifest]:
+        """Yield the valid objects of a kind, sorted by key."""
+        inputs = self.world.inputs
+        return (inputs[key] for key in self.by_kind.get((group, kind), ()) if key in inputs)
+
+    def names(self, group: str, kind: str, namespace: str = "") -> frozenset[str]:
+        """Return the names of the objects of a kind; of a namespaced one those of a namespace."""
+        found = self.by_kind.get((group, kind), ())
+        return frozenset(key.name for key in found if key.namespace == namespace)
+
+    def workloads(self) -> frozenset[tuple[str, str, str]]:
+        """Return kind, namespace and name of each workload."""
+        return frozenset(
+            (key.kind, key.namespace, key.name) for key in self.keys if key.group not in OUR_GROUPS
+        )
+
+
+def known_in(world: World) -> Known:
+    """Return what may be referred to in a world."""
+    faulty = frozenset(filter(None, (_key_of(fault.subject) for fault in world.faults)))
+    keys = frozenset(world.inputs) | faulty
+    by_kind: dict[tuple[str, str], list[ObjectKey]] = defaultdict(list)
+    for key in sorted(keys):
+        by_kind[key.group, key.kind].append(key)
+    return Known(
+        world=world,
+        keys=keys,
+        by_kind={kind: tuple(found) for kind, found in by_kind.items()},
+        unclear=frozenset((key.group, key.kind) for key in faulty - world.inputs.keys()),
+    )
+
+
+def _key_of(subject: str) -> ObjectKey | None:
+    """Return the key that a fault names as text, `None` if it names none."""
+    what, _, where = subject.partition(" ")
+    if not where or " " in where:
+        return None
+    kind, _, group = what.partition(".")
+    scope, _, name = where.rpartition("/")
+    return ObjectKey("" if group == "core" else group, kind, scope, name)
+
+
+def proposal(name: str, names: Collection[str], kind: str) -> str:
+    """Return what might have been meant by a name that names nothing.
+
+    >>> proposal("membr1", ["member1", "edge"], "Cluster")
+    'did you mean "member1"?'
+    >>> proposal("x", [], "Cluster")
+    'a Cluster of this name'
+    """
+    from difflib import get_close_matches  # noqa: PLC0415  # only for what is wrong
+
+    close = get_close_matches(name, sorted(names)[:MANY], n=1, cutoff=0.7)
+    if close:
+        return f'did you mean "{close[0]}"?'
+    if names and len(names) <= FEW:
+        return f"a {kind} of this name, or one of {', '.join(sorted(names))}"
+    return f"a {kind} of this name"

@@ -1,0 +1,50 @@
+"""What placements of KubeFleet refer to."""
+
+from collections.abc import Iterator
+
+from reconciler.audit.references.known import Dangling, Known, proposal
+from reconciler.errors import UserError
+from reconciler.manifests.names import shown
+from reconciler.model.fields import bodies, mapping, strings
+from reconciler.model.world import Manifest
+
+GROUP = "placement.kubernetes-fleet.io"
+PLACEMENT = "ClusterResourcePlacement"
+CLUSTER = "MemberCluster"
+SELECTORS = "/spec/resourceSelectors"
+
+
+def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
+    """Yield the references of placements that lead nowhere."""
+    clusters = known.names("cluster.kubernetes-fleet.io", CLUSTER)
+    for manifest in known.of_kind(GROUP, PLACEMENT):
+        policy = mapping(mapping(manifest.body, "spec"), "policy")
+        for position, name in enumerate(strings(policy, "clusterNames")):
+            if name not in clusters:
+                yield Dangling(
+                    manifest.key,
+                    f"/spec/policy/clusterNames/{position}",
+                    "placement-cluster-unknown",
+                    f"no {CLUSTER} is named {shown(name)}",
+                    proposal(name, clusters, CLUSTER),
+                )
+        yield from _selected(manifest, known)
+
+
+def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:
+    """Tell of a placement that selects nothing, or what cannot be selected."""
+    from reconciler.dialects.kubefleet.select import select_resources  # noqa: PLC0415  # slow
+
+    selectors = bodies(mapping(manifest.body, "spec"), "resourceSelectors")
+    try:
+        selection = select_resources(selectors, known.world.inputs, {})
+    except UserError as error:
+        expected = "selectors that select each resource once, with its namespace"
+        at = error.field or SELECTORS
+        yield Dangling(manifest.key, at, "placement-selection", error.message, expected)
+        return
+    kinds = {(str(item.get("group") or ""), str(item.get("kind"))) for item in selectors}
+    if not selection.resources and not kinds & known.unclear:
+        message = "the placement selects no resource of this repository"
+        expected = "resources that it selects"
+        yield Dangling(manifest.key, SELECTORS, "placement-selects-nothing", message, expected)

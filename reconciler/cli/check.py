@@ -1,0 +1,117 @@
+"""What `validate` checks: which files are read, and what is found in them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reconciler.audit.findings import Finding, finding_of
+from reconciler.cli.progress import tracked
+from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.inspect import Inspection, Rules, inspect
+from reconciler.core.intake import compose
+from reconciler.core.state import State, read_state
+from reconciler.core.survey import Survey, survey
+from reconciler.errors import UsageError
+from reconciler.model.world import Fault, World
+from reconciler.shell.files import STDIN, find_manifests, find_records, read_file
+from reconciler.shell.resources import load_schemas
+
+RECORDS = ("scheduletriggers.policy.karmada.io", "workloadrebalancers.apps.karmada.io")
+"""Folders of what became of the demands that people write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was read and what was found.
+
+    `unreadable` says that references were asked for and could not be checked, since a document
+    cannot be read and may be what they are looking for.
+    """
+
+    inspections: tuple[Inspection, ...]
+    findings: tuple[Finding, ...]
+    unreadable: bool = False
+
+
+def check(
+    directory: Path,
+    paths: Sequence[Path],
+    *,
+    output_root: str,
+    references: bool | None,
+    forced: bool,
+) -> Checked:
+    """Read the files and check them.
+
+    Args:
+        directory: The root.
+        paths: Files, folders and globs asked for; none, or the root, means everything.
+        output_root: Folder that the reconciler owns.
+        references: Whether to check what manifests say of one another, for which the whole root is
+            read; `None` means if all of it is asked for.
+        forced: Whether files that are named are checked whatever their names.
+
+    Raises:
+        UsageError: A file is not there or cannot be read, or what is asked for makes no sense.
+    """
+    if not directory.is_dir():
+        raise UsageError(f'"{directory}" is not a folder')
+    rules = Rules(load_schemas(), ADMISSIONS)
+    named = find_manifests(directory, paths, output_root=output_root, rules=rules, forced=forced)
+    whole = not paths or any((directory / path).resolve() == directory.resolve() for path in paths)
+    wanted = whole if references is None else references
+    if wanted and STDIN in named:
+        raise UsageError("--references does not go with -, standard input is no file of the folder")
+    everything = named
+    if wanted and not whole:
+        rest = find_manifests(directory, (), output_root=output_root, rules=rules)
+        everything = sorted({*named, *rest})
+    inspections = [
+        inspect(path, "", read_file(directory, path), rules)
+        for path in tracked(everything, len(everything))
+    ]
+    surveyed = survey(inspections)
+    findings = list(map(finding_of, _faults(surveyed)))
+    unreadable = False
+    if wanted:
+        from reconciler.audit.references.check import check_references, is_complete
+
+        world = _world(surveyed, directory, output_root)
+        unreadable = not is_complete(world)
+        if not unreadable:
+            findings += check_references(world, {file.path: file.data for file in inspections})
+    asked = frozenset(named)
+    return Checked(
+        inspections=tuple(file for file in inspections if file.path in asked),
+        findings=tuple(sorted(found for found in findings if found.fault.path in asked)),
+        unreadable=unreadable,
+    )
+
+
+def _faults(surveyed: Survey) -> list[Fault]:
+    """Return what is wrong with single documents, and between two of one object."""
+    return [
+        fault
+        for path, broken in surveyed.broken.items()
+        if path not in surveyed.foreign
+        for fault, _ in broken
+    ]
+
+
+def _world(surveyed: Survey, directory: Path, output_root: str) -> World:
+    """Return the files as a world, with the records of rebalancers and triggers as its outputs."""
+    rules = Rules(load_schemas(), {}, status_only=True)
+    records = [
+        inspect(path, "", read_file(directory, path), rules)
+        for folder in RECORDS
+        for path in find_records(directory, output_root, folder)
+    ]
+    state = read_state(records, output_root)
+    return compose(
+        surveyed,
+        {},
+        State(state.manifests, {}, frozenset(), ()),
+        revision="",
+        output_root=output_root,
+        texts={},
+    )

@@ -1,0 +1,193 @@
+"""What manifests say of one another: what is told, and above all what is not."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.check import check
+from tests.shell.fleet import EXAMPLE
+
+REBALANCER = """\
+apiVersion: apps.karmada.io/v1alpha1
+kind: WorkloadRebalancer
+metadata:
+  name: gone
+spec:
+  workloads:
+  - apiVersion: apps/v1
+    kind: Deployment
+    name: gone
+    namespace: default
+"""
+DONE = """\
+apiVersion: apps.karmada.io/v1alpha1
+kind: WorkloadRebalancer
+metadata:
+  name: gone
+status:
+  observedWorkloads:
+  - workload:
+      apiVersion: apps/v1
+      kind: Deployment
+      name: gone
+      namespace: default
+    result: Successful
+"""
+
+
+def told(
+    folder: Path,
+    files: Mapping[str, str],
+    paths: Sequence[str] = (),
+    *,
+    references: bool | None = None,
+) -> list[str]:
+    """What is found in the example with other files on top, as path, line and rule."""
+    for path, text in {**EXAMPLE, **files}.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    asked = [Path(path) for path in paths]
+    checked = check(folder, asked, output_root="status", references=references, forced=True)
+    faults = [finding.fault for finding in checked.findings]
+    return [f"{fault.path}:{fault.line} {fault.rule}" for fault in faults]
+
+
+def edited(path: str, *pairs: tuple[str, str]) -> dict[str, str]:
+    """One file of the example, with some texts replaced."""
+    text = EXAMPLE[path]
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    return {path: text}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param({}, [], id="example"),
+        pytest.param(
+            edited("policies/shop.yaml", ("- member1", "- membr1")),
+            ["policies/shop.yaml:16 policy-cluster-unknown"],
+            id="affinity-group",
+        ),
+        pytest.param(
+            edited("policies/frontend.yaml", ("- member2", "- membr2")),
+            ["policies/frontend.yaml:30 policy-cluster-unknown"],
+            id="static-weight",
+        ),
+        pytest.param(
+            edited("policies/shop.yaml", ("    name: shop", "    name: shpo")),
+            ["policies/shop.yaml:8 policy-selects-nothing"],
+            id="selector",
+        ),
+        pytest.param(
+            edited(
+                "policies/shop.yaml", ("  name: shop\nspec", "  name: shop\n  namespace: b\nspec")
+            ),
+            ["policies/shop.yaml:9 policy-selects-nothing"],
+            id="policy-of-another-namespace",
+        ),
+        pytest.param(
+            edited(
+                "clusters/edge.yaml", ("    cluster.open-cluster-management.io/clusterset", "    x")
+            ),
+            [],
+            id="empty-set",
+        ),
+        pytest.param(
+            edited("clusters/edge.yaml", ("  namespace: default", "  namespace: other")),
+            ["placements/reports.yaml:4 placement-set-missing"],
+            id="nothing-bound",
+        ),
+        pytest.param(
+            edited("scores/edge1.yaml", ("namespace: edge1", "namespace: edge3")),
+            ["scores/edge1.yaml:6 score-cluster-unknown"],
+            id="score",
+        ),
+        pytest.param(
+            edited("placements/tools.yaml", ("name: tools\n  policy", "name: tolos\n  policy")),
+            ["placements/tools.yaml:7 placement-selects-nothing"],
+            id="placement",
+        ),
+        pytest.param(
+            {"rebalancers/gone.yaml": REBALANCER},
+            ["rebalancers/gone.yaml:9 rebalancer-target-unknown"],
+            id="rebalancer",
+        ),
+        pytest.param(
+            {
+                "rebalancers/gone.yaml": REBALANCER,
+                "status/workloadrebalancers.apps.karmada.io/gone.yaml": DONE,
+            },
+            [],
+            id="finished-rebalancer",
+        ),
+        pytest.param(
+            {
+                "rebalancers/a.yaml": REBALANCER.replace("apps/v1", "example.org/v2")
+                .replace("Deployment", "ClusterRole")
+                .replace("    namespace: default\n", ""),
+                "workloads/gone.yaml": "apiVersion: rbac.authorization.k8s.io/v1\n"
+                "kind: ClusterRole\nmetadata: {name: gone}\n",
+            },
+            [],
+            id="the-version-of-a-target-does-not-count",
+        ),
+    ],
+)
+def test_what_leads_nowhere_is_told(
+    tmp_path: Path, files: Mapping[str, str], expected: list[str]
+) -> None:
+    """Each with its place in the file, and nothing else of the example."""
+    assert expected == told(tmp_path, files)
+
+
+@pytest.mark.parametrize(
+    ("path", "pair", "expected"),
+    [
+        pytest.param(
+            "clusters/member1.yaml",
+            ("kind: Cluster\n", "kind: Cluster\ntypo: 1\n"),
+            ["clusters/member1.yaml:3 schema-unknown-field"],
+            id="cluster",
+        ),
+        pytest.param(
+            "clusters/edge.yaml",
+            ("  clusterSet: edge", "  clusterSet: other"),
+            ["clusters/edge.yaml:33 set-binding-name"],
+            id="set-binding",
+        ),
+    ],
+)
+def test_a_faulty_object_is_told_once(
+    tmp_path: Path, path: str, pair: tuple[str, str], expected: list[str]
+) -> None:
+    """It is there, if faulty; those who name it are not told of it as well."""
+    found = told(tmp_path, edited(path, pair))
+
+    assert [line.partition(":")[0] for line in expected] == [f.partition(":")[0] for f in found]
+    assert [line.partition(" ")[2] for line in expected] == [f.partition(" ")[2] for f in found]
+
+
+def test_nothing_is_said_of_references_while_a_document_cannot_be_read(tmp_path: Path) -> None:
+    """What it holds may be what the others name."""
+    files = {
+        **edited("policies/shop.yaml", ("- member1", "- membr1")),
+        "a.yaml": "apiVersion: v1\n]",
+    }
+
+    assert ["a.yaml:2 yaml-syntax"] == told(tmp_path, files)
+
+
+def test_single_files_are_checked_by_themselves_unless_asked_otherwise(tmp_path: Path) -> None:
+    """With `references` the rest of the folder is read, and only the files named are told of."""
+    wrong = edited("policies/shop.yaml", ("- member1", "- membr1"))
+    wrong |= edited("policies/frontend.yaml", ("- member2", "- membr2"))
+    expected = ["policies/shop.yaml:16 policy-cluster-unknown"]
+
+    assert [] == told(tmp_path, wrong, ["policies/shop.yaml"])
+    assert expected == told(tmp_path, wrong, ["policies/shop.yaml"], references=True)
+    assert [] == told(tmp_path, wrong, references=False)
+    assert 2 == len(told(tmp_path, wrong, ["."]))

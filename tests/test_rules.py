@@ -1,0 +1,128 @@
+"""Rule ids are stable, known, documented, and their examples do what the pages say."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reconciler.audit.rules import ERRORS, RULES, WARNINGS
+from tests.rule_pages import PAGES, ROOT, read_page, rules_of
+
+WHERE_RULES_STAND = {"Violation": 1, "Fault": 4, "Unreadable": 0, "Unidentified": 1, "Dangling": 2}
+"""What is made of a rule id, and the position of that argument."""
+
+COMPOSED = {
+    "f'policy-field-{name}'": {"policy-field-key", "policy-field-operator"},
+    "f'{what}-unreadable'": {
+        "binding-unreadable",
+        "cluster-unreadable",
+        "placement-unreadable",
+        "score-unreadable",
+        "set-unreadable",
+    },
+    "f'schema-{error.validator}'": set[str](),  # a keyword that none of our schemas has
+}
+"""Ids that are put together where they are used."""
+
+NO_EXAMPLE = {
+    "binding-unreadable": "a state that only an edited output has",
+    "oscillates": "a guard: no input that does so is known",
+    "placement-immutable": "a change, not a state",
+    "placement-unreadable": "a guard: the schema refuses such a document first",
+    "set-unreadable": "a guard: the schema refuses such a document first",
+}
+"""Rules whose pages have no example, and why."""
+
+SAME_CAUSE = {"kubefleet-unexpected", "placement-selection"}
+"""What `validate` says before a pass, and what the pass says."""
+
+PREFIXES = "|".join(sorted({rule.partition("-")[0] for rule in RULES if "-" in rule}))
+LITERAL = re.compile(rf"(?:{PREFIXES})(?:-[a-z]+)+")
+NO_RULES = {"cluster-resource-binding-application-failover-controller"}
+CHECKED = ("audit/references", "core", "dialects", "manifests", "rebalance")
+
+
+def sources() -> Iterator[ast.Module]:
+    """Parse every file that makes faults."""
+    for folder in CHECKED:
+        for path in sorted((ROOT / "reconciler" / folder).rglob("*.py")):
+            yield ast.parse(path.read_text(encoding="utf-8"))
+
+
+def constants(node: ast.expr) -> Iterator[str]:
+    """Yield every text that an expression may come to."""
+    if isinstance(node, ast.JoinedStr):
+        yield from COMPOSED[ast.unparse(node)]
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from constants(node.body)
+        yield from constants(node.orelse)
+
+
+def used() -> set[str]:
+    """Every rule id in the code: where faults are made, and wherever a text looks like one."""
+    found: set[str] = set()
+    for module in sources():
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call):
+                name = node.func.id if isinstance(node.func, ast.Name) else ""
+                position = WHERE_RULES_STAND.get(name, len(node.args))
+                given = [*node.args[position : position + 1]]
+                given += [word.value for word in node.keywords if word.arg == "rule"]
+                for argument in given:
+                    found.update(constants(argument))
+            elif isinstance(node, ast.JoinedStr) and ast.unparse(node) in COMPOSED:
+                found.update(COMPOSED[ast.unparse(node)])
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.update([node.value] if LITERAL.fullmatch(node.value) else ())
+    return found - NO_RULES
+
+
+def test_every_rule_is_listed_and_every_listed_rule_is_used() -> None:
+    """One list, so that a report can say of any rule what it asks for."""
+    assert used() == RULES.keys()
+
+
+def test_a_rule_is_an_error_or_a_warning() -> None:
+    """Never both."""
+    assert set() == ERRORS.keys() & WARNINGS.keys()
+
+
+def test_every_rule_has_a_page_and_every_page_a_rule() -> None:
+    """The id is the name of the page."""
+    assert {path.stem for path in PAGES.glob("*.md")} - {"README"} == RULES.keys()
+
+
+def test_the_index_lists_every_rule_with_its_line() -> None:
+    """Errors and warnings apart, in order."""
+    expected = [
+        f"| [{rule}]({rule}.md) | {line} |"
+        for rules in (ERRORS, WARNINGS)
+        for rule, line in rules.items()
+    ]
+
+    lines = (PAGES / "README.md").read_text(encoding="utf-8").splitlines()
+
+    assert expected == [line for line in lines if line.startswith("| [")]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_page(rule: str, tmp_path: Path) -> None:
+    """The wrong example breaks this rule and no other, the right one none."""
+    page = read_page(PAGES / f"{rule}.md")
+    severity = "warning" if rule in WARNINGS else "error"
+
+    assert (rule, f"{RULES[rule]} ({severity}).") == (page.title, page.summary)
+    if rule in NO_EXAMPLE:
+        assert not page.wrong
+        return
+    wrong = rules_of(tmp_path / "wrong", page.wrong)
+    right = rules_of(tmp_path / "right", page.right)
+    assert severity == wrong.get(rule), wrong
+    known = SAME_CAUSE if rule in SAME_CAUSE else {rule}
+    assert known >= {name for name, level in wrong.items() if level == "error"}
+    assert page.right
+    assert {} == {name: level for name, level in right.items() if level == "error" or name == rule}
