@@ -28,6 +28,7 @@ VERBS = {
     "validate": "Check manifests, in a repository or in any folder.",
     "verify": "Prove a history: compute each decision again, compare byte for byte.",
     "version": "Print the version.",
+    "why": "Explain for each cluster why an object is there, or why not.",
 }
 """Verb to its line in --help; `reconciler/cli/<verb>.py` is loaded when the verb is used."""
 
