@@ -167,14 +167,33 @@ def target(kind: str = "Deployment", name: str = "web", namespace: str = "defaul
     return {"apiVersion": version, "kind": kind, "name": name, **scope}
 
 
-def rebalancer(name: str = "demo", *targets: Body, ttl: int | None = None) -> Body:
-    """A rebalancer of default/web, or of the targets given."""
+def schedule_trigger(
+    name: str = "demo", *targets: Body, policies: Sequence[str] = (), **spec: object
+) -> Body:
+    """A trigger for these resources, and for these policies of the namespace default."""
+    named = [{"name": policy, "namespace": "default"} for policy in policies]
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "ScheduleTrigger",
+        "metadata": metadata(name),
+        "spec": {
+            **({"targetRefResource": list(targets)} if targets else {}),
+            **({"targetRefPolicy": named} if named else {}),
+            **spec,
+        },
+    }
+
+
+def rebalancer(name: str = "demo", *targets: Body, ttl: int | None = None, **spec: object) -> Body:
+    """A rebalancer of default/web, or of the targets given, unless a selector says whom."""
+    listed = list(targets) or ([] if "selector" in spec else [target()])
     return {
         "apiVersion": "apps.karmada.io/v1alpha1",
         "kind": "WorkloadRebalancer",
         "metadata": metadata(name),
         "spec": {
-            "workloads": list(targets) or [target()],
+            **({"workloads": listed} if listed else {}),
+            **spec,
             **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
         },
     }

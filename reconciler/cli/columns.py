@@ -257,6 +257,17 @@ _COLUMNS: Mapping[str, Columns] = {
     ),
     "PropagationPolicy": _POLICY,
     "ResourceBinding": _BINDING,
+    "ScheduleTrigger": (
+        (
+            ("PHASE", lambda row: text(mapping(row.body, "status"), "phase")),
+            (
+                "FAILED",
+                lambda row: str(len(bodies(mapping(row.body, "status"), "failedResourceList"))),
+            ),
+            ("AGE", _age),
+        ),
+        (("FILE", lambda row: row.path),),
+    ),
     "StatefulSet": ((("REPLICAS", _replicas),), (("FILE", lambda row: row.path),)),
     "WorkloadRebalancer": (
         (

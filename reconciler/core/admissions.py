@@ -6,10 +6,12 @@ from reconciler.core.inspect import Admission
 from reconciler.dialects.karmada.admission import KARMADA_ADMISSIONS
 from reconciler.dialects.kubefleet.admission import KUBEFLEET_ADMISSIONS
 from reconciler.dialects.ocm.admission import OCM_ADMISSIONS
+from reconciler.rebalance.admission import REBALANCE_ADMISSIONS
 
 ADMISSIONS: Mapping[tuple[str, str], Admission] = {
     **KARMADA_ADMISSIONS,
     **KUBEFLEET_ADMISSIONS,
     **OCM_ADMISSIONS,
+    **REBALANCE_ADMISSIONS,
 }
 """By (group, kind)."""

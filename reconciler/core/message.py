@@ -28,6 +28,7 @@ def commit_message(
     version: str,
     output_root: str,
     editors: Sequence[tuple[str, str]] = (),
+    reruns: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return subject, body and trailers.
 
@@ -38,12 +39,16 @@ def commit_message(
         version: Version of the reconciler.
         output_root: Folder of the outputs.
         editors: Output edited by hand, and by whom, as the history tells.
+        reruns: Rebalancer that runs again, and who removed the record of its first run.
     """
     moved = [decision for decision in outcome.decisions if decision.before != decision.after]
     stuck = [decision for decision in outcome.decisions if decision.problem]
     lines = [f"- {decision_line(decision)}" for decision in moved]
     lines += [f"- {_name(d)}: {plain(d.problem)}" for d in stuck]
     lines += [f"- {plain(key)}: edited by {plain(editor)}" for key, editor in editors]
+    lines += [
+        f"- {plain(key)} runs again: {plain(author)} removed its record" for key, author in reruns
+    ]
     lines += [f"- {_place(fault)}: {plain(fault.message)}" for fault in outcome.faults]
     removed = _removed(outcome, output_root)
     lines += [f"- {plain(path)}: finished and removed" for path in removed]

@@ -27,7 +27,9 @@ OWNED_KINDS = frozenset(
 
 CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
 CONFIGURATION_PATH = "reconciler.yaml"
-DELETABLE = frozenset({("apps.karmada.io", "WorkloadRebalancer")})
+DELETABLE = frozenset(
+    {("apps.karmada.io", "WorkloadRebalancer"), ("policy.karmada.io", "ScheduleTrigger")}
+)
 """Kinds that people write and a pass may remove from their file."""
 
 

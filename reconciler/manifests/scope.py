@@ -103,6 +103,7 @@ PLURALS: Mapping[str, str] = {
     "ClusterResourceSnapshot": "clusterresourcesnapshots",
     "ClusterSchedulingPolicySnapshot": "clusterschedulingpolicysnapshots",
     "ResourceBinding": "resourcebindings",
+    "ScheduleTrigger": "scheduletriggers",
     "WorkloadRebalancer": "workloadrebalancers",
 }
 """Plural of each kind that has a file below the output root."""

@@ -24,6 +24,7 @@ from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.worktree import advance, recover
 from reconciler.shell.load import Loader
+from reconciler.shell.reruns import find_reruns
 
 RACES = 5  # several writers on one branch settle in two or three rounds
 SHORT_WAIT = timedelta(seconds=5)  # a clock this far behind is waited for
@@ -191,6 +192,7 @@ class Passes:
             version=__version__,
             output_root=world.output_root,
             editors=self._editors(world, outcome),
+            reruns=find_reruns(self.branch.repository, world, outcome),
         )
         return write_commit(
             self.branch.repository,

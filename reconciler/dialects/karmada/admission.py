@@ -1,13 +1,11 @@
 """What Karmada's validating webhooks refuse, said in one sentence each."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from reconciler.errors import UserError
-from reconciler.manifests.names import is_kind, shown
-from reconciler.manifests.scope import BUILT_IN
+from reconciler.manifests.names import shown
 from reconciler.manifests.violations import Violation
 from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, number, text
-from reconciler.model.identity import group_of
 from reconciler.model.labels import is_label_key
 from reconciler.model.world import Body
 
@@ -235,45 +233,7 @@ def refuse_cluster(body: Body) -> tuple[Violation, ...]:
     return ()
 
 
-def refuse_rebalancer(body: Body) -> tuple[Violation, ...]:
-    """Return what is wrong with the targets of a rebalancer.
-
-    A missing namespace is not filled in here: which workload moves must be plain from the file.
-    """
-    return tuple(_targets(bodies(mapping(body, "spec"), "workloads")))
-
-
-def _targets(workloads: Iterable[Body]) -> Iterator[Violation]:
-    """Check the namespace of each target against the scope of its kind."""
-    for position, workload in enumerate(workloads):
-        at = f"/spec/workloads/{position}"
-        kind, namespace = text(workload, "kind"), text(workload, "namespace")
-        if not is_kind(kind):
-            yield Violation(
-                f"{at}/kind",
-                "rebalancer-kind",
-                f"{shown(kind)} must be a kind in upper camel case",
-                "for example Deployment",
-            )
-        namespaced = BUILT_IN.get((group_of(text(workload, "apiVersion")), kind))
-        if namespaced is True and not namespace:
-            yield Violation(
-                at,
-                "rebalancer-namespace",
-                f"`namespace` must be given for a {kind}",
-                "namespace: default, if it stands there",
-            )
-        if namespaced is False and namespace:
-            yield Violation(
-                f"{at}/namespace",
-                "rebalancer-namespace",
-                f"`namespace` must be absent for a {kind}, which is cluster-scoped",
-                "no namespace",
-            )
-
-
 KARMADA_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = {
-    ("apps.karmada.io", "WorkloadRebalancer"): refuse_rebalancer,
     ("cluster.karmada.io", "Cluster"): refuse_cluster,
     ("policy.karmada.io", "ClusterPropagationPolicy"): refuse_policy,
     ("policy.karmada.io", "PropagationPolicy"): refuse_policy,

@@ -63,6 +63,28 @@ def read_commits(repository: Repository, revisions: Iterable[str]) -> Iterator[C
             yield _record(revision, raw)
 
 
+def read_removal(repository: Repository, head: str, path: str) -> CommitRecord | None:
+    """Read the commit that last removed a file, `None` if none did.
+
+    Args:
+        repository: Where to read.
+        head: Full hex commit id.
+        path: Of the file, from the root of what is served.
+    """
+    found = repository.git.line(
+        "log",
+        "--first-parent",
+        "--diff-filter=D",
+        "--no-renames",
+        "--max-count=1",
+        "--format=%H",
+        check_commit(head),
+        "--",
+        f"{repository.prefix}{path}",
+    )
+    return read_commit(repository, found) if found else None
+
+
 def _record(revision: str, raw: bytes) -> CommitRecord:
     head, _, message = raw.partition(b"\n\n")
     headers = [

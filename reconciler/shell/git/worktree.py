@@ -47,6 +47,11 @@ def advance(
         publish(repository, branch, old=old, new=new, reason=reason)
         return
     _recover(repository, checkouts, head=repository.find(branch))
+    head = repository.find(branch)
+    if head == new:
+        return  # somebody computed the same commit and was first
+    if head != old:  # or else a stale plan would seem to be a person's work
+        raise LostRace(f'branch "{branch}" is at {head or "nothing"}, no longer at {old}')
     move = Move(old, new)
     changes = changed_files(repository, old, new)
     with contextlib.ExitStack() as locks:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from reconciler.dialects.karmada.admission import refuse_cluster, refuse_policy, refuse_rebalancer
+from reconciler.dialects.karmada.admission import refuse_cluster, refuse_policy
 from reconciler.dialects.karmada.defaults import mutated, with_defaults
 from reconciler.model.identity import ObjectKey
-from tests.builders import Body, cluster, groups, policy, rebalancer, taint, target
+from tests.builders import Body, cluster, groups, policy, taint
 
 POLICY = ObjectKey("policy.karmada.io", "PropagationPolicy", "default", "p")
 
@@ -46,28 +46,6 @@ def test_placements(placement: Body, expected: list[tuple[str, str]]) -> None:
     found = refuse_policy(policy(placement=placement))
 
     assert expected == [(violation.pointer, violation.rule) for violation in found]
-
-
-@pytest.mark.parametrize(
-    ("workload", "expected"),
-    [
-        pytest.param(target(), [], id="namespaced"),
-        pytest.param(target("ClusterRole", "r", ""), [], id="cluster-scoped"),
-        pytest.param(target(namespace=""), ["/spec/workloads/0"], id="namespace-missing"),
-        pytest.param(
-            target("ClusterRole", "r"), ["/spec/workloads/0/namespace"], id="namespace-too-much"
-        ),
-        pytest.param({**target(), "kind": "web/x"}, ["/spec/workloads/0/kind"], id="no-kind"),
-        pytest.param(
-            {"apiVersion": "example.org/v1", "kind": "Widget", "name": "w"}, [], id="unknown-kind"
-        ),
-    ],
-)
-def test_targets_of_rebalancers(workload: Body, expected: list[str]) -> None:
-    """A namespace is never guessed."""
-    found = refuse_rebalancer(rebalancer("demo", workload))
-
-    assert expected == [violation.pointer for violation in found]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,132 @@
+"""What is refused of rebalancers and triggers: which workload moves must be plain from the file."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from reconciler.errors import UserError
+from reconciler.manifests.names import is_kind, shown
+from reconciler.manifests.scope import BUILT_IN
+from reconciler.manifests.violations import Violation
+from reconciler.model.fields import bodies, mapping, mapping_or_none, text
+from reconciler.model.identity import group_of
+from reconciler.model.world import Body
+from reconciler.rebalance.rebalancer_spec import decode_selection
+from reconciler.rebalance.runs import is_schedule
+
+
+def refuse_rebalancer(body: Body) -> tuple[Violation, ...]:
+    """Return what is wrong with a WorkloadRebalancer.
+
+    A missing namespace is not filled in here, as it is elsewhere.
+    """
+    spec = mapping(body, "spec")
+    return (
+        *_nothing_wanted(spec),
+        *_targets("/spec/workloads", bodies(spec, "workloads")),
+        *_selector(spec),
+        *_schedule(spec),
+    )
+
+
+def refuse_trigger(body: Body) -> tuple[Violation, ...]:
+    """Return what is wrong with a ScheduleTrigger."""
+    spec = mapping(body, "spec")
+    resources = bodies(spec, "targetRefResource")
+    found = list(_targets("/spec/targetRefResource", resources))
+    if not resources and not bodies(spec, "targetRefPolicy"):
+        found.append(
+            Violation(
+                "/spec",
+                "trigger-target",
+                "`targetRefResource` or `targetRefPolicy` must name something to reschedule",
+                "at least one of the two",
+            )
+        )
+    for field in ("retryAfterSeconds", "autoCleanAfterMinutes"):
+        value = spec.get(field)
+        if isinstance(value, int) and value < 0:
+            expected = "0 or more"
+            message = f"`{field}` is {value}, it must not be negative"
+            found.append(Violation(f"/spec/{field}", "trigger-duration", message, expected))
+    return tuple(found)
+
+
+def _nothing_wanted(spec: Body) -> Iterator[Violation]:
+    if not bodies(spec, "workloads") and mapping_or_none(spec, "selector") is None:
+        yield Violation(
+            "/spec",
+            "rebalancer-target",
+            "`workloads` or `selector` must say what is to be rebalanced",
+            "at least one of the two",
+        )
+
+
+def _targets(pointer: str, workloads: Iterable[Body]) -> Iterator[Violation]:
+    """Check the namespace of each target against the scope of its kind."""
+    for position, workload in enumerate(workloads):
+        at = f"{pointer}/{position}"
+        kind, namespace = text(workload, "kind"), text(workload, "namespace")
+        if not is_kind(kind):
+            yield Violation(
+                f"{at}/kind",
+                "rebalancer-kind",
+                f"{shown(kind)} must be a kind in upper camel case",
+                "for example Deployment",
+            )
+        namespaced = BUILT_IN.get((group_of(text(workload, "apiVersion")), kind))
+        if namespaced is True and not namespace:
+            yield Violation(
+                at,
+                "rebalancer-namespace",
+                f"`namespace` must be given for a {kind}",
+                "namespace: default, if it stands there",
+            )
+        if namespaced is False and namespace:
+            yield Violation(
+                f"{at}/namespace",
+                "rebalancer-namespace",
+                f"`namespace` must be absent for a {kind}, which is cluster-scoped",
+                "no namespace",
+            )
+
+
+def _selector(spec: Body) -> Iterator[Violation]:
+    """Check that a selector can be read."""
+    selector = mapping_or_none(spec, "selector")
+    try:
+        if selector is not None:
+            decode_selection(selector)
+    except UserError as error:
+        yield Violation("/spec/selector", "rebalancer-selector", error.message)
+
+
+def _schedule(spec: Body) -> Iterator[Violation]:
+    """Check the expression, and what goes with it."""
+    schedule = text(spec, "schedule")
+    if schedule and not is_schedule(schedule):
+        yield Violation(
+            "/spec/schedule",
+            "rebalancer-schedule",
+            f"{shown(schedule)} must be a cron expression of five fields that comes true",
+            '"0 3 * * SUN" for Sundays at three, UTC',
+        )
+    if schedule and spec.get("ttlSecondsAfterFinished") is not None:
+        yield Violation(
+            "/spec/ttlSecondsAfterFinished",
+            "rebalancer-schedule",
+            "`ttlSecondsAfterFinished` must be absent beside `schedule`, which never finishes",
+            "one of the two",
+        )
+    if spec.get("suspend") is not None and not schedule:
+        yield Violation(
+            "/spec/suspend",
+            "rebalancer-schedule",
+            "`suspend` must stand beside `schedule`, which it rests",
+            "a schedule, or no suspend",
+        )
+
+
+REBALANCE_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = {
+    ("apps.karmada.io", "WorkloadRebalancer"): refuse_rebalancer,
+    ("policy.karmada.io", "ScheduleTrigger"): refuse_trigger,
+}
+"""By (group, kind)."""

@@ -1,0 +1,30 @@
+"""Rebalancers that run again since a person took their record away, such as by a revert.
+
+The pass itself cannot know: a rebalancer without a record is one that never ran.
+"""
+
+from reconciler.core.changes import Outcome, WriteFile
+from reconciler.manifests.paths import output_path
+from reconciler.model.world import World
+from reconciler.shell.git.history import read_removal
+from reconciler.shell.git.repository import Repository
+
+KINDS = ("WorkloadRebalancer", "ScheduleTrigger")
+OUR_TRAILER = "Reconciled-From"
+
+
+def find_reruns(repository: Repository, world: World, outcome: Outcome) -> list[tuple[str, str]]:
+    """Return who runs again, as `Kind name`, and who removed the record.
+
+    A record that a pass removed itself, since the manifest was gone, is none to tell of.
+    """
+    written = {change.path for change in outcome.changes if isinstance(change, WriteFile)}
+    found = []
+    for key in sorted(world.inputs):
+        path = output_path(world.output_root, key) if key.kind in KINDS else ""
+        if path not in written or path in world.present:
+            continue
+        removal = read_removal(repository, world.revision, path)
+        if removal is not None and OUR_TRAILER not in dict(removal.trailers):
+            found.append((f"{key.kind} {key.name}", str(removal.author)))
+    return found

@@ -1,0 +1,213 @@
+"""Each rebalance happens once, whatever happens to commits, clocks and processes."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from reconciler.shell.git.errors import LostRace
+from reconciler.shell.passes import ClockBehind
+from tests.builders import (
+    after,
+    cluster,
+    cluster_status,
+    deployment,
+    groups,
+    path_of,
+    policy,
+    rebalancer,
+    text,
+)
+from tests.shell.fleet import Clock, load_world, new_passes, run_pass
+from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, git, new_checkout
+
+HOME, AWAY = ["a"], ["b"]
+REBALANCER = {"rebalancers/back.yaml": text(rebalancer("back"))}
+RECORD = "status/workloadrebalancers.apps.karmada.io/back.yaml"
+BINDING = "status/resourcebindings.work.karmada.io/default/web-deployment.yaml"
+
+
+def files(*, failed: bool = False) -> Mapping[str, str]:
+    """A workload that prefers a, and both clusters; a may have failed long ago."""
+    status = cluster_status("False" if failed else "True", since=after(-900))
+    bodies = [
+        cluster("a", status=status),
+        cluster("b", status=cluster_status(since=after(-900))),
+        deployment(),
+        policy(placement=groups(HOME, AWAY)),
+    ]
+    return {path_of(body): text(body) for body in bodies}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Checkout:
+    """Web fled to b, a is back; nothing moves by itself."""
+    checkout = new_checkout(tmp_path / "fleet", files())
+    run_pass(checkout.folder, 0)
+    checkout.commit(files(failed=True), "Report a as failed")
+    run_pass(checkout.folder, 1)
+    checkout.commit(files(), "Report a as recovered")
+    run_pass(checkout.folder, 400)
+    assert AWAY == placed(checkout)
+    return checkout
+
+
+def placed(checkout: Checkout) -> list[str]:
+    """The clusters of web."""
+    world = load_world(checkout.folder)
+    [spec] = [m.body["spec"] for key, m in world.outputs.items() if key.kind == "ResourceBinding"]
+    assert isinstance(spec, Mapping)
+    return [str(item["name"]) for item in spec.get("clusters", [])]
+
+
+def rebalances(checkout: Checkout) -> int:
+    """How many commits moved web by the rebalancer."""
+    subjects = checkout.git("log", "--format=%s", "main").splitlines()
+    return sum(subject.startswith("Rebalance default/web") for subject in subjects)
+
+
+def settle(checkout: Checkout, seconds: int) -> None:
+    """Run passes until nothing is left to be done."""
+    for number in range(4):
+        if run_pass(checkout.folder, seconds + number).commit is None:
+            return
+    raise AssertionError("it does not settle")
+
+
+def test_it_happens_once_and_is_not_repeated(repository: Checkout) -> None:
+    """However often anybody looks."""
+    repository.commit(REBALANCER)
+    settle(repository, 500)
+    settle(repository, 5000)
+
+    assert (HOME, 1) == (placed(repository), rebalances(repository))
+
+
+def test_a_commit_that_was_never_published_did_not_happen(repository: Checkout) -> None:
+    """A process that dies between commit and branch leaves nothing; the next one does it."""
+    repository.commit(REBALANCER)
+    report = new_passes(repository.folder, Clock(NOW + timedelta(seconds=500))).run(publish=False)
+
+    assert report.commit is not None
+    assert AWAY == placed(repository)
+
+    settle(repository, 501)
+
+    assert (HOME, 1) == (placed(repository), rebalances(repository))
+
+
+def test_of_two_daemons_one_does_it(repository: Checkout) -> None:
+    """The other one loses the race, looks again and finds it done."""
+    repository.commit(REBALANCER)
+    slow = new_passes(repository.folder, Clock(NOW + timedelta(seconds=500)))
+    report = slow.run(publish=False)
+    assert report.commit is not None
+    run_pass(repository.folder, 500)
+
+    with pytest.raises(LostRace):
+        slow.branch.publish(old=report.world.revision, new=report.commit)
+
+    settle(repository, 501)
+
+    assert (HOME, 1) == (placed(repository), rebalances(repository))
+
+
+@pytest.mark.parametrize("way", ["fast-forward", "rebase"])
+def test_old_commit_dates_do_not_matter(repository: Checkout, way: str) -> None:
+    """A branch of last month, merged without a merge commit, is as good as one of today."""
+    start = repository.git("rev-list", "--max-parents=0", "main")
+    base = start if way == "rebase" else "main"
+    repository.git("switch", "--quiet", "--create", "topic", base)
+    repository.write(REBALANCER)
+    repository.git("add", "rebalancers")
+    old = {"GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z"}
+    known = dict(ENVIRONMENT)
+    ENVIRONMENT.update(old)
+    try:
+        repository.git("commit", "--quiet", "--message", "Back home")
+        if way == "rebase":
+            repository.git("rebase", "--quiet", "--committer-date-is-author-date", "main")
+        repository.git("switch", "--quiet", "main")
+        repository.git("merge", "--quiet", "--ff-only", "topic")
+    finally:
+        ENVIRONMENT.clear()
+        ENVIRONMENT.update(known)
+    settle(repository, 500)
+
+    assert (HOME, 1) == (placed(repository), rebalances(repository))
+
+
+def test_a_clock_that_jumps_back_is_waited_for(repository: Checkout) -> None:
+    """A pass is never dated before the last one, so the trigger is never too old."""
+    repository.commit(REBALANCER)
+    with pytest.raises(ClockBehind):
+        run_pass(repository.folder, 100)
+    settle(repository, 500)
+    with pytest.raises(ClockBehind):
+        run_pass(repository.folder, 200)
+
+    assert (HOME, 1) == (placed(repository), rebalances(repository))
+
+
+def test_a_manifest_that_is_added_again_runs_again(repository: Checkout) -> None:
+    """Removed and re-added under the same name, it is a new rebalancer."""
+    repository.commit(REBALANCER)
+    settle(repository, 500)
+    repository.git("rm", "--quiet", "rebalancers/back.yaml")
+    repository.git("commit", "--quiet", "--message", "Done")
+    settle(repository, 600)
+    repository.commit(files(failed=True))
+    settle(repository, 700)
+    repository.commit(files())
+    settle(repository, 1400)
+    repository.commit(REBALANCER)
+    settle(repository, 1500)
+
+    assert (HOME, 2) == (placed(repository), rebalances(repository))
+    assert "runs again" not in repository.git("log", "--format=%B", "main")
+
+
+def test_a_workload_and_its_rebalancer_come_in_one_commit(repository: Checkout) -> None:
+    """The new workload is placed, and the rebalancer has nothing left to do."""
+    new = deployment("new")
+    wanted = [
+        {"apiVersion": "apps/v1", "kind": "Deployment", "name": "new", "namespace": "default"}
+    ]
+    both = {path_of(new): text(new), "rebalancers/new.yaml": text(rebalancer("new", *wanted))}
+    repository.commit(both)
+    settle(repository, 500)
+
+    assert "result: Successful" in (repository.folder / RECORD.replace("back", "new")).read_text()
+    assert 0 == rebalances(repository)
+
+
+def revert(repository: Checkout, *commits: str) -> None:
+    """Revert commits as one."""
+    repository.git("revert", "--no-commit", *commits)
+    repository.git("commit", "--quiet", "--message", "Roll back")
+
+
+def test_reverting_decision_and_manifest_rolls_back_and_stays_so(repository: Checkout) -> None:
+    """The assignment of before is in force again."""
+    manifest = repository.commit(REBALANCER)
+    run_pass(repository.folder, 500)
+    revert(repository, repository.head(), manifest)
+    settle(repository, 600)
+    settle(repository, 5000)
+
+    assert (AWAY, 1) == (placed(repository), rebalances(repository))
+
+
+def test_reverting_the_decision_alone_runs_it_once_more_and_says_so(repository: Checkout) -> None:
+    """Its record is gone with the revert; the commit names who removed it."""
+    repository.commit(REBALANCER)
+    run_pass(repository.folder, 500)
+    revert(repository, repository.head())
+    assert AWAY == placed(repository)
+    settle(repository, 600)
+    settle(repository, 5000)
+
+    assert (HOME, 2) == (placed(repository), rebalances(repository))
+    message = git(repository.folder, "log", "--format=%B", "--grep=runs again", "main")
+    assert "WorkloadRebalancer back runs again: Ada <ada@example.com> removed its record" in message
