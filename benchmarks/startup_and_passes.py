@@ -82,9 +82,10 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
-def make_repository(folder: Path, manifests: int) -> None:
-    """Write a tenth clusters, the rest policies and workloads in equal parts."""
-    clusters, pairs = manifests // 10, (manifests - manifests // 10) // 2
+def make_repository(folder: Path, manifests: int, *, clusters: int = 0) -> None:
+    """Write clusters (a tenth by default), the rest policies and workloads in equal parts."""
+    clusters = clusters or manifests // 10
+    pairs = (manifests - clusters) // 2
     for name in ("clusters", "policies", "workloads"):
         (folder / name).mkdir(parents=True)
     for i in range(clusters):

@@ -55,9 +55,9 @@ class Bare:
         publish(self.repository, self.name, old=old, new=new)
 
 
-def make_history(folder: Path, manifests: int, commits: int) -> None:
+def make_history(folder: Path, manifests: int, commits: int, clusters: int) -> None:
     """Scale one workload and decide, in turn, until there are so many commits."""
-    make_repository(folder, manifests)
+    make_repository(folder, manifests, clusters=clusters)
     repository = Repository.open(folder)
     clock = Given()
     given: Clock = clock
@@ -67,7 +67,7 @@ def make_history(folder: Path, manifests: int, commits: int) -> None:
         clock=given,
         author=AUTHOR,
     )
-    workloads = (manifests - manifests // 10) // 2
+    workloads = (manifests - clusters) // 2
     for number in range(commits // 2):
         if number:
             i = number * 7 % workloads
@@ -92,12 +92,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--manifests", type=int, default=1000)
     parser.add_argument("--commits", type=int, default=1000)
+    parser.add_argument("--clusters", type=int, default=100, help="a quarter has each workload")
     parser.add_argument("--jobs", type=int, default=0)
     parser.add_argument("--folder", type=Path)
     asked = parser.parse_args()
     folder = asked.folder or Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
     if not (folder / ".git").exists():
-        make_history(folder, asked.manifests, asked.commits)
+        make_history(folder, asked.manifests, asked.commits, asked.clusters)
     jobs = ["--jobs", str(asked.jobs)] if asked.jobs else []
     start = time.perf_counter()
     finished = subprocess.run(

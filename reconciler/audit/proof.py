@@ -1,6 +1,6 @@
 """Proof of a commit: what a pass would have written is compared with it, byte for byte."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -24,6 +24,7 @@ from reconciler.model.world import World
 
 MOST_TOLD = 20  # findings of one commit that are told one by one
 LONGEST_LINE = 120
+FIRST_YEAR, LAST_YEAR = 1970, 2999  # as the command line has it
 
 
 class State(StrEnum):
@@ -74,7 +75,7 @@ def prove(commit: Commit, revisions: Revisions, *, output_root: str) -> Proof:
         if not edited:
             return Proof(commit=commit, state=State.INPUT)
         return _proof(commit, State.TAMPERED, [_tampering(commit, path) for path in edited])
-    forged = _forged(commit, claim, revisions)
+    forged = _forged(commit, claim, revisions) if changes else "it changes nothing, a pass would"
     if forged or claim.inputs is None or claim.at is None or commit.parent is None:
         return _proof(commit, State.FORGED, [Finding("", forged)])
     world = revisions.world(claim.inputs, commit.parent)
@@ -88,9 +89,11 @@ def prove(commit: Commit, revisions: Revisions, *, output_root: str) -> Proof:
     return _compare(commit, claim, world, claim.at, changes, revisions)
 
 
-def _is_elsewhere(paths: Iterable[str], output_root: str) -> bool:
+def _is_elsewhere(paths: Collection[str], output_root: str) -> bool:
     """Say whether a commit is the pass of another root of the same repository."""
-    return all(not _is_output(path, output_root) and f"/{output_root}/" in path for path in paths)
+    return bool(paths) and all(
+        not _is_output(path, output_root) and f"/{output_root}/" in path for path in paths
+    )
 
 
 def _is_output(path: str, output_root: str) -> bool:
@@ -123,10 +126,14 @@ def _forged(commit: Commit, claim: Claim, revisions: Revisions) -> str:
     """Say why the trailers cannot be those of a pass, `""` if they can."""
     if claim.inputs is None or claim.at is None or claim.version is None:
         return "it has not each of our three trailers once and readable"
+    if not FIRST_YEAR <= claim.at.year <= LAST_YEAR:
+        return f"Reconciled-At is of the year {claim.at.year}"
     if len(commit.parents) != 1:
         return f"it has {len(commit.parents)} parents, a pass has one"
     if not revisions.leads_to(claim.inputs, commit.parents[0]):
         return f"Reconciled-From {claim.inputs[:12]} is no ancestor of it"
+    if claim.inputs != commit.parents[0]:
+        return f"Reconciled-From {claim.inputs[:12]} is older than the commit before it"
     return ""
 
 

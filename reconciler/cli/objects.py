@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 PARENT_LABEL = "kubernetes-fleet.io/parent-CRP"
 
-PLACED_KINDS = frozenset(
-    {
-        ("cluster.open-cluster-management.io", "Placement"),
-        ("placement.kubernetes-fleet.io", "ClusterResourcePlacement"),
-        ("work.karmada.io", "ClusterResourceBinding"),
-        ("work.karmada.io", "ResourceBinding"),
-    }
-)
-"""Kinds that decisions are about."""
-
 
 def namespace_option(function: Callable[..., int]) -> Callable[..., int]:
     """Add `-n`, as kubectl has it."""
@@ -74,13 +64,14 @@ def decided_key(world: "World", key: ObjectKey) -> ObjectKey:
     Raises:
         UsageError: Nothing is decided about objects of this kind.
     """
+    from reconciler.audit.kinds import PLACED
     from reconciler.dialects.karmada.bindings import binding_key
     from reconciler.manifests.identify import OUR_GROUPS
 
     parent = _parent(world, key)
     if parent is not None:
         return parent
-    if (key.group, key.kind) in PLACED_KINDS:
+    if (key.group, key.kind) in PLACED:
         return key
     if key.group not in OUR_GROUPS:
         return binding_key(key)

@@ -12,7 +12,7 @@ from reconciler.audit.revisions import Commit
 from reconciler.shell.revisions import GitRevisions
 
 PIECE = 16  # commits; neighbours share nearly all files, so a piece costs one cold load at most
-FEW = 4 * PIECE  # ours: so few are done before a process has started
+FEW = 2 * PIECE  # ours: so few are done about as soon as a process has started
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,10 +122,12 @@ def forged(source: str, at: str) -> str:
 def test_forged_trailers_are_found(fleet: Checkout, capsys: Capsys) -> None:
     """Of a commit that is not ours, by what it names and by what it holds."""
     head = fleet.head()
-    stranger = "0123456789" * 4
+    stranger, older = "0123456789" * 4, fleet.git("rev-parse", "HEAD~2")
     for source, at, state, reason in (
         (stranger, "2026-11-20T12:10:00Z", "forged", "is no ancestor of it"),
+        (older, "2026-11-20T12:10:00Z", "forged", "is older than the commit before it"),
         (head, "2026-11-20T12:02:00Z", "forged", "not later than the pass before"),
+        (head, "9999-12-31T23:59:59Z", "forged", "is of the year 9999"),
         (head, "yesterday", "forged", "not each of our three trailers"),
         (head, "2026-11-20T12:10:00Z", "different", "a pass would write it"),
     ):
@@ -135,6 +137,13 @@ def test_forged_trailers_are_found(fleet: Checkout, capsys: Capsys) -> None:
 
         assert state == states(fleet, capsys)[-1]
         assert reason in answer(fleet, capsys, "verify", "HEAD~1..HEAD")[1]
+
+
+def test_an_empty_commit_with_our_trailers_is_forged(fleet: Checkout, capsys: Capsys) -> None:
+    """A pass that changes nothing commits nothing."""
+    fleet.commit({}, forged(fleet.head(), "2026-11-20T12:10:00Z"))
+
+    assert "forged" == states(fleet, capsys)[-1]
 
 
 def test_a_merge_with_our_trailers_is_forged(fleet: Checkout, capsys: Capsys) -> None:

@@ -36,7 +36,7 @@ def find_checkouts(repository: Repository, branch: str) -> list[Checkout]:
     for folder, reference in folders.items():
         if not (folder / ".git").exists():
             continue
-        checkout = _checkout(repository, folder)
+        checkout = open_checkout(repository, folder)
         if reference.strip() == f"refs/heads/{branch}".encode():
             found.setdefault(checkout.git_dir, checkout)
         else:
@@ -129,7 +129,8 @@ def _busy(checkout: Checkout, change: ChangedFile, state: str, advice: str) -> C
     return CheckoutBusy(f'{checkout.folder}: "{change.path}" {state}; {advice}')
 
 
-def _checkout(repository: Repository, folder: Path) -> Checkout:
+def open_checkout(repository: Repository, folder: Path) -> Checkout:
+    """Return a checkout in which git runs no filter."""
     git = Git(
         folder=folder,
         options=(f"--git-dir={folder / '.git'}", f"--work-tree={folder}"),

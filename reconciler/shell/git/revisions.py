@@ -67,7 +67,7 @@ def check_whole(repository: Repository, commits: Iterable[CommitRecord]) -> None
     if cut is not None:
         raise HistoryMissing(
             f"this clone is shallow, its history ends at {cut[:12]}; fetch the rest with "
-            "git fetch --unshallow, or name a range that begins after it"
+            "git fetch --unshallow, or ask about later commits only"
         )
 
 

@@ -1,0 +1,235 @@
+"""What a change of the inputs would move: two passes at the same moment, compared.
+
+One pass takes the branch as it is, the other one takes it after the merge. What both do happens
+anyway; the rest is what the merge is about.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from reconciler.audit.warn import Question, Warned, warnings_of
+from reconciler.core.changes import DeleteFile, Outcome
+from reconciler.core.reconcile import reconcile
+from reconciler.model.decision import Decision, Placed
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import Fault, World
+
+
+class Kind(StrEnum):
+    """What becomes of one object."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    REMOVED = "removed"
+    STUCK = "unschedulable"
+    KEPT = "kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One cluster of one object; `None` means not there, 0 that it has no replicas to count."""
+
+    cluster: ClusterName
+    before: int | None
+    after: int | None
+
+    @property
+    def delta(self) -> int:
+        """How many replicas come, or go if negative."""
+        return (self.after or 0) - (self.before or 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What becomes of one object.
+
+    Attributes:
+        key: The output that holds the decision.
+        subject: What is placed, as people call it.
+        kind: What becomes of it.
+        cause: Why, in a few words.
+        moves: Every cluster that it is on before or after, ascending by name.
+        problem: Why it has fewer clusters than it asks for, `""` if it has all.
+        rejected: Cluster to the sentence that says why it was turned away.
+        otherwise: Where it would be without the merge, `None` if where it is.
+    """
+
+    key: ObjectKey
+    subject: str
+    kind: Kind
+    cause: str
+    moves: tuple[Move, ...]
+    problem: str = ""
+    rejected: Mapping[ClusterName, str]
+    otherwise: Placed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Objects by what becomes of them, and replicas.
+
+    `moving` replicas leave one cluster for another, `starting` and `stopping` ones do not.
+    """
+
+    changed: int = 0
+    new: int = 0
+    removed: int = 0
+    stuck: int = 0
+    moving: int = 0
+    starting: int = 0
+    stopping: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """The answer.
+
+    Attributes:
+        now: Moment of both passes.
+        entries: What the change of the inputs brings about, sorted by key.
+        anyway: What a pass does at this moment without it, sorted by key.
+        counts: Of the entries.
+        warnings: What a person should look at before.
+        faults: Faults that the change brings, sorted.
+        mended: Faults that it takes away, sorted.
+        removes: People's files that the pass would remove and would not without the change.
+        recheck_at: When time alone could change the answer, `None` if never.
+    """
+
+    now: datetime
+    entries: tuple[Entry, ...]
+    anyway: tuple[Entry, ...]
+    counts: Counts
+    warnings: tuple[Warned, ...]
+    faults: tuple[Fault, ...]
+    mended: tuple[Fault, ...]
+    removes: tuple[str, ...]
+    recheck_at: datetime | None
+
+    @property
+    def changes(self) -> bool:
+        """Whether the change has an effect worth telling."""
+        return bool(self.entries or self.faults or self.mended or self.removes)
+
+
+def preview(
+    base: World, merged: World, now: datetime, *, baseline: Outcome | None = None
+) -> Preview:
+    """Say what a change of the inputs would move.
+
+    Args:
+        base: The world without the change.
+        merged: The world with it.
+        now: Moment at which a pass would run; any moment is computed.
+        baseline: What the pass makes of `base` at that moment, if that is known already.
+    """
+    baseline = baseline or reconcile(base, now)
+    outcome = reconcile(merged, now)
+    without = {decision.key: decision for decision in baseline.decisions}
+    planned = {decision.key: decision for decision in outcome.decisions}
+    entries = []
+    for key in sorted(planned.keys() | without.keys()):
+        decision, other = planned.get(key), without.get(key)
+        if decision is None and other is not None:
+            entries.append(_kept(other))
+        elif decision is not None and not _same(decision, other):
+            entries.append(_entry(decision, other))
+    return Preview(
+        now=now,
+        entries=tuple(entries),
+        anyway=tuple(_entry(decision, None) for decision in baseline.decisions),
+        counts=_count(entries),
+        warnings=warnings_of(Question(base, merged, baseline, outcome)),
+        faults=_less(outcome.faults, baseline.faults),
+        mended=_less(baseline.faults, outcome.faults),
+        removes=tuple(sorted(_removed(outcome, merged) - _removed(baseline, base))),
+        recheck_at=outcome.recheck_at,
+    )
+
+
+def moves_of(before: Placed, after: Placed) -> tuple[Move, ...]:
+    """Return every cluster of either side, ascending by name."""
+    then, later = dict(before), dict(after)
+    return tuple(
+        Move(name, then.get(name), later.get(name)) for name in sorted(then.keys() | later.keys())
+    )
+
+
+def _same(decision: Decision, other: Decision | None) -> bool:
+    """Say whether a pass does the same to an object with and without the change."""
+    return other is not None and (
+        (decision.before, decision.after, decision.problem, decision.removed)
+        == (other.before, other.after, other.problem, other.removed)
+    )
+
+
+def _entry(decision: Decision, other: Decision | None) -> Entry:
+    """Tell one decision."""
+    if decision.problem and (decision.before == decision.after or not decision.after):
+        kind = Kind.STUCK
+    elif decision.removed or not decision.after:
+        kind = Kind.REMOVED
+    else:
+        kind = Kind.CHANGED if decision.before else Kind.NEW
+    return Entry(
+        key=decision.key,
+        subject=decision.subject,
+        kind=kind,
+        cause=str(decision.cause),
+        moves=moves_of(decision.before, decision.after),
+        problem=decision.problem,
+        rejected=decision.rejected,
+        otherwise=None if other is None or other.after == decision.after else other.after,
+    )
+
+
+def _kept(other: Decision) -> Entry:
+    """Tell of an object that would move, and with the change does not."""
+    return Entry(
+        key=other.key,
+        subject=other.subject,
+        kind=Kind.KEPT,
+        cause=f"no longer {other.cause}",
+        moves=moves_of(other.before, other.before),
+        rejected={},
+        otherwise=other.after,
+    )
+
+
+def _count(entries: Iterable[Entry]) -> Counts:
+    """Add up what moves."""
+    kinds = dict.fromkeys(Kind, 0)
+    moving = starting = stopping = 0
+    for entry in entries:
+        kinds[entry.kind] += 1
+        gains = sum(move.delta for move in entry.moves if move.delta > 0)
+        losses = -sum(move.delta for move in entry.moves if move.delta < 0)
+        moving += min(gains, losses)
+        starting += max(gains - losses, 0)
+        stopping += max(losses - gains, 0)
+    return Counts(
+        changed=kinds[Kind.CHANGED],
+        new=kinds[Kind.NEW],
+        removed=kinds[Kind.REMOVED],
+        stuck=kinds[Kind.STUCK],
+        moving=moving,
+        starting=starting,
+        stopping=stopping,
+    )
+
+
+def _less(faults: tuple[Fault, ...], known: tuple[Fault, ...]) -> tuple[Fault, ...]:
+    """Return the faults that are not known; where in its file one stands does not matter."""
+    seen = {(fault.path, fault.field, fault.rule, fault.message) for fault in known}
+    return tuple(f for f in faults if (f.path, f.field, f.rule, f.message) not in seen)
+
+
+def _removed(outcome: Outcome, world: World) -> set[str]:
+    """Return people's files that a pass removes."""
+    return {
+        change.path
+        for change in outcome.changes
+        if isinstance(change, DeleteFile) and not change.path.startswith(f"{world.output_root}/")
+    }

@@ -1,0 +1,152 @@
+"""What a person should look at before a merge: one function a warning, all of them in one list."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from reconciler.audit.kinds import CLUSTERS, PLACED, RUN_ONCE
+from reconciler.core.changes import Outcome
+from reconciler.dialects.karmada.bindings import binding_key
+from reconciler.model.decision import Decision
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import World
+
+FEW = 10  # from so many placed objects on a share says something
+MOST_PERCENT = 50  # ours: more removals than this look like a mistake
+NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Both worlds and what a pass makes of each."""
+
+    base: World
+    merged: World
+    baseline: Outcome
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """One warning: a stable id, the object as people call it (`""` for none), and a sentence."""
+
+    rule: str
+    subject: str
+    message: str
+
+
+Warn = Callable[[Question], Iterator[Warned]]
+
+
+def warnings_of(question: Question) -> tuple[Warned, ...]:
+    """Return all warnings, in the order of the list."""
+    return tuple(found for warn in WARNINGS for found in warn(question))
+
+
+def warn_suspended(question: Question) -> Iterator[Warned]:
+    """Say that passes are suspended, so that nothing would happen at all."""
+    for key, manifest in question.merged.inputs.items():
+        spec = mapping(manifest.body, "spec")
+        if key.kind == "ReconcilerConfiguration" and spec.get("suspend") is True:
+            yield Warned("suspended", "", "passes are suspended, nothing moves until they resume")
+
+
+def warn_unschedulable(question: Question) -> Iterator[Warned]:
+    """Name the objects that get fewer clusters than they ask for."""
+    known = {d.key: d.problem for d in question.baseline.decisions}
+    for decision in question.outcome.decisions:
+        if decision.problem and decision.problem != known.get(decision.key):
+            yield Warned("unschedulable", decision.subject, decision.problem)
+
+
+def warn_nowhere(question: Question) -> Iterator[Warned]:
+    """Name the objects that lose all their clusters though they are still there."""
+    for decision in _caused(question):
+        lost = decision.before and not decision.after
+        if lost and not decision.removed and not decision.problem:
+            yield Warned("nowhere", decision.subject, "it would be on no cluster any more")
+
+
+def warn_mass_removal(question: Question) -> Iterator[Warned]:
+    """Say that a large part of all placed objects would go."""
+    total = sum((key.group, key.kind) in PLACED for key in question.base.outputs)
+    gone = [d for d in _caused(question) if d.before and not d.after]
+    if total >= FEW and len(gone) * 100 > total * MOST_PERCENT:
+        message = f"{len(gone)} of {total} placed objects would be taken off all their clusters"
+        yield Warned("mass-removal", "", message)
+
+
+def warn_evicting(question: Question) -> Iterator[Warned]:
+    """Name the workloads that a new rebalancer cannot bring back to where they are leaving."""
+    for rebalancer, workload in _new_targets(question):
+        present = question.merged.outputs.get(binding_key(workload))
+        spec = mapping(present.body, "spec") if present is not None else {}
+        tasks = bodies(spec, "gracefulEvictionTasks")
+        leaving = ", ".join(sorted(text(task, "fromCluster") for task in tasks))
+        if leaving:
+            scope = f"{workload.namespace}/" if workload.namespace else ""
+            message = f"it is still being evicted from {leaving}, so {rebalancer} cannot choose it"
+            yield Warned("under-eviction", f"{scope}{workload.name}", message)
+
+
+def _new_targets(question: Question) -> Iterator[tuple[str, ObjectKey]]:
+    """Yield the name of each new rebalancer with each workload that it names."""
+    for key in sorted(question.merged.inputs.keys() - question.base.inputs.keys()):
+        if key.kind != "WorkloadRebalancer":
+            continue
+        for item in bodies(mapping(question.merged.inputs[key].body, "spec"), "workloads"):
+            kind, namespace, name = (text(item, part) for part in ("kind", "namespace", "name"))
+            yield key.name, ObjectKey("", kind, namespace, name)
+
+
+def warn_clusters_gone(question: Question) -> Iterator[Warned]:
+    """Name the clusters whose files go, and say how many objects leave each."""
+    for key in sorted(question.base.inputs.keys() - question.merged.inputs.keys()):
+        if (key.group, key.kind) not in CLUSTERS:
+            continue
+        leaving = sum(
+            key.name in dict(d.before) and key.name not in dict(d.after) for d in _caused(question)
+        )
+        objects = f"{leaving} object{'s' if leaving != 1 else ''} would leave it"
+        yield Warned("cluster-removed", key.name, f"the cluster's manifest goes, {objects}")
+
+
+def warn_edited_outputs(question: Question) -> Iterator[Warned]:
+    """Say that the change edits what only passes write."""
+    before, after = question.base.present, question.merged.present
+    edited = sorted(
+        path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+    )
+    if edited:
+        files = f"{len(edited)} file{'s' if len(edited) != 1 else ''}"
+        named = ", ".join(edited[:NAMED]) + (", ..." if len(edited) > NAMED else "")
+        message = f"{files} that only a pass writes would be edited: {named}"
+        yield Warned("outputs-edited", "", message)
+
+
+def warn_repeated(question: Question) -> Iterator[Warned]:
+    """Name the rebalancers and triggers that would run again since their record goes."""
+    lost = question.base.outputs.keys() - question.merged.outputs.keys()
+    for key in sorted(lost & question.merged.inputs.keys()):
+        if (key.group, key.kind) in RUN_ONCE:
+            message = "its record goes and it stays, so it would run again"
+            yield Warned("rebalancer-repeated", key.name, message)
+
+
+def _caused(question: Question) -> list[Decision]:
+    """Return the decisions that a pass takes with the change and not without it."""
+    known: dict[ObjectKey, Decision] = {d.key: d for d in question.baseline.decisions}
+    return [d for d in question.outcome.decisions if known.get(d.key) != d]
+
+
+WARNINGS: tuple[Warn, ...] = (
+    warn_suspended,
+    warn_unschedulable,
+    warn_nowhere,
+    warn_mass_removal,
+    warn_evicting,
+    warn_clusters_gone,
+    warn_edited_outputs,
+    warn_repeated,
+)
+"""Every warning; a new one is a function and a line here."""

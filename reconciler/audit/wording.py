@@ -1,0 +1,110 @@
+"""How a preview is put into words, the same in every format."""
+
+from dataclasses import dataclass
+
+from reconciler.audit.preview import Counts, Entry, Kind, Move, Preview
+from reconciler.model.decision import Placed
+from reconciler.model.moments import format_moment
+from reconciler.model.world import Fault
+
+NOTHING = "Nothing moves"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What a preview is called: its verb, and one line that says of what it is."""
+
+    verb: str
+    line: str
+
+
+def headline(counts: Counts) -> str:
+    """Return the first line: objects by what becomes of them, then replicas.
+
+    >>> headline(Counts(changed=3, new=1, moving=12))
+    '3 bindings change, 1 new; 12 replicas move'
+    >>> headline(Counts())
+    'Nothing moves'
+    """
+    objects = [
+        _counted(counts.changed, "binding changes", "bindings change"),
+        f"{counts.new} new" if counts.new else "",
+        f"{counts.removed} removed" if counts.removed else "",
+        f"{counts.stuck} unschedulable" if counts.stuck else "",
+    ]
+    replicas = [
+        _counted(counts.moving, "replica moves", "replicas move"),
+        _counted(counts.starting, "replica starts", "replicas start"),
+        _counted(counts.stopping, "replica stops", "replicas stop"),
+    ]
+    parts = [", ".join(filter(None, objects)), ", ".join(filter(None, replicas))]
+    return "; ".join(filter(None, parts)) or NOTHING
+
+
+def share(count: int | None) -> str:
+    """Return a cluster's part: replicas, `yes` for what has none, `-` if it has no part.
+
+    >>> share(None), share(0), share(3)
+    ('-', 'yes', '3')
+    """
+    if count is None:
+        return "-"
+    return str(count) if count else "yes"
+
+
+def change(move: Move) -> str:
+    """Return how a cluster's part changes: `+2`, `-1`, `new`, `gone` or nothing.
+
+    >>> change(Move("a", 1, 3)), change(Move("a", None, 0)), change(Move("a", 2, 2))
+    ('+2', 'new', '')
+    """
+    if move.delta:
+        return f"{move.delta:+d}"
+    if (move.before is None) == (move.after is None):
+        return ""
+    return "new" if move.before is None else "gone"
+
+
+def reason(entry: Entry) -> str:
+    """Return why an object is where it would be, in one line."""
+    told = f"stays: {entry.cause}" if entry.kind == Kind.KEPT else entry.cause
+    if entry.otherwise is not None:
+        told = f"{told}; without the change: {placed_text(entry.otherwise)}"
+    return told
+
+
+def placed_text(placed: Placed) -> str:
+    """Return clusters with replicas, `nowhere` if there are none.
+
+    >>> placed_text((("a", 2), ("b", 0))), placed_text(())
+    ('a(2), b', 'nowhere')
+    """
+    shown = ", ".join(f"{name}({count})" if count else str(name) for name, count in placed)
+    return shown or "nowhere"
+
+
+def summary(entry: Entry) -> str:
+    """Return an object's change in one line: from where to where."""
+    before = tuple((m.cluster, m.before) for m in entry.moves if m.before is not None)
+    after = tuple((m.cluster, m.after) for m in entry.moves if m.after is not None)
+    return f"{placed_text(before)} -> {placed_text(after)}"
+
+
+def fault_line(fault: Fault) -> str:
+    """Return a fault in one line: where, what, and what would be right."""
+    where = f"{fault.path}:{fault.line}:{fault.column}" if fault.line else fault.path
+    expected = f" (expected: {fault.expected})" if fault.expected else ""
+    return f"{where}: {fault.message}{expected}"
+
+
+def footer(preview: Preview) -> str:
+    """Return the last line: at which moment this holds, and until when."""
+    at = f"as decided at {format_moment(preview.now)}"
+    if preview.recheck_at is None:
+        return f"{at}; time alone changes nothing"
+    return f"{at}; time alone changes nothing before {format_moment(preview.recheck_at)}"
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    """Return `1 replica moves`, `2 replicas move`, or nothing for none."""
+    return f"{number} {one if number == 1 else many}" if number else ""

@@ -1,0 +1,135 @@
+"""`reconciler plan`: what merging a branch would move."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options import Moment, output_root_option
+from reconciler.errors import ShellError, UsageError
+
+if TYPE_CHECKING:
+    from reconciler.shell.sides import Sides
+
+EXIT_CHANGES = 2
+SHORT_ID = 12
+
+
+@click.command(name="plan")
+@click.option(
+    "--base",
+    metavar="REV",
+    help="What is merged into  [default: --branch, else main, else origin/main]",
+)
+@click.option(
+    "--branch", metavar="NAME", envvar="RECONCILER_BRANCH", help="Branch that the daemon serves."
+)
+@click.option("--head", metavar="REV", help="What is merged  [default: the files of the checkout]")
+@click.option("--worktree", is_flag=True, help="Merge the files of the checkout, committed or not.")
+@click.option(
+    "--now", metavar="MOMENT", type=Moment(), help="Decide as at this moment  [default: the clock]"
+)
+@click.option(
+    "-o",
+    "output",
+    type=click.Choice(["text", "markdown", "json", "html"]),
+    default="text",
+    show_default=True,
+    help="How to print it; markdown fits one comment on a pull request, html is one page.",
+)
+@click.option(
+    "--detailed-exitcode",
+    is_flag=True,
+    help="Exit with 0 if nothing changes, 2 if something does, 1 on any error.",
+)
+@output_root_option
+@click.pass_obj
+def command(
+    directory: Path,
+    *,
+    base: str | None,
+    branch: str | None,
+    head: str | None,
+    worktree: bool,
+    now: datetime | None,
+    output: str,
+    detailed_exitcode: bool,
+    output_root: str,
+) -> int:
+    r"""Say what merging would move: from where to where, and why; no cluster is asked.
+
+    The base is the branch that the daemon serves; what is merged are the files of this checkout,
+    committed or not, or --head. The merge is tried aside, nothing in the repository changes.
+
+    \b
+    Examples:
+      reconciler plan                              what would merging this branch move?
+      reconciler plan --head feature -o markdown   the same as a pull-request comment
+      reconciler plan --base HEAD --worktree       what would my uncommitted edits move?
+    \b
+    Exit codes: 0 told, 1 the branches cannot be merged or read, 2 wrong usage; see
+    --detailed-exitcode.
+    """
+    from reconciler.audit.preview import preview
+    from reconciler.audit.wording import Heading
+    from reconciler.cli.options import check_output_root
+    from reconciler.cli.preview import print_preview
+    from reconciler.cli.progress import tracked
+    from reconciler.shell.sides import open_sides
+
+    if worktree and head is not None:
+        raise UsageError("--worktree and --head name two things to merge; give one of them")
+    try:
+        with open_sides(
+            directory,
+            base=base or branch,
+            head=head,
+            output_root=check_output_root(output_root),
+            track=tracked,
+        ) as sides:
+            found = preview(sides.base, sides.merged, moment(sides, now))
+    except UsageError as error:
+        if detailed_exitcode:
+            raise ShellError(str(error)) from error
+        raise
+    heading = Heading("plan", _of(sides))
+    base_facts = {"name": sides.base_name, "revision": sides.base_revision}
+    head_facts = {
+        "name": sides.head_name,
+        "revision": sides.head_revision,
+        "uncommitted": sides.uncommitted,
+    }
+    print_preview(found, heading, output, base=base_facts, head=head_facts)
+    return EXIT_CHANGES if detailed_exitcode and found.changes else 0
+
+
+def moment(sides: "Sides", now: datetime | None) -> datetime:
+    """Return the moment of the pass: a given one, or the clock's if that is after the last pass.
+
+    Raises:
+        UsageError: The given moment is not later than the last pass.
+    """
+    from datetime import timedelta
+
+    from reconciler.core.record import last_pass
+    from reconciler.model.moments import format_moment
+    from reconciler.shell.clock import SystemClock
+
+    last = last_pass(sides.base.outputs)
+    if now is None:
+        clock = SystemClock().now()
+        return clock if last is None else max(clock, last.at + timedelta(seconds=1))
+    if last is not None and now <= last.at:
+        raise UsageError(
+            f"--now {format_moment(now)} must be later than the last pass of the base, "
+            f"which was at {format_moment(last.at)}"
+        )
+    return now
+
+
+def _of(sides: "Sides") -> str:
+    """Say in one line what is compared."""
+    edited = f", {sides.uncommitted} of them not committed" if sides.uncommitted else ""
+    head = f"{sides.head_name} ({sides.head_revision[:SHORT_ID]}{edited})"
+    return f"{head} merged into {sides.base_name} ({sides.base_revision[:SHORT_ID]})"

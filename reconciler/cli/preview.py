@@ -1,0 +1,100 @@
+"""How a preview is printed: for people, for a comment, for a browser, for machines."""
+
+import json
+from collections.abc import Callable
+
+import click
+
+from reconciler.audit.preview import Entry, Kind, Preview
+from reconciler.audit.wording import (
+    Heading,
+    change,
+    fault_line,
+    footer,
+    headline,
+    reason,
+    share,
+    summary,
+)
+from reconciler.core.message import plain
+
+GLYPHS = {Kind.NEW: "+", Kind.REMOVED: "-", Kind.STUCK: "!", Kind.KEPT: "=", Kind.CHANGED: "~"}
+COLOURS = {Kind.NEW: "green", Kind.REMOVED: "red", Kind.STUCK: "red", Kind.CHANGED: "yellow"}
+
+
+def print_preview(preview: Preview, heading: Heading, output: str, **facts: object) -> None:
+    """Print a preview to standard output."""
+    formats: dict[str, Callable[[], str]] = {
+        "text": lambda: _text(preview, heading),
+        "markdown": lambda: _markdown(preview, heading),
+        "html": lambda: _html(preview, heading),
+        "json": lambda: _json(preview, heading, facts),
+    }
+    click.echo(formats[output](), nl=False)
+
+
+def _text(preview: Preview, heading: Heading) -> str:
+    """Return the preview for a terminal."""
+    title = f"{heading.verb.capitalize()}: {headline(preview.counts)}"
+    lines = [click.style(title, bold=True), plain(heading.line)]
+    for entry in preview.entries:
+        lines += ["", *_entry(entry)]
+    if preview.faults or preview.mended or preview.removes:
+        lines.append("")
+    lines += [_coloured("fault", "red", fault_line(fault)) for fault in preview.faults]
+    lines += [_coloured("mended", "green", fault_line(fault)) for fault in preview.mended]
+    lines += [_coloured("removes", "yellow", path) for path in preview.removes]
+    if preview.warnings:
+        lines.append("")
+    for warning in preview.warnings:
+        subject = f"{warning.subject}: " if warning.subject else ""
+        lines.append(_coloured("warning", "yellow", f"{subject}{warning.message}"))
+    if preview.anyway:
+        lines += ["", click.style("Anyway, without this change:", bold=True)]
+        lines += [
+            f"  {plain(entry.subject)}: {plain(summary(entry))}: {plain(entry.cause)}"
+            for entry in preview.anyway
+        ]
+    return "\n".join((*lines, "", footer(preview), ""))
+
+
+def _entry(entry: Entry) -> list[str]:
+    """Return one object: its name and why, then a table of its clusters."""
+    glyph = click.style(GLYPHS[entry.kind], fg=COLOURS.get(entry.kind))
+    title = click.style(plain(entry.subject), bold=True)
+    lines = [f"{glyph} {title} ({entry.kind}): {plain(reason(entry))}"]
+    rows = [("CLUSTER", "BEFORE", "AFTER", "CHANGE")]
+    rows += [(plain(m.cluster), share(m.before), share(m.after), change(m)) for m in entry.moves]
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    for row in rows if entry.moves else ():
+        cells = [row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3))]
+        line = "    " + "   ".join(cells).rstrip()
+        colour = {"+": "green", "-": "red"}.get(row[3][:1])
+        lines.append(click.style(line, fg=colour) if colour else line)
+    if entry.problem:
+        lines.append(f"    {plain(entry.problem)}")
+        lines += [f"      {plain(name)}: {plain(why)}" for name, why in entry.rejected.items()]
+    return lines
+
+
+def _coloured(word: str, colour: str, text: str) -> str:
+    return f"{click.style(word, fg=colour)}: {plain(text)}"
+
+
+def _markdown(preview: Preview, heading: Heading) -> str:
+    from reconciler.audit.as_markdown import preview_markdown
+
+    return preview_markdown(preview, heading)
+
+
+def _html(preview: Preview, heading: Heading) -> str:
+    from reconciler.audit.as_html import preview_html
+
+    return preview_html(preview, heading)
+
+
+def _json(preview: Preview, heading: Heading, facts: dict[str, object]) -> str:
+    from reconciler.audit.as_json import preview_json
+
+    found = preview_json(preview, heading, **facts)
+    return f"{json.dumps(found, indent=2, ensure_ascii=False)}\n"

@@ -1,0 +1,213 @@
+"""`reconciler simulate`: what if a cluster failed, a workload grew, a label changed?"""
+
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli.objects import namespace_option
+from reconciler.cli.options import Moment, output_root_option
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.audit.resilience import Impact
+    from reconciler.model.world import World
+
+SHORT_ID = 12
+AFTER_FAILURE_SECONDS = 3600  # by then every default toleration and eviction timeout has ended
+FEW = 10  # so many clusters fail before a bar has appeared
+NAMED = 3
+EXIT_CHANGES = 2
+
+
+@click.command(name="simulate")
+@click.option("--at", metavar="REV", default="HEAD", show_default=True, help="Begin here.")
+@click.option("--fail", multiple=True, metavar="CLUSTER", help="It cannot be reached any more.")
+@click.option("--cordon", multiple=True, metavar="CLUSTER", help="It takes nothing new.")
+@click.option("--remove", multiple=True, metavar="CLUSTER", help="Its manifest is gone.")
+@click.option(
+    "--add",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The objects of this file are there, instead of those of the same names.",
+)
+@click.option("--scale", multiple=True, metavar="KIND/NAME=N", help="It wants N replicas.")
+@click.option(
+    "--set",
+    "assign",
+    multiple=True,
+    metavar="KIND/NAME:/POINTER=VALUE",
+    help="A field has another value: JSON, or else text; null removes it.",
+)
+@click.option("--rebalance", multiple=True, metavar="OBJECT", help="It is scheduled afresh.")
+@click.option("--fail-each", is_flag=True, help="Let each cluster fail by itself; rank them.")
+@click.option(
+    "--now", metavar="MOMENT", type=Moment(), help="When it happens  [default: the clock]"
+)
+@click.option(
+    "--after",
+    metavar="SECONDS",
+    type=click.IntRange(min=0, max=365 * 86400),
+    help="Decide so long after it happened  [default: 3600 if a cluster fails, else 0]",
+)
+@namespace_option
+@click.option(
+    "-o",
+    "output",
+    type=click.Choice(["text", "markdown", "json", "html"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
+@click.option(
+    "--detailed-exitcode", is_flag=True, help="Exit with 2 if something moves, 0 if nothing does."
+)
+@output_root_option
+@click.pass_obj
+def command(
+    directory: Path,
+    /,
+    *,
+    at: str,
+    fail_each: bool,
+    now: datetime | None,
+    after: int | None,
+    namespace: str,
+    output: str,
+    detailed_exitcode: bool,
+    output_root: str,
+    **asked: Any,
+) -> int:
+    r"""Say what would move if something happened; nothing is written anywhere.
+
+    Any revision can be asked. Options may be repeated and combined. One pass is decided --after
+    seconds past --now: a cluster that fails does so at --now, and tolerations run from there.
+
+    \b
+    Examples:
+      reconciler simulate --fail member1
+      reconciler simulate --cordon member1 --scale deployment/shop=20
+      reconciler simulate --set cluster/member2:/metadata/labels/env=prod
+      reconciler simulate --add new-cluster.yaml --rebalance deployment/shop -o json
+      reconciler simulate --fail-each
+    """
+    from reconciler.audit.preview import preview
+    from reconciler.audit.wording import Heading
+    from reconciler.cli.preview import print_preview
+    from reconciler.cli.what_if import WhatIf, edited
+
+    if not fail_each and not any(asked.values()):
+        raise UsageError("nothing is to happen; give --fail, --scale, --set or another one")
+    if fail_each and (asked["fail"] or output in ("markdown", "html")):
+        raise UsageError("--fail-each goes without --fail, and with -o text or json")
+    revision, world = _world(directory, at, output_root)
+    happens = _moment(world, now)
+    default = AFTER_FAILURE_SECONDS if asked["fail"] or fail_each else 0
+    later = default if after is None else after
+    decided = happens + timedelta(seconds=later)
+    changed, said = edited(world, WhatIf(**asked), namespace, happens)
+    place = f"at {at} ({revision[:SHORT_ID]})"
+    if fail_each:
+        return _fail_each(changed, [place, *said], happens, decided, output)
+    found = preview(world, changed, decided)
+    elapsed = f", {later} seconds later" if later else ""
+    heading = Heading("simulation", f"{place}: {'; '.join(said)}{elapsed}")
+    facts = {"revision": revision, "edits": said, "afterSeconds": later}
+    print_preview(found, heading, output, **facts)
+    return EXIT_CHANGES if detailed_exitcode and found.changes else 0
+
+
+def _world(directory: Path, at: str, output_root: str) -> "tuple[str, World]":
+    """Load the world of a revision."""
+    from reconciler.cli.options import check_output_root
+    from reconciler.cli.progress import tracked
+    from reconciler.shell.git.repository import Repository
+    from reconciler.shell.git.revisions import resolve_revision
+    from reconciler.shell.load import Loader
+    from reconciler.shell.resources import load_schemas
+
+    repository = Repository.open(directory)
+    revision = resolve_revision(repository, at)
+    root = check_output_root(output_root)
+    loader = Loader(repository, load_schemas(), output_root=root, track=tracked)
+    return revision, loader.load(revision)
+
+
+def _moment(world: "World", now: datetime | None) -> datetime:
+    """Return when it happens: any given moment, else the clock's if that is after the last pass."""
+    from reconciler.core.record import last_pass
+    from reconciler.shell.clock import SystemClock
+
+    if now is not None:
+        return now
+    last, clock = last_pass(world.outputs), SystemClock().now()
+    return clock if last is None else max(clock, last.at + timedelta(seconds=1))
+
+
+def _fail_each(
+    world: "World", said: list[str], failed_at: datetime, now: datetime, output: str
+) -> int:
+    """Let each cluster fail by itself, and print the worst first."""
+    from reconciler.audit.resilience import assess, clusters_of, ranked
+    from reconciler.cli.progress import tracked
+    from reconciler.model.moments import format_moment
+
+    clusters = clusters_of(world)
+    impacts = assess(world, clusters, failed_at=failed_at, now=now)
+    found = ranked(tracked(impacts, len(clusters), what="Failing clusters", few=FEW))
+    if output == "json":
+        told = {
+            "schemaVersion": 1,
+            "kind": "resilience",
+            "of": "; ".join(said),
+            "failedAt": format_moment(failed_at),
+            "now": format_moment(now),
+            "clusters": [_impact_json(impact) for impact in found],
+        }
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        _print(found)
+    return 0
+
+
+def _print(impacts: "list[Impact]") -> None:
+    """Print a table, the worst first."""
+    from reconciler.cli.table import print_table
+
+    if not impacts:
+        click.echo("there is no cluster", err=True)
+        return
+    rows = [
+        [
+            impact.cluster.name,
+            impact.cluster.kind,
+            str(len(impact.short)),
+            str(impact.lost),
+            str(impact.moving),
+            str(impact.objects),
+            _named(impact.short),
+        ]
+        for impact in impacts
+    ]
+    titles = ["CLUSTER", "KIND", "UNSCHEDULABLE", "LOST", "MOVING", "CHANGED", "WHO"]
+    print_table(titles, rows)
+
+
+def _named(subjects: tuple[str, ...]) -> str:
+    shown = ", ".join(subjects[:NAMED])
+    more = len(subjects) - NAMED
+    return (f"{shown} and {more} more" if more > 0 else shown) or "<none>"
+
+
+def _impact_json(impact: "Impact") -> dict[str, object]:
+    return {
+        "cluster": impact.cluster.name,
+        "kind": impact.cluster.kind,
+        "unschedulable": list(impact.short),
+        "replicasLost": impact.lost,
+        "replicasMoving": impact.moving,
+        "objectsChanged": impact.objects,
+    }

@@ -1,0 +1,167 @@
+"""The words of `simulate` as edits of a world: which objects they mean, which values they give."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.audit import edits
+from reconciler.audit.edits import Named
+from reconciler.cli.objects import find_object, near, spelled
+from reconciler.errors import UsageError
+from reconciler.manifests.names import shown
+
+if TYPE_CHECKING:
+    from reconciler.core.inspect import Inspection
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.world import Body, Fault, World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """What a person wants to know, in the words of the command line."""
+
+    fail: Sequence[str] = ()
+    cordon: Sequence[str] = ()
+    remove: Sequence[str] = ()
+    add: Sequence[Path] = ()
+    scale: Sequence[str] = ()
+    assign: Sequence[str] = ()
+    rebalance: Sequence[str] = ()
+
+
+def edited(
+    world: "World", asked: WhatIf, namespace: str, failed_at: datetime
+) -> "tuple[World, list[str]]":
+    """Return the world after all that was asked for, and each edit in words.
+
+    Objects are added first, so that everything else may be about them; clusters fail last.
+
+    Raises:
+        UsageError: It names something that is not there, or gives what cannot be read.
+    """
+    said: list[str] = []
+    before = world
+
+    def apply(named: Named) -> None:
+        nonlocal world
+        world = edits.apply_edits(world, [named])
+        said.append(named.words)
+
+    for path in asked.add:
+        apply(Named(f"{path} added", edits.add(_read(path))))
+    for word in asked.scale:
+        apply(_scaled(world, word, namespace))
+    for word in asked.assign:
+        apply(_assigned(world, word, namespace))
+    for name in asked.cordon:
+        apply(Named(f"{name} cordoned", edits.cordon(edits.clusters_named(world, name))))
+    for name in asked.remove:
+        apply(Named(f"{name} removed", edits.remove(edits.clusters_named(world, name))))
+    targets = [_target(world, word, namespace) for word in asked.rebalance]
+    if targets:
+        apply(Named(f"{', '.join(asked.rebalance)} rebalanced", edits.rebalance(targets)))
+    for name in asked.fail:
+        apply(Named(f"{name} fails", edits.fail(edits.clusters_named(world, name), failed_at)))
+    _check(before, world)
+    return world, said
+
+
+def _scaled(world: "World", word: str, namespace: str) -> Named:
+    """Read KIND/NAME=N."""
+    subject, equals, number = word.rpartition("=")
+    if not equals or not number.isascii() or not number.isdecimal() or len(number) > 9:
+        raise UsageError(f"--scale {shown(word)} must be KIND/NAME=N, such as deployment/web=5")
+    key = _present(world, subject, namespace)
+    return Named(f"{subject} scaled to {int(number)}", edits.scale(key, int(number)))
+
+
+def _assigned(world: "World", word: str, namespace: str) -> Named:
+    """Read KIND/NAME:/json/pointer=VALUE; a value that is no JSON is text."""
+    path, equals, value = word.partition("=")
+    subject, colon, pointer = path.partition(":")
+    if not equals or not colon or not pointer.startswith("/"):
+        raise UsageError(
+            f"--set {shown(word)} must be KIND/NAME:/json/pointer=VALUE, "
+            "such as cluster/member1:/metadata/labels/env=prod"
+        )
+    key = _present(world, subject, namespace)
+    return Named(f"{path}={value}", edits.set_field(key, pointer, _value(value)))
+
+
+def _value(text: str) -> object:
+    """Return JSON as what it is, anything else as text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _present(world: "World", word: str, namespace: str) -> "ObjectKey":
+    """Return the key of an object that people wrote."""
+    key = find_object(world, word, namespace)
+    if key not in world.inputs:
+        raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
+    return key
+
+
+def _target(world: "World", word: str, namespace: str) -> "Body":
+    """Return a workload as a rebalancer names it; a binding stands for its workload."""
+    from reconciler.model.fields import mapping, text
+
+    key = find_object(world, word, namespace)
+    if key.group == "work.karmada.io" and key in world.outputs:
+        resource = mapping(mapping(world.outputs[key].body, "spec"), "resource")
+        fields = ("apiVersion", "kind", "namespace", "name")
+        return {field: text(resource, field) for field in fields if text(resource, field)}
+    key = _present(world, word, namespace)
+    target: dict[str, object] = {
+        "apiVersion": world.inputs[key].body["apiVersion"],
+        "kind": key.kind,
+        "name": key.name,
+    }
+    return {**target, "namespace": key.namespace} if key.namespace else target
+
+
+def _read(path: Path) -> "list[tuple[ObjectKey, Body]]":
+    """Read the objects of a file, each held against its schema."""
+    from reconciler.core.survey import survey
+    from reconciler.shell.files import read_file
+
+    surveyed = survey([_inspected(path.as_posix(), read_file(Path(), path.as_posix()))])
+    _refuse_faults([fault for broken in surveyed.broken.values() for fault, _ in broken])
+    if not surveyed.manifests:
+        raise UsageError(f'"{path}" holds no manifest')
+    return [(key, manifest.body) for key, manifest in surveyed.manifests.items()]
+
+
+def _check(before: "World", after: "World") -> None:
+    """Refuse an edit that would not be accepted in a file."""
+    from reconciler.manifests.emitter import encode
+
+    for key, manifest in after.inputs.items():
+        if before.inputs.get(key) is manifest:
+            continue
+        found = _inspected(spelled(key), encode(manifest.body).encode())
+        # Where in a text that nobody wrote it stands would tell nobody anything.
+        _refuse_faults([dataclasses.replace(item.fault, line=0) for item in found.broken])
+
+
+def _refuse_faults(faults: "Sequence[Fault]") -> None:
+    """Tell the first fault."""
+    from reconciler.audit.wording import fault_line
+
+    if faults:
+        raise UsageError(fault_line(faults[0]))
+
+
+def _inspected(path: str, data: bytes) -> "Inspection":
+    """Hold a file against the schemas."""
+    from reconciler.core.admissions import ADMISSIONS
+    from reconciler.core.inspect import Rules, inspect
+    from reconciler.shell.resources import load_schemas
+
+    return inspect(path, "", data, Rules(load_schemas(), ADMISSIONS))

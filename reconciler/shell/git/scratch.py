@@ -1,0 +1,121 @@
+"""A throw-away object database on top of a repository: merges are tried there, and nothing stays.
+
+It has none of the repository's configuration, attributes, hooks and references, so no merge driver
+or filter that these could name takes part, and not even a loose object is left behind.
+"""
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from reconciler.errors import ShellError, UsageError
+from reconciler.shell.git.command import Git, one_line
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.repository import COMMIT_ID, Repository, check_commit
+from reconciler.shell.git.revisions import is_ancestor
+
+MERGED, CONFLICT, USAGE = 0, 1, 129  # what git merge-tree answers
+MOST_NAMED = 5
+TAKEN = "refs/reconciler/taken"
+
+
+class MergeConflict(ShellError):
+    """Two branches changed the same lines; a person must merge them."""
+
+
+@contextlib.contextmanager
+def scratch(repository: Repository) -> Iterator[Repository]:
+    """Yield a repository that reads what `repository` has, and keeps what is written to itself."""
+    with tempfile.TemporaryDirectory(prefix="reconciler-") as name:
+        folder = Path(name) / "scratch.git"
+        variables = repository.git.variables
+        Git(folder=Path(name), variables=variables).output(
+            "init", "--quiet", "--bare", "--template=",
+            f"--object-format={repository.object_format}", str(folder),
+        )  # fmt: skip
+        alternates = folder / "objects" / "info" / "alternates"
+        alternates.parent.mkdir(exist_ok=True)
+        alternates.write_bytes(bytes(repository.common_dir / "objects") + b"\n")
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(repository.common_dir / "shallow", folder / "shallow")
+        git = Git(folder=folder, options=(f"--git-dir={folder}",), variables=variables)
+        yield replace(repository, git=git, git_dir=folder, common_dir=folder)
+
+
+def merge_trees(repository: Repository, ours: str, theirs: str) -> str:
+    """Return the tree that merging two commits gives, conflict-free and without any checkout.
+
+    Args:
+        repository: A scratch repository: objects are written.
+        ours: Full hex id of the commit that is merged into.
+        theirs: Full hex id of the commit to merge.
+
+    Raises:
+        MergeConflict: Both changed the same lines.
+        UsageError: They have no common ancestor.
+        GitError: Git is too old, or failed.
+    """
+    if is_ancestor(repository, ours, theirs):
+        return repository.git.line("rev-parse", f"{check_commit(theirs)}^{{tree}}")
+    if is_ancestor(repository, theirs, ours):
+        return repository.git.line("rev-parse", f"{check_commit(ours)}^{{tree}}")
+    arguments = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
+    finished = repository.git.run(*arguments, check_commit(ours), check_commit(theirs))
+    tree, *paths = finished.stdout.decode(errors="surrogateescape").split("\0")[:-1] or [""]
+    if finished.code == MERGED and COMMIT_ID.fullmatch(tree):
+        return tree
+    if finished.code == CONFLICT and paths:
+        named = ", ".join(dict.fromkeys(paths[:MOST_NAMED]))
+        more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+        raise MergeConflict(
+            f"the branches cannot be merged, both changed {named}{more}; "
+            "merge the base into the branch first"
+        )
+    if finished.code == USAGE:
+        raise GitError("merging branches that have diverged needs git 2.38 or later")
+    if "unrelated histories" in finished.stderr:
+        raise UsageError(
+            "the two have no commit in common in this clone; fetch more history "
+            "(git fetch --unshallow), or name another --base"
+        )
+    raise GitError(f"git merge-tree: {one_line(finished.stderr) or finished.code}")
+
+
+def commit_files(
+    repository: Repository, parent: str, files: Mapping[str, bytes | None], *, message: str
+) -> str:
+    """Return a commit on top of `parent` with other files; no branch moves.
+
+    Args:
+        repository: A scratch repository.
+        parent: Full hex commit id.
+        files: Path relative to the top of the repository to content, `None` for absent.
+        message: One line.
+    """
+    parts = [
+        b"feature done\ncommit %s\ncommitter reconciler <reconciler@localhost> 0 +0000\n"
+        b"data %d\n%s\nfrom %s\n"
+        % (TAKEN.encode(), len(message.encode()), message.encode(), check_commit(parent).encode())
+    ]
+    for path, content in files.items():
+        name = _quoted(path.encode(errors="surrogateescape"))
+        if content is None:
+            parts.append(b"D %s\n" % name)
+            continue
+        parts.append(b"M 100644 inline %s\ndata %d\n" % (name, len(content)))
+        parts += [content, b"\n"]
+    parts.append(b"\ndone\n")
+    with repository.git.stream("fast-import", "--quiet", "--force", stdin=parts) as output:
+        output.read()
+    return repository.git.line("rev-parse", "--verify", f"{TAKEN}^{{commit}}")
+
+
+def _quoted(path: bytes) -> bytes:
+    """Return a path as fast-import reads any path: every odd byte as an octal escape."""
+    return b'"%s"' % b"".join(
+        bytes((byte,)) if 32 <= byte < 127 and byte not in b'"\\' else b"\\%03o" % byte
+        for byte in path
+    )

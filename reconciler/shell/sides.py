@@ -1,0 +1,86 @@
+"""The two worlds that a preview compares: a branch as it is, and as it would be after a merge."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reconciler.model.world import World
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.revisions import resolve_revision
+from reconciler.shell.git.scratch import merge_trees, scratch
+from reconciler.shell.git.snapshot import take_files
+from reconciler.shell.load import Loader, Track, untracked
+from reconciler.shell.resources import load_schemas
+
+FILES = "the files of this checkout"
+SERVED = ("refs/heads/main", "refs/remotes/origin/main", "refs/remotes/origin/HEAD")
+"""Where the branch that is served is looked for, if nobody names it; HEAD comes last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """What is compared.
+
+    Attributes:
+        base: The world of the branch that is merged into.
+        merged: The world after the merge.
+        base_revision: Full hex id of the base.
+        head_revision: Full hex id of what is merged; of the commit that is checked out where the
+            files of the checkout are.
+        base_name: The base as the person named it.
+        head_name: What is merged, in words.
+        uncommitted: How many files of the checkout differ from that commit.
+    """
+
+    base: World
+    merged: World
+    base_revision: str
+    head_revision: str
+    base_name: str
+    head_name: str
+    uncommitted: int = 0
+
+
+@contextlib.contextmanager
+def open_sides(
+    directory: Path,
+    *,
+    base: str | None,
+    head: str | None,
+    output_root: str,
+    track: Track = untracked,
+) -> Iterator[Sides]:
+    """Merge in a throw-away database, and load both worlds.
+
+    Args:
+        directory: A folder of a repository.
+        base: A revision; `None` takes the branch that is served.
+        head: A revision; `None` takes the files of the checkout, committed or not.
+        output_root: Root-relative folder that the daemon owns.
+        track: Shows how far reading is.
+    """
+    repository = Repository.open(directory)
+    base_name = base or _served(repository)
+    base_revision = resolve_revision(repository, base_name)
+    head_revision = resolve_revision(repository, head or "HEAD")
+    with scratch(repository) as private:
+        theirs, uncommitted = head_revision, 0
+        if head is None:
+            theirs, uncommitted = take_files(repository, private, head_revision)
+        tree = merge_trees(private, base_revision, theirs)
+        loader = Loader(private, load_schemas(), output_root=output_root, track=track)
+        yield Sides(
+            base=loader.load(base_revision),
+            merged=loader.load(tree),
+            base_revision=base_revision,
+            head_revision=head_revision,
+            base_name=base_name.removeprefix("refs/heads/").removeprefix("refs/remotes/"),
+            head_name=head or FILES,
+            uncommitted=uncommitted,
+        )
+
+
+def _served(repository: Repository) -> str:
+    """Return the branch that the daemon most likely serves."""
+    return next((name for name in SERVED if repository.find_reference(name)), "HEAD")

@@ -1,0 +1,304 @@
+"""`reconciler plan`, on real repositories."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.main import run
+from tests.builders import configmap, configuration, rebalancer, target, text
+from tests.cli.history import FAILED, SCALED, answer, answer_json, told_fleet
+from tests.shell.fleet import EXAMPLE, new_fleet, reconciler, run_pass
+from tests.shell.repositories import Checkout, git
+from tests.shell.test_hostile import set_traps, trap
+
+__all__ = ["trap"]  # a fixture
+
+Capsys = pytest.CaptureFixture[str]
+LATER = ("--now", "2026-11-20T12:10:00Z")
+PASSWORD = "hunter2"  # noqa: S105  # the secret that must not appear
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Checkout:
+    """A fleet that was passed once, with a topic branch checked out."""
+    checkout = new_fleet(tmp_path / "fleet")
+    run_pass(checkout.folder, 0)
+    checkout.git("checkout", "--quiet", "-b", "topic")
+    return checkout
+
+
+def test_a_branch_that_moves_work(fleet: Checkout, capsys: Capsys) -> None:
+    """A headline, then for each binding a table with the reason."""
+    fleet.commit(FAILED, "Fail member1")
+
+    code, out, err = answer(fleet, capsys, "plan", *LATER)
+
+    assert (0, "") == (code, err)
+    lines = out.splitlines()
+    assert "Plan: 3 bindings change; 6 replicas move" == lines[0]
+    assert "merged into main" in lines[1]
+    shop = lines.index(next(line for line in lines if line.startswith("~ default/shop")))
+    assert "evicted (member1: " in lines[shop]
+    assert [
+        ["CLUSTER", "BEFORE", "AFTER", "CHANGE"],
+        ["backup1", "-", "2", "+2"],
+        ["member1", "2", "-", "-2"],
+    ] == [line.split() for line in lines[shop + 1 : shop + 4]]
+
+
+def test_uncommitted_files_count_by_default(fleet: Checkout, capsys: Capsys) -> None:
+    """A person in a checkout sees what their files would do, and nothing is touched by it."""
+    fleet.write(SCALED)
+    (fleet.folder / "workloads/tools.yaml").unlink()
+    before = (fleet.status(), git(fleet.folder, "count-objects", "-v"))
+
+    code, out, _ = answer(fleet, capsys, "plan", *LATER)
+    committed = answer(fleet, capsys, "plan", "--head", "HEAD", *LATER)[1]
+
+    assert 0 == code
+    assert "2 of them not committed" in out
+    assert "~ default/shop (changed): replicas changed" in out
+    assert "Nothing moves" in committed
+    assert before == (fleet.status(), git(fleet.folder, "count-objects", "-v"))
+
+
+def test_the_merge_decides_not_the_branch(fleet: Checkout, capsys: Capsys) -> None:
+    """What the base got meanwhile stays: a topic that is behind undoes nothing."""
+    fleet.git("checkout", "--quiet", "main")
+    fleet.commit(FAILED, "Fail member1")
+    run_pass(fleet.folder, 100)
+    fleet.git("checkout", "--quiet", "topic")
+    fleet.commit(SCALED, "Scale the shop")
+
+    code, found = answer_json(fleet, capsys, ["plan", *LATER])
+
+    assert 0 == code
+    assert ["default/shop"] == [item["subject"] for item in found["objects"]]
+    assert [("backup1", 2, 5)] == [
+        (move["cluster"], move["before"], move["after"]) for move in found["objects"][0]["clusters"]
+    ]
+    assert [fleet.git("rev-parse", "main"), fleet.head()] == [
+        found[side]["revision"] for side in ("base", "head")
+    ]
+
+
+def test_what_happens_anyway_stands_apart(fleet: Checkout, capsys: Capsys) -> None:
+    """Work that the base would move without the merge is not blamed on it."""
+    fleet.git("checkout", "--quiet", "main")
+    fleet.commit(FAILED, "Fail member1")
+    fleet.git("checkout", "--quiet", "topic")
+    fleet.commit({"notes.txt": "nothing to place\n"}, "Take notes")
+
+    _, found = answer_json(fleet, capsys, ["plan", *LATER])
+    out = answer(fleet, capsys, "plan", *LATER)[1]
+
+    assert [] == found["objects"]
+    assert ["default/frontend", "default/settings", "default/shop"] == sorted(
+        item["subject"] for item in found["anyway"]
+    )
+    assert "Anyway, without this change:\n  default/frontend: " in out
+
+
+def test_detailed_exit_codes(fleet: Checkout, capsys: Capsys) -> None:
+    """0 nothing, 2 changes, 1 any error; without the flag a change is no failure."""
+    detailed = ("plan", *LATER, "--detailed-exitcode")
+
+    assert 0 == answer(fleet, capsys, *detailed)[0]
+    fleet.commit(SCALED, "Scale the shop")
+    assert 2 == answer(fleet, capsys, *detailed)[0]
+    assert 0 == answer(fleet, capsys, "plan", *LATER)[0]
+    assert 1 == answer(fleet, capsys, *detailed, "--base", "nowhere")[0]
+
+
+def test_a_conflict_is_told_in_one_line(fleet: Checkout, capsys: Capsys) -> None:
+    """It names the file and what to do."""
+    fleet.commit(SCALED, "Scale to 5")
+    fleet.git("checkout", "--quiet", "main")
+    text = EXAMPLE["workloads/shop.yaml"].replace("replicas: 2", "replicas: 9")
+    fleet.commit({"workloads/shop.yaml": text}, "Scale to 9")
+    fleet.git("checkout", "--quiet", "topic")
+
+    code, out, err = answer(fleet, capsys, "plan")
+
+    assert (1, "") == (code, out)
+    assert "cannot be merged, both changed workloads/shop.yaml" in err
+    assert 1 == err.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--base", "nowhere"], "there is no revision", id="base"),
+        pytest.param(["--head", "-x"], "there is no revision", id="dash"),
+        pytest.param(["--head", "main", "--worktree"], "give one of them", id="both"),
+        pytest.param(["--now", "2026-11-20T12:00:00Z"], "later than the last pass", id="early"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    fleet: Checkout, capsys: Capsys, arguments: list[str], message: str
+) -> None:
+    """Wrong usage."""
+    code, out, err = answer(fleet, capsys, "plan", *arguments)
+
+    assert (2, "") == (code, out)
+    assert message in err
+    assert 1 == err.count("\n")
+
+
+def test_histories_without_a_common_commit(fleet: Checkout, tmp_path: Path) -> None:
+    """A shallow clone is told what to fetch."""
+    fleet.commit(SCALED, "Scale")
+    fleet.git("checkout", "--quiet", "main")
+    fleet.commit({"notes.txt": "x"}, "Note")
+    clone = tmp_path / "shallow"
+    git(tmp_path, "clone", "--quiet", "--depth=1", "--no-single-branch", f"file://{fleet.folder}",
+        str(clone))  # fmt: skip
+
+    finished = reconciler(clone, "plan", "--head", "origin/topic")
+
+    assert (2, "") == (finished.code, finished.stdout)
+    assert "git fetch --unshallow" in finished.stderr
+
+
+def test_the_base_may_be_a_remote_branch_and_the_clone_bare(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys
+) -> None:
+    """CI often has no local main; a bare repository has no files."""
+    fleet.commit(SCALED, "Scale")
+    git(tmp_path, "clone", "--quiet", "--branch=topic", str(fleet.folder), "clone")
+    git(tmp_path, "clone", "--quiet", "--bare", str(fleet.folder), "bare.git")
+
+    _, found = answer_json(Checkout(tmp_path / "clone"), capsys, ["plan", *LATER])
+    bare = Checkout(tmp_path / "bare.git")
+
+    assert ("origin/main", 1) == (found["base"]["name"], len(found["objects"]))
+    assert "default/shop" in answer(bare, capsys, "plan", "--head", "topic", *LATER)[1]
+    assert "name a revision with --head" in answer(bare, capsys, "plan")[2]
+
+
+def test_links_and_ignored_files_are_not_followed(
+    fleet: Checkout, capsys: Capsys, tmp_path: Path
+) -> None:
+    """What `git add` would leave out is left out, and a link leads nowhere."""
+    (tmp_path / "outside.yaml").write_text(text(configmap("outside")))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "more.yaml").write_text(text(configmap("more")))
+    (fleet.folder / "workloads" / "link.yaml").symlink_to(tmp_path / "outside.yaml")
+    (fleet.folder / "linked").symlink_to(tmp_path / "folder")
+    os.mkfifo(fleet.folder / "workloads" / "pipe.yaml")
+    fleet.write({".gitignore": "drafts/\n", "drafts/draft.yaml": text(configmap("draft"))})
+
+    code, out, _ = answer(fleet, capsys, "plan", *LATER)
+
+    assert 0 == code
+    assert out.startswith("Plan: Nothing moves\n")
+
+
+def test_a_hostile_repository_runs_nothing(fleet: Checkout, trap: Path, capsys: Capsys) -> None:
+    """Merge drivers, filters and monitors that a repository configures stay asleep."""
+    fleet.write({".gitattributes": "* merge=evil filter=evil diff=evil\n"})
+    fleet.commit({**SCALED, ".gitattributes": "* merge=evil filter=evil diff=evil\n"}, "Scale")
+    fleet.git("checkout", "--quiet", "main")
+    below = f"{EXAMPLE['workloads/shop.yaml']}# a comment\n"
+    fleet.commit({"workloads/shop.yaml": below}, "Comment")
+    fleet.git("checkout", "--quiet", "topic")
+    set_traps(fleet.folder, trap)
+    (fleet.folder / ".git" / "info").mkdir(exist_ok=True)
+    (fleet.folder / ".git/info/attributes").write_text("* merge=evil filter=evil\n")
+    fleet.write({"workloads/extra.yaml": text(configmap("extra"))})
+
+    code, out, _ = answer(fleet, capsys, "plan", *LATER)
+
+    assert 0 == code
+    assert "~ default/shop (changed): replicas changed" in out
+
+
+def test_warnings(fleet: Checkout, capsys: Capsys) -> None:
+    """What a person should look at, each with its rule."""
+    fleet.git("rm", "--quiet", "clusters/member1.yaml", "clusters/backup1.yaml")
+    shop = "status/resourcebindings.work.karmada.io/default/shop-deployment.yaml"
+    edited = (fleet.folder / shop).read_text().replace("member1", "member2")
+    fleet.commit({shop: edited, "reconciler.yaml": text(configuration(suspend=False))}, "Break")
+
+    _, found = answer_json(fleet, capsys, ["plan", *LATER])
+
+    rules = {warning["rule"] for warning in found["warnings"]}
+    assert {"unschedulable", "cluster-removed", "outputs-edited"} <= rules
+    fleet.commit({"reconciler.yaml": text(configuration(suspend=True))}, "Suspend")
+    assert ["suspended"] == [
+        warning["rule"]
+        for warning in answer_json(fleet, capsys, ["plan", *LATER])[1]["warnings"]
+        if warning["rule"] == "suspended"
+    ]
+
+
+def test_a_target_under_eviction_is_warned_of(tmp_path: Path, capsys: Capsys) -> None:
+    """A rebalance to a cluster that the work is still leaving would be undone."""
+    fleet = told_fleet(tmp_path / "fleet")
+    fleet.git("checkout", "--quiet", "-b", "topic")
+    demand = text(rebalancer("back", target(name="shop")))
+    fleet.commit({"clusters/member1.yaml": EXAMPLE["clusters/member1.yaml"]}, "Mend member1")
+    fleet.commit({"rebalancers/back.yaml": demand}, "Bring it back")
+
+    _, found = answer_json(fleet, capsys, ["plan", "--now", "2026-11-20T12:02:10Z"])
+
+    assert [("under-eviction", "default/shop")] == [
+        (warning["rule"], warning["subject"]) for warning in found["warnings"]
+    ]
+
+
+def test_new_faults_are_told_and_secrets_are_not(fleet: Checkout, capsys: Capsys) -> None:
+    """A fault that the branch brings stands in every format; no value of a Secret does."""
+    head = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: default}\n"
+    number = "1_2345_6"
+    bad = (
+        f"stringData:\n  password: {number}\n",
+        f"stringData:\n  password: {{{PASSWORD}\n",
+        f"stringData:\n  password: 9{'1' * 5000}\n",
+        f"stringData:\n  password: '{PASSWORD}\n",
+        f"stringData: {{password: [{PASSWORD}]}}\n",
+        f"data: {PASSWORD}\n",
+        f"immutable: {PASSWORD}\n",
+    )
+    for i, data in enumerate(bad):
+        fleet.write({f"workloads/secret{i}.yaml": head.replace("s,", f"s{i},") + data})
+
+    for output in ("text", "json", "html", "markdown"):
+        out = answer(fleet, capsys, "plan", *LATER, "-o", output)[1]
+
+        assert "workloads/secret0.yaml" in out
+        assert "workloads/secret3.yaml" in out
+        assert [] == [secret for secret in (PASSWORD, number, "11111") if secret in out]
+
+
+def test_html_is_one_escaped_page(fleet: Checkout, capsys: Capsys) -> None:
+    """No script, no link, nothing from elsewhere."""
+    fleet.commit({**SCALED, "x<img src=a>.yaml": "apiVersion: v1\nkind: [<script>"}, "Add")
+
+    code, out, _ = answer(fleet, capsys, "plan", *LATER, "-o", "html")
+
+    assert 0 == code
+    assert out.startswith("<!doctype html>")
+    assert "default/shop" in out
+    assert [] == re.findall(r"<(?:script|img|link|a)\b|https?://", out)
+
+
+def test_a_pipe_gets_no_colour(fleet: Checkout) -> None:
+    """Colours are for terminals."""
+    fleet.commit(SCALED, "Scale")
+
+    assert "\x1b" not in reconciler(fleet.folder, "plan", *LATER).stdout
+
+
+def test_a_subfolder_is_planned_by_itself(tmp_path: Path, capsys: Capsys) -> None:
+    """With -C the root is a folder of a larger repository."""
+    files = {f"prod/{path}": content for path, content in EXAMPLE.items()}
+    fleet = new_fleet(tmp_path / "fleet", files)
+    run_pass(fleet.folder / "prod", 0)
+    fleet.git("checkout", "--quiet", "-b", "topic")
+    fleet.write({f"prod/{path}": content for path, content in SCALED.items()})
+
+    assert 0 == run(["-C", str(fleet.folder / "prod"), "plan", *LATER])
+    assert "~ default/shop" in capsys.readouterr().out
