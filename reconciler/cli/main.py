@@ -24,6 +24,7 @@ VERBS = {
     "history": "Print what was decided about an object over time, and whose commit caused it.",
     "init": "Write the example repository into a new folder.",
     "plan": "Say what merging a branch would move, and why.",
+    "rebalance": "Write a WorkloadRebalancer, and say what it would move.",
     "reconcile": "Run one pass: decide, commit, move the branch.",
     "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
     "simulate": "Say what would move if a cluster failed, a workload grew, ...",
