@@ -86,7 +86,7 @@ def explain_why(
         event=event if then is not None else None,
         then=then,
         now=now,
-        shifts=() if then is None or now is None else tuple(_shifts(then, now)),
+        shifts=tuple(_shifts(then, now)),
         note=note,
         faults=_faults(present, {key, named}),
     )
@@ -114,8 +114,10 @@ def _explained(world: World, key: ObjectKey, now: datetime) -> Explanation | Non
     return None if explain is None else explain()
 
 
-def _shifts(then: Explanation, now: Explanation) -> Iterable[Shift]:
-    """Yield the clusters that would be judged otherwise today."""
+def _shifts(then: Explanation | None, now: Explanation | None) -> Iterable[Shift]:
+    """Yield the clusters that would be judged otherwise today, where they are judged at all."""
+    if then is None or now is None or not (then.judged and now.judged):
+        return
     before = {answer.cluster: answer for answer in then.clusters}
     after = {answer.cluster: answer for answer in now.clusters}
     for name in sorted(before.keys() | after.keys()):

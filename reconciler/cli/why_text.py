@@ -57,7 +57,7 @@ def _head(why: Why, told: Explanation) -> list[str]:
 def _table(clusters: Sequence[ClusterAnswer]) -> list[str]:
     """Return the clusters: chosen ones first, then by rank, those turned away last."""
     if not clusters:
-        return ["no cluster was asked"]
+        return ["No cluster was asked."]
     ordered = sorted(clusters, key=_order)
     away = [item for item in ordered if item.verdicts and not item.picked]
     shown = [item for item in ordered if item not in away] + away[:MOST_ROWS]
@@ -155,6 +155,8 @@ def _since(why: Why, cluster: str | None) -> list[str]:
         return []
     if why.now is None:
         return ["Now: not scheduled; passes are suspended, or it is gone."]
+    if not why.now.judged:
+        return [f"Now: {plain(why.now.result)}."]
     if not shifts:
         who = "every cluster" if cluster is None else "it"
         return [f"Now: {who} would be judged as it was then."]
