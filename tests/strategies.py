@@ -23,9 +23,11 @@ from tests.builders import (
     divided,
     policy,
     rebalancer,
+    schedule_trigger,
     selector,
     taint,
     target,
+    text,
 )
 from tests.dialects.kubefleet.fleet import placement
 from tests.fleets import EDITS, fleets
@@ -142,7 +144,19 @@ options = st.fixed_dictionaries(
         "priority": st.integers(0, 2),
         "schedulerName": st.just("another"),
         "failover": st.just({"cluster": {"purgeMode": "Directly"}}),
+        "activationPreference": st.just("Lazy"),
+        "propagateDeps": st.booleans(),
     },
+) | st.sampled_from(
+    tuple(
+        {
+            "propagateDeps": True,
+            "failover": {
+                "application": {"decisionConditions": {"tolerationSeconds": 60}, "purgeMode": mode}
+            },
+        }
+        for mode in ("Gracefully", "Never", "Directly")
+    )
 )
 
 
@@ -157,6 +171,21 @@ def policies(draw: st.DrawFn, name: str) -> Body:
     return policy(name, selectors=draw(selections), placement=placement, **more)
 
 
+READS_SETTINGS: Body = {
+    "template": {"spec": {"volumes": [{"name": "v", "configMap": {"name": "settings"}}]}}
+}
+
+
+def reports(available: int, generation: int) -> Body:
+    """What a cluster says of web."""
+    body = deployment()
+    return {
+        **body,
+        "metadata": {**cast(Body, body["metadata"]), "generation": generation},
+        "status": {"observedGeneration": 1, "updatedReplicas": 2, "availableReplicas": available},
+    }
+
+
 WORKLOAD_BODIES: Mapping[str, st.SearchStrategy[Body]] = {
     "web": st.builds(
         deployment,
@@ -164,7 +193,9 @@ WORKLOAD_BODIES: Mapping[str, st.SearchStrategy[Body]] = {
         labels=LABELS,
         cpu=st.sampled_from(("", "500m", "2")),
     ),
-    "api": st.builds(deployment, st.just("api"), replicas=st.integers(0, 3)),
+    "api": st.builds(deployment, st.just("api"), replicas=st.integers(0, 3)).map(
+        lambda body: {**body, "spec": {**cast(Body, body["spec"]), **READS_SETTINGS}}
+    ),
     "settings": st.just(configmap()),
     "reader": st.just(cluster_role()),
 }
@@ -178,12 +209,30 @@ TARGETS = (
 )
 
 
-def rebalancers(name: str) -> st.SearchStrategy[Body]:
-    """A rebalancer of this name."""
-    chosen = st.lists(st.sampled_from(TARGETS), min_size=1, max_size=3)
-    return st.tuples(chosen, st.sampled_from((None, 0, 45))).map(
-        lambda found: rebalancer(name, *found[0], ttl=found[1])
-    )
+EXTENSIONS: tuple[Mapping[str, Any], ...] = (
+    {},
+    {},
+    {"limits": {"maxMoves": 1, "intervalSeconds": 30}},
+    {"selector": {"kind": "Deployment", "namespace": "default"}},
+    {"selector": {"policy": {"name": "p", "namespace": "default"}}, "limits": {"maxMoves": 2}},
+    {"schedule": "*/5 * * * *"},
+    {"schedule": "1 12 * * *", "limits": {"maxMoves": 1}},
+)
+ONE_RUN = 5  # of the extensions: only these may have a time to live
+
+
+@st.composite
+def rebalancers(draw: st.DrawFn, name: str) -> Body:
+    """A rebalancer of this name, or a trigger."""
+    chosen = draw(st.lists(st.sampled_from(TARGETS), min_size=1, max_size=3))
+    if draw(st.integers(0, 3)) == 0:
+        named = draw(st.sampled_from(((), ("p",), ("p", "nowhere"))))
+        return schedule_trigger(
+            name, *chosen, policies=named, autoCleanAfterMinutes=draw(st.sampled_from((0, 1)))
+        )
+    number = draw(st.integers(0, len(EXTENSIONS) - 1))
+    ttl = draw(st.sampled_from((None, 0, 45))) if number < ONE_RUN else None
+    return rebalancer(name, *chosen, ttl=ttl, **EXTENSIONS[number])
 
 
 configurations = st.builds(
@@ -218,11 +267,26 @@ def stories(draw: st.DrawFn) -> Story:
     """A repository after up to two passes, edited since; `now` is the moment of the next one."""
     told = Story().put(*draw(objects()))
     for _ in range(draw(st.integers(0, 2))):
+        report(told, draw(reported))
         told.files = applied(told.files, reconcile(told.world(), told.now))
         edit(told, draw(objects()), draw(st.integers(0, 15)))
         harm(told, draw(st.sampled_from(HARMS)), draw(st.integers(0, 20)))
         told.now += timedelta(seconds=1 + draw(SECONDS))
     return told
+
+
+reported = st.none() | st.tuples(
+    st.sampled_from(CLUSTERS), st.builds(reports, st.integers(0, 2), st.integers(1, 2))
+)
+
+
+def report(told: Story, found: tuple[str, Body] | None) -> None:
+    """Let a cluster report, or all fall silent."""
+    if found is not None:
+        told.files[f"feedback/{found[0]}/web.yaml"] = text(found[1])
+    else:
+        for path in [path for path in told.files if path.startswith("feedback/")]:
+            del told.files[path]
 
 
 BROKEN = "apiVersion: v1\nkind: [\n"

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from reconciler.audit.kinds import CLUSTERS, PLACED, RUN_ONCE
+from reconciler.audit.kinds import CLUSTERS, RUN_ONCE
+from reconciler.core.brake import REMOVAL_BRAKED
 from reconciler.core.changes import Outcome
 from reconciler.dialects.karmada.bindings import binding_key
 from reconciler.model.decision import Decision
@@ -11,8 +12,6 @@ from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
 
-FEW = 10  # from so many placed objects on a share says something
-MOST_PERCENT = 50  # ours: more removals than this look like a mistake
 NAMED = 3
 
 
@@ -68,12 +67,11 @@ def warn_nowhere(question: Question) -> Iterator[Warned]:
 
 
 def warn_mass_removal(question: Question) -> Iterator[Warned]:
-    """Say that a large part of all placed objects would go."""
-    total = sum((key.group, key.kind) in PLACED for key in question.base.outputs)
-    gone = [d for d in _caused(question) if d.before and not d.after]
-    if total >= FEW and len(gone) * 100 > total * MOST_PERCENT:
-        message = f"{len(gone)} of {total} placed objects would be taken off all their clusters"
-        yield Warned("mass-removal", "", message)
+    """Say that so much would go that the pass would hold it back, and how to let it through."""
+    known = {fault.message for fault in question.baseline.faults}
+    for fault in question.outcome.faults:
+        if fault.rule == REMOVAL_BRAKED and fault.message not in known:
+            yield Warned("mass-removal", "", f"{fault.message}; needed: {fault.expected}")
 
 
 def warn_evicting(question: Question) -> Iterator[Warned]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler import __version__
+from reconciler.core.brake import brake
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.removal import remove_documents
@@ -50,8 +51,9 @@ def reconcile(world: World, now: datetime, *, asked: frozenset[ObjectKey] = froz
         # would be unscheduled.
         return Outcome(faults=world.faults)
     settled = _settle(world, settings, now, asked)
-    outputs = dict(settled.outputs)
-    faults = tuple(sorted({*world.faults, *settled.faults}))
+    braked = brake(world, settled.decisions, settings.safety)
+    outputs = {**settled.outputs, **braked.outputs}
+    faults = tuple(sorted({*world.faults, *settled.faults, *braked.faults}))
     if faults or world.held:
         outputs[FAULTS] = faults_body(faults, world.held)
     changes = _diff(world, outputs)
@@ -63,7 +65,9 @@ def reconcile(world: World, now: datetime, *, asked: frozenset[ObjectKey] = froz
         changes.append(WriteFile(path, encode(record)))
     return Outcome(
         changes=tuple(sorted(changes, key=lambda change: change.path)),
-        decisions=tuple(d for d in settled.decisions if not is_frozen(world, d.key)),
+        decisions=tuple(
+            d for d in settled.decisions if d.key not in braked.held and not is_frozen(world, d.key)
+        ),
         edited=settled.edited,
         faults=faults,
         recheck_at=settled.until,

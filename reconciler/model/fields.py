@@ -13,7 +13,7 @@ def mapping_or_none(body: Body, field: str) -> Body | None:
     value = body.get(field)
     if value is None:
         return None
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):  # the first is faster
         raise UserError("must be a mapping", field=field)
     return value
 
@@ -97,7 +97,7 @@ def as_mapping(value: object, field: str) -> Body:
     """Return the value as a mapping, a null as an empty one."""
     if value is None:
         return _NOTHING
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):  # the first is faster
         raise UserError("must be a mapping", field=field)
     return value
 

@@ -1,6 +1,7 @@
 """Who is who: names, keys of objects, the places where documents were read, and uids."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NewType
 from uuid import UUID, uuid5
 
@@ -49,6 +50,7 @@ def group_of(api_version: str) -> str:
     return group if slash else ""
 
 
+@lru_cache(maxsize=200_000)
 def uid_of(key: ObjectKey) -> str:
     """Return the uid of an object: a UUIDv5 of its identity.
 

@@ -3,11 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reconciler.model.fields import mapping, strings
+from reconciler.model.fields import mapping, number_or_none, strings, text
 from reconciler.model.world import Body
 
 DIALECTS = ("karmada", "ocm")
 DEFAULT_ASSUME_AFTER_SECONDS = 60
+DEFAULT_MAX_REMOVED_PERCENT = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Safety:
+    """How much a pass may take away at once.
+
+    Attributes:
+        max_removed_percent: Share of all placements, from 0 to 100.
+        allow: Digest of removals that are let through whatever their share, `""` for none.
+    """
+
+    max_removed_percent: int = DEFAULT_MAX_REMOVED_PERCENT
+    allow: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +36,7 @@ class Settings:
         heartbeats: Whether a cluster whose agent is silent counts as not ready.
         assume_after_seconds: How long after it was chosen a silent cluster counts as applied,
             healthy and available; `None` means never.
+        safety: How much may be removed at once.
         options: Dialect name to its own section, as written.
     """
 
@@ -31,6 +46,7 @@ class Settings:
     declared_clusters: bool = True
     heartbeats: bool = False
     assume_after_seconds: int | None = DEFAULT_ASSUME_AFTER_SECONDS
+    safety: Safety = Safety()  # frozen
     options: Mapping[str, Body] = field(default_factory=dict)
 
 
@@ -46,5 +62,15 @@ def decode_settings(body: Body | None) -> Settings:
         declared_clusters=mapping(spec, "inventory").get("declared") is not False,
         heartbeats=mapping(spec, "inventory").get("heartbeats") == "enforce",
         assume_after_seconds=assume if isinstance(assume, int) else None,
+        safety=_decode_safety(mapping(spec, "safety")),
         options={name: mapping(spec, name) for name in DIALECTS},
+    )
+
+
+def _decode_safety(body: Body) -> Safety:
+    """Decode the section on safety."""
+    percent = number_or_none(body, "maxRemovedPercent")
+    return Safety(
+        max_removed_percent=DEFAULT_MAX_REMOVED_PERCENT if percent is None else percent,
+        allow=text(body, "allow"),
     )

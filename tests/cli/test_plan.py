@@ -198,7 +198,6 @@ def test_links_and_ignored_files_are_not_followed(
 
 def test_a_hostile_repository_runs_nothing(fleet: Checkout, trap: Path, capsys: Capsys) -> None:
     """Merge drivers, filters and monitors that a repository configures stay asleep."""
-    fleet.write({".gitattributes": "* merge=evil filter=evil diff=evil\n"})
     fleet.commit({**SCALED, ".gitattributes": "* merge=evil filter=evil diff=evil\n"}, "Scale")
     fleet.git("checkout", "--quiet", "main")
     below = f"{EXAMPLE['workloads/shop.yaml']}# a comment\n"
@@ -279,17 +278,9 @@ def test_html_is_one_escaped_page(fleet: Checkout, capsys: Capsys) -> None:
 
     code, out, _ = answer(fleet, capsys, "plan", *LATER, "-o", "html")
 
-    assert 0 == code
-    assert out.startswith("<!doctype html>")
+    assert (0, True) == (code, out.startswith("<!doctype html>"))
     assert "default/shop" in out
     assert [] == re.findall(r"<(?:script|img|link|a)\b|https?://", out)
-
-
-def test_a_pipe_gets_no_colour(fleet: Checkout) -> None:
-    """Colours are for terminals."""
-    fleet.commit(SCALED, "Scale")
-
-    assert "\x1b" not in reconciler(fleet.folder, "plan", *LATER).stdout
 
 
 def test_a_subfolder_is_planned_by_itself(tmp_path: Path, capsys: Capsys) -> None:

@@ -62,6 +62,12 @@ def test_colour_is_for_terminals_only(fleet: Path) -> None:
     assert ESCAPE not in reconciler(fleet, "get", "rb").stdout
 
 
+def test_a_plan_is_coloured_on_terminals_only(fleet: Path) -> None:
+    """Its headline is bold there, and plain text in a pipe."""
+    assert ESCAPE in on_terminal(fleet, ["plan"], {})
+    assert ESCAPE not in reconciler(fleet, "plan").stdout
+
+
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_colour_can_be_refused(fleet: Path, variables: dict[str, str]) -> None:
     """NO_COLOR and a dumb terminal are honoured."""

@@ -103,12 +103,12 @@ def test_of_two_daemons_one_does_it(repository: Checkout) -> None:
     slow = new_passes(repository.folder, Clock(NOW + timedelta(seconds=500)))
     report = slow.run(publish=False)
     assert report.commit is not None
-    run_pass(repository.folder, 500)
+    run_pass(repository.folder, 501)
 
     with pytest.raises(LostRace):
         slow.branch.publish(old=report.world.revision, new=report.commit)
 
-    settle(repository, 501)
+    settle(repository, 502)
 
     assert (HOME, 1) == (placed(repository), rebalances(repository))
 
@@ -211,3 +211,24 @@ def test_reverting_the_decision_alone_runs_it_once_more_and_says_so(repository: 
     assert (HOME, 2) == (placed(repository), rebalances(repository))
     message = git(repository.folder, "log", "--format=%B", "--grep=runs again", "main")
     assert "WorkloadRebalancer back runs again: Ada <ada@example.com> removed its record" in message
+
+
+def test_an_edit_right_before_the_removal_interrupts_it(repository: Checkout) -> None:
+    """Corner case 3: what expired was another version; the branch moved, so it is decided anew."""
+    repository.commit({"rebalancers/back.yaml": text(rebalancer("back", ttl=60))})
+    settle(repository, 500)
+    late = new_passes(repository.folder, Clock(NOW + timedelta(seconds=600)))
+    report = late.run(publish=False)
+    assert report.commit is not None
+    assert "D\trebalancers/back.yaml" in repository.git(
+        "show", "--format=", "--name-status", report.commit
+    )
+    repository.commit({"rebalancers/back.yaml": text(rebalancer("back", ttl=9000))}, "Keep it")
+
+    with pytest.raises(LostRace):
+        late.branch.publish(old=report.world.revision, new=report.commit)
+
+    settle(repository, 601)
+
+    assert (repository.folder / "rebalancers/back.yaml").exists()
+    assert "observedGeneration: 2" in (repository.folder / RECORD).read_text()

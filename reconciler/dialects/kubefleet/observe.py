@@ -1,4 +1,4 @@
-"""What is known of a binding's cluster: nobody reports yet, so availability is assumed.
+"""What is known of a binding's cluster: what it reports, or what is assumed of its silence.
 
 The moment at which the present resources were rolled out stands in an annotation of the binding.
 """
@@ -11,6 +11,7 @@ from reconciler.dialects.kubefleet.binding import Binding
 from reconciler.dialects.kubefleet.names import BOUND, UNSCHEDULED
 from reconciler.dialects.kubefleet.rollout import ROLLOUT_STARTED
 from reconciler.dialects.kubefleet.stages import (
+    AVAILABLE,
     NO_OVERRIDE,
     OVERRIDDEN,
     STAGES,
@@ -18,6 +19,7 @@ from reconciler.dialects.kubefleet.stages import (
     SYNCHRONIZED,
     reported,
 )
+from reconciler.dialects.kubefleet.witness import Witness
 from reconciler.model.availability import assume
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
@@ -27,16 +29,15 @@ ROLLED_OUT_AT = "reconciler.dev/rolled-out-at"
 ROLLED_OUT = "reconciler.dev/rolled-out"
 
 
-def observe(
-    binding: Binding, now: datetime, *, assume_after_seconds: int | None
-) -> tuple[Binding, datetime | None]:
-    """Return the binding with what is assumed of its cluster, and when that would change.
+def observe(binding: Binding, now: datetime, witness: Witness) -> tuple[Binding, datetime | None]:
+    """Return the binding with what is known of its cluster, and when that would change.
 
     Args:
         binding: Bound or leaving; others have no resources in their cluster.
         now: Aware UTC.
-        assume_after_seconds: See `model/availability.py`. It counts from the moment at which the
-            present resource snapshot was rolled out; a new decision alone does not start it anew.
+        witness: What clusters report, and how long they may be silent. That counts from the moment
+            at which the present resource snapshot was rolled out; a new decision alone does not
+            start it anew.
     """
     if binding.state not in (BOUND, UNSCHEDULED) or not binding.resource_snapshot:
         return binding, None
@@ -45,21 +46,38 @@ def observe(
     if marks.get(ROLLED_OUT) != binding.resource_snapshot or not is_moment(at):
         at = format_moment(now)
         marks = {**marks, ROLLED_OUT: binding.resource_snapshot, ROLLED_OUT_AT: at}
-    assumption = assume(parse_moment(at), assume_after_seconds, now)
+    available = witness.availability(binding.target)
+    seconds = witness.assume_after_seconds
+    assumption = assume(parse_moment(at), seconds if available is None else None, now)
     known = [
         Condition(OVERRIDDEN, "True", *NO_OVERRIDE, binding.generation),
         Condition(SYNCHRONIZED, "True", *SYNCED, binding.generation),
     ]
-    if assumption.available:
-        text = f"No report, assumed {assume_after_seconds} s after the rollout"
+    stages = reported(binding.apply_strategy)
+    if available is not None:
+        known += [_told(kind, binding.generation, available=available) for kind in stages]
+    elif assumption.available:
+        text = f"No report, assumed {seconds} s after the rollout"
         known += [
-            Condition(kind, "True", f"{kind}Assumed", text, binding.generation)
-            for kind in reported(binding.apply_strategy)
+            Condition(kind, "True", f"{kind}Assumed", text, binding.generation) for kind in stages
         ]
     marked = replace(
         binding, annotations=marks, conditions=_conditions(binding, known, at=stamp(now))
     )
     return marked, assumption.until
+
+
+def _told(stage: str, generation: int, *, available: bool) -> Condition:
+    """Return what a cluster's report says of one stage; what it reports, it has applied.
+
+    Source: kubefleet@e160c1c pkg/utils/condition/reason.go; what is not available yet does not
+    count as failed.
+    """
+    if stage == AVAILABLE and not available:
+        text = "The cluster reports resources that are not healthy yet"
+        return Condition(stage, "False", "ResourceNotAvailableYet", text, generation)
+    reason = "AllWorkAreAvailable" if stage == AVAILABLE else "AllWorkHaveBeenApplied"
+    return Condition(stage, "True", reason, "The cluster reports the resources", generation)
 
 
 def _conditions(binding: Binding, known: Iterable[Condition], *, at: str) -> tuple[Body, ...]:

@@ -29,6 +29,7 @@ from reconciler.dialects.kubefleet.settle import Settled, settle
 from reconciler.dialects.kubefleet.status import placement_file
 from reconciler.dialects.kubefleet.tell import known_problem, tell, tell_removed, unsettled
 from reconciler.dialects.kubefleet.transition import policy_in_force, refuse_change
+from reconciler.dialects.kubefleet.witness import Witness, keys_of
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen, output_path
@@ -164,7 +165,11 @@ class Fleets:
             restored.present,
             members,
             self.now,
-            assume_after_seconds=self.settings.assume_after_seconds,
+            Witness(
+                resources=keys_of(selection.resources),
+                feedback=self.world.feedback,
+                assume_after_seconds=self.settings.assume_after_seconds,
+            ),
             rebalanced=trigger is not None,
         )
         outputs = _outputs(settled, self.now)

@@ -24,6 +24,7 @@ from reconciler.dialects.kubefleet.snapshot import (
     decode_snapshot,
     keep_wording,
 )
+from reconciler.dialects.kubefleet.witness import Witness
 from reconciler.model import fields
 from reconciler.model.moments import earliest
 from reconciler.model.world import Body
@@ -72,8 +73,8 @@ def settle(
     present: Present,
     members: Members,
     now: datetime,
+    witness: Witness,
     *,
-    assume_after_seconds: int | None,
     rebalanced: bool = False,
 ) -> Settled:
     """Bring one placement to where upstream's controllers would bring it by now.
@@ -104,7 +105,7 @@ def settle(
         result = schedule(snapshot, bindings.values(), members, now)
     snapshot, bindings = _take(snapshot, bindings, result)
     latest = latest_master(selected.snapshots.values(), placement.name)
-    bindings, until = _roll(placement, bindings, latest, now, assume_after_seconds)
+    bindings, until = _roll(placement, bindings, latest, now, witness)
     return Settled(
         policies={**revisions.snapshots, revisions.latest: _with_status(body, snapshot.status)},
         resources=selected.snapshots,
@@ -167,7 +168,7 @@ def _roll(
     bindings: Mapping[str, Binding],
     latest: str | None,
     now: datetime,
-    assume_after_seconds: int | None,
+    witness: Witness,
 ) -> tuple[Mapping[str, Binding], datetime | None]:
     """Run rounds of the rollout until one changes nothing; a deleted binding is gone at once.
 
@@ -176,10 +177,7 @@ def _roll(
     """
     untils: list[datetime | None] = []
     for _ in range(len(bindings) + SPARE_ROUNDS):
-        observed = {
-            name: observe(item, now, assume_after_seconds=assume_after_seconds)
-            for name, item in bindings.items()
-        }
+        observed = {name: observe(item, now, witness) for name, item in bindings.items()}
         untils = [until for _, until in observed.values()]
         before = {name: item for name, (item, _) in observed.items()}
         result = roll_out(placement.strategy, placement.wanted, before.values(), latest, now)

@@ -1,0 +1,53 @@
+"""Clusters report the resources of a placement."""
+
+from tests.builders import Body, deployment, metadata, text
+from tests.dialects.kubefleet.fleet import condition, member, placement
+from tests.stories import Story, story
+
+
+def report(available: int) -> Body:
+    """What a cluster says of web."""
+    status = {"updatedReplicas": 2, "availableReplicas": available}
+    return {**deployment(), "metadata": metadata("web", "default"), "status": status}
+
+
+def placed() -> Story:
+    """A Deployment on one cluster."""
+    told = story(member("a"), placement(), deployment())
+    told.run(0)
+    return told
+
+
+def test_a_healthy_report_is_available_at_once() -> None:
+    """Nothing is assumed of a cluster that reports."""
+    told = placed()
+    told.files["feedback/a/web.yaml"] = text(report(2))
+    outcome = told.run(1)
+
+    assert "True" == condition(told, "Available")["status"]
+    assert outcome.recheck_at is None
+
+
+def test_an_unhealthy_report_is_not_assumed_away() -> None:
+    """However long it takes; health ends it."""
+    told = placed()
+    told.files["feedback/a/web.yaml"] = text(report(1))
+    told.run(1)
+    told.run(1000)
+
+    assert "True" == condition(told, "Applied")["status"]
+    assert "False" == condition(told, "Available")["status"]
+
+    told.files["feedback/a/web.yaml"] = text(report(2))
+    told.run(1001)
+
+    assert "True" == condition(told, "Available")["status"]
+
+
+def test_a_report_of_something_else_is_none() -> None:
+    """Then the silence is judged as ever."""
+    told = placed()
+    told.files["feedback/a/api.yaml"] = text({**report(0), "metadata": metadata("api", "default")})
+    told.run(60)
+
+    assert "True" == condition(told, "Available")["status"]
