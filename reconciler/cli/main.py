@@ -20,6 +20,7 @@ from reconciler.errors import ReconcilerError, UsageError
 VERBS = {
     "blame": "Say whose commit put an object on each of its clusters.",
     "demo": "Show the main job on a scratch repository, step by step.",
+    "events": "Print events as upstream records them, told from the commits.",
     "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
     "history": "Print what was decided about an object over time, and whose commit caused it.",
     "init": "Write the example repository into a new folder.",
