@@ -31,6 +31,8 @@ VERBS = {
     "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
     "simulate": "Say what would move if a cluster failed, a workload grew, ...",
     "suspend": "Leave an object, or everything, where it is.",
+    "top": "Print what clusters have, what is placed on them, what is free.",
+    "tree": "Print what hangs on a policy or a placement, down to the clusters.",
     "validate": "Check manifests, in a repository or in any folder.",
     "verify": "Prove a history: compute each decision again, compare byte for byte.",
     "version": "Print the version.",
