@@ -19,6 +19,7 @@ from reconciler.errors import ReconcilerError, UsageError
 
 VERBS = {
     "blame": "Say whose commit put an object on each of its clusters.",
+    "completion": "Print the completion script of bash, zsh or fish.",
     "demo": "Show the main job on a scratch repository, step by step.",
     "events": "Print events as upstream records them, told from the commits.",
     "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
@@ -79,6 +80,7 @@ Examples:
   reconciler reconcile --dry-run       what would a pass do here?
   reconciler -C fleet run              serve the checkout in ./fleet
   reconciler get rb -A -o wide         where is everything?
+  reconciler why deployment/shop       and why there?
 \b
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
 
