@@ -16,7 +16,7 @@ HEAD = """\
 
 def reference() -> str:
     """Return the whole page."""
-    context = click.Context(cli, info_name="reconciler")
+    context = cli.make_context("reconciler", [], resilient_parsing=True)
     parts = [HEAD, *_described(f"{cli.help}\n\n{EPILOG}"), *_options(cli, context)]
     parts.append("| verb | what it does |\n| --- | --- |\n" + _verbs())
     for verb in sorted(VERBS):
