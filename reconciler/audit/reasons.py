@@ -30,8 +30,8 @@ class Why:
     Attributes:
         key: The output that holds the decision.
         placed: Where the object is.
-        event: The pass that decided, `None` if the history does not tell.
-        then: What scheduling said in that pass, `None` without one.
+        event: The pass that decided last, `None` if the history does not tell.
+        then: What scheduling said in that pass, `None` without one, or if it removed the object.
         now: What it says of the present world, `None` where it is not asked: all is suspended.
         shifts: What is otherwise by now, ascending by cluster.
         note: Why the history does not tell, `""` if it does.
@@ -83,7 +83,7 @@ def explain_why(
     return Why(
         key=key,
         placed=placed_on(present, key),
-        event=event if then is not None else None,
+        event=event if event is not None and event.decision is not None else None,
         then=then,
         now=now,
         shifts=tuple(_shifts(then, now)),

@@ -12,6 +12,7 @@ import click
 from reconciler.cli.delivery import Delivery, delivery_options
 from reconciler.cli.objects import find_object, namespace_option, near, spelled
 from reconciler.cli.options import output_root_option
+from reconciler.core.message import plain
 from reconciler.errors import UsageError
 from reconciler.manifests.suspension import SUSPEND
 from reconciler.model.identity import ObjectKey
@@ -120,7 +121,7 @@ def hold(
         if not dry_run:
             said = delivery.deliver({held.path: held.after}, f"{verb} {held.name}")
     _print(held, output, suspend=suspend)
-    click.echo(said, err=True)
+    click.echo(plain(said), err=True)
     return 0
 
 

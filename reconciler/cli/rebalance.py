@@ -169,11 +169,15 @@ def _unmatched(changes: "Sequence[Change]", output_root: str, key: "ObjectKey") 
     observed = bodies(status, "observedWorkloads")
     if not observed:
         return ["warning: it selects nothing that is placed"]
-    failed = [mapping(item, "workload") for item in observed if text(item, "reason")]
-    return [
-        plain(f"warning: {text(item, 'kind')} {text(item, 'name')} is placed by nothing")
-        for item in failed
-    ]
+    told = []
+    for item in observed:
+        workload = mapping(item, "workload")
+        name = f"{text(workload, 'kind')} {text(workload, 'name')}"
+        if text(item, "reason"):
+            told.append(plain(f"warning: {name} is placed by nothing"))
+        elif not text(item, "result") and "progress" not in status:
+            told.append(plain(f"warning: {name} has to wait: it is suspended or faulty"))
+    return told
 
 
 def _print(output: str, body: "Body", path: str, preview: "Preview", base: str) -> None:

@@ -17,13 +17,15 @@ class Subject:
     """An object at a revision.
 
     Attributes:
-        named: The object that the person named.
+        word: What the person wrote.
+        named: The object that it names.
         key: What decisions about it bear: of a workload its binding.
         world: The world at that revision.
         head: Full hex id of the revision.
         revisions: Where earlier worlds come from.
     """
 
+    word: str
     named: "ObjectKey"
     key: "ObjectKey"
     world: "World"
@@ -66,6 +68,7 @@ def open_subject(
     world = revisions.loader.load(head)
     named = find_object(world, word, namespace)
     return Subject(
+        word=word,
         named=named,
         key=decided_key(world, named),
         world=world,

@@ -116,10 +116,18 @@ def _check_cluster(why: "Why", cluster: str | None) -> None:
 
 def _unanswered(subject: "Subject", why: "Why") -> str:
     """Say why there is nothing to explain, and what to do."""
+    from reconciler.cli.history import SHORT_ID, by_whom, placed_text
     from reconciler.cli.objects import near, spelled
     from reconciler.core.message import plain
 
-    world, named = subject.world, subject.named
+    world, named, event = subject.world, subject.named, why.event
+    if why.key not in world.outputs and event is not None and event.decision is not None:
+        short = event.commit.revision[:SHORT_ID]
+        return plain(
+            f"{spelled(named)} is nowhere since {short} ({event.decision.cause}; "
+            f"{by_whom(event)}); it was {placed_text(event.decision.before)}: "
+            f"reconciler why {subject.word} --at {short}~1"
+        )
     if named not in world.inputs and named not in world.outputs:
         return plain(f"there is no {spelled(named)}{near(world, named)}")
     if why.key in world.outputs:

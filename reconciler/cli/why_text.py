@@ -142,7 +142,7 @@ def _detail(item: ClusterAnswer) -> list[str]:
     if item.replicas is not None:
         lines.append(f"  replicas: {item.replicas}")
     if item.scores or item.total is not None:
-        lines.append(f"  score: {_score(item)}")
+        lines.append(f"  score: {plain(_score(item))}")
     if item.note:
         lines.append(f"  note: {plain(item.note)}")
     return [*lines, *_against(item.verdicts)]

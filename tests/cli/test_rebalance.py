@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 from tests.cli.history import FAILED, answer
 from tests.cli.test_terminal import ESCAPE, on_terminal
 from tests.shell.fleet import EXAMPLE, decisions, load_world, new_fleet, run_pass
-from tests.shell.repositories import Checkout
+from tests.shell.repositories import Checkout, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
 SHOP = "ResourceBinding.work.karmada.io default/shop-deployment"
@@ -139,6 +139,34 @@ def test_what_is_placed_by_nothing_is_told(fleet: Checkout, capsys: Capsys) -> N
 
     assert "warning: Namespace tools is placed by nothing" in unplaced
     assert "warning: it selects nothing that is placed" in unmatched
+
+
+def test_what_has_to_wait_is_told(tmp_path: Path, capsys: Capsys) -> None:
+    """A suspended policy's workloads do not move before it is resumed."""
+    fleet = recovered_fleet(tmp_path / "fleet")
+    answer(fleet, capsys, "suspend", "pp/shop")
+    fleet.git("commit", "--quiet", "--all", "--message=Hold")
+
+    _, _, err = answer(fleet, capsys, "rebalance", "deploy/shop", "--dry-run")
+
+    assert "warning: Deployment shop has to wait: it is suspended or faulty" in err
+
+
+def test_a_root_below_the_top_gets_it_below_its_own_folder(tmp_path: Path, capsys: Capsys) -> None:
+    """`-C` names a folder of a repository with others beside it."""
+    inner = {f"teams/a/{path}": text for path, text in EXAMPLE.items()}
+    fleet = new_checkout(tmp_path / "fleet", inner)
+    folder = Checkout(fleet.folder / "teams/a")
+    assert 0 == answer(folder, capsys, "reconcile")[0]
+
+    written = answer(folder, capsys, "rebalance", "deploy/shop")[0]
+    branched = answer(folder, capsys, "suspend", "pp/shop", "--branch", "hold")[0]
+    told = answer(folder, capsys, "events", "deploy/shop")[1]
+
+    assert (0, 0) == (written, branched)
+    assert "?? teams/a/rebalancers/rebalance-shop.yaml" == fleet.status()
+    assert "teams/a/policies/shop.yaml" == fleet.git("diff", "--name-only", "main", "hold")
+    assert "ScheduleBindingSucceed" in told
 
 
 def test_a_name_is_never_used_twice(tmp_path: Path, capsys: Capsys) -> None:

@@ -196,6 +196,21 @@ def test_mistakes_are_told_in_one_line(
     assert ESCAPE not in err
 
 
+def test_what_is_gone_is_told_with_its_last_place(tmp_path: Path, capsys: Capsys) -> None:
+    """And how to ask why it was there."""
+    fleet = told_fleet(tmp_path / "fleet")
+    fleet.git("rm", "--quiet", "workloads/shop.yaml")
+    fleet.git("commit", "--quiet", "--message=Close the shop")
+    run_pass(fleet.folder, 200)
+
+    code, out, err = answer(fleet, capsys, "why", "deployment/shop")
+
+    assert (1, "") == (code, out)
+    assert f"is nowhere since {fleet.git('rev-parse', '--short=12', 'HEAD')} (removed" in err
+    assert "Ada: Close the shop" in err
+    assert "it was backup1(5): reconciler why deployment/shop --at " in err
+
+
 def test_a_suspended_repository_is_told(tmp_path: Path, capsys: Capsys) -> None:
     """Nothing is scheduled, so only the decision is explained."""
     fleet = told_fleet(tmp_path / "fleet")
