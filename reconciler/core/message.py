@@ -52,6 +52,7 @@ def commit_message(
     lines += [f"- {_place(fault)}: {plain(fault.message)}" for fault in outcome.faults]
     removed = _removed(outcome, output_root)
     lines += [f"- {plain(path)}: finished and removed" for path in removed]
+    lines = lines or [f"- {plain(path)}" for path in _written(outcome, output_root)]
     if len(lines) > MOST_LINES:
         lines = [*lines[:MOST_LINES], f"- and {len(lines) - MOST_LINES} more"]
     subject = _cut(_subject(moved, stuck, removed, outcome, output_root))
@@ -92,7 +93,7 @@ def _subject(
         return f"Report {len(outcome.faults)} fault{plural}"
     written = _written(outcome, output_root)
     if len(written) == 1:
-        return f"Update the status of {plain(written[0])}"
+        return f"Update the status of {plain(written[0].partition('/')[2] or written[0])}"
     return f"Update the status of {len(written)} objects"
 
 
@@ -147,10 +148,10 @@ def _name(decision: Decision) -> str:
 
 
 def _written(outcome: Outcome, output_root: str) -> list[str]:
-    """Return namespace and name of the outputs that changed, but for the record of the pass."""
+    """Return kind, namespace and name of the outputs that changed, but for the pass's record."""
     record = output_path(output_root, RECORD)
     return [
-        change.path.removeprefix(f"{output_root}/").partition("/")[2].removesuffix(".yaml")
+        change.path.removeprefix(f"{output_root}/").removesuffix(".yaml")
         for change in outcome.changes
         if change.path.startswith(f"{output_root}/") and change.path != record
     ]

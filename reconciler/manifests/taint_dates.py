@@ -1,12 +1,12 @@
 """When a taint that names no moment was first seen, kept in the status file of its cluster."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from reconciler.manifests.notes import read_moments, write_note
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import uid_of
-from reconciler.model.moments import is_moment, stamp
+from reconciler.model.moments import stamp
 from reconciler.model.world import Body, Manifest
 
 TAINTS_ADDED_AT = "reconciler.dev/taints-added-at"
@@ -31,12 +31,7 @@ def first_seen(taints: Iterable[Body], present: Manifest | None, now: datetime) 
     undated = sorted({taint_id(taint) for taint in taints if not text(taint, "timeAdded")})
     metadata = mapping(present.body, "metadata") if present is not None else {}
     recorded = text(mapping(metadata, "annotations"), TAINTS_ADDED_AT)
-    try:
-        known = json.loads(recorded or "{}")
-    except ValueError:
-        known = {}
-    dates = known if isinstance(known, dict) else {}
-    moments = {taint: at for taint, at in dates.items() if is_moment(at)}
+    moments = read_moments(recorded)
     return {taint: moments.get(taint) or str(stamp(now)) for taint in undated}
 
 
@@ -50,13 +45,12 @@ def dated(taints: Sequence[Body], added_at: Mapping[str, str]) -> list[Body]:
 
 def taint_record(manifest: Manifest, added_at: Mapping[str, str]) -> Body:
     """Return the status file of a cluster, which keeps the moments of its taints."""
-    dates = json.dumps(added_at, sort_keys=True, separators=(",", ":"))
     return {
         "apiVersion": manifest.body["apiVersion"],
         "kind": manifest.key.kind,
         "metadata": {
             "name": manifest.key.name,
             "uid": uid_of(manifest.key),
-            "annotations": {TAINTS_ADDED_AT: dates},
+            "annotations": {TAINTS_ADDED_AT: write_note(added_at)},
         },
     }

@@ -4,16 +4,16 @@ A cluster that never reported counts as applied and healthy a while after it was
 at which clusters were chosen stand in an annotation of the binding.
 """
 
-import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.karmada.reports import Reports
+from reconciler.manifests.notes import read_moments, write_note
 from reconciler.model.availability import assume
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.fields import mapping, text
-from reconciler.model.moments import earliest, is_moment, parse_moment, stamp
+from reconciler.model.moments import earliest, parse_moment, stamp
 from reconciler.model.world import Body
 
 PLACED_AT = "reconciler.dev/placed-at"
@@ -56,7 +56,7 @@ def gather(
         now: Moment for clusters newly chosen.
     """
     names = sorted(clusters)
-    known = _read(text(mapping(metadata, "annotations"), PLACED_AT))
+    known = read_moments(text(mapping(metadata, "annotations"), PLACED_AT))
     placed_at = {name: known.get(name) or str(stamp(now)) for name in names}
     reported = {name: item for name in names if (item := reports.item(name)) is not None}
     assumptions = {
@@ -70,21 +70,10 @@ def gather(
     }
     items |= reported
     return Feedback(
-        placed_at=json.dumps(placed_at, sort_keys=True, separators=(",", ":")),
+        placed_at=write_note(placed_at),
         aggregated=[items[name] for name in names if name in items],
         condition=_fully_applied(names, items.keys(), assumed, assume_after_seconds),
         until=earliest(*(assumption.until for assumption in assumptions.values())),
-    )
-
-
-def _read(annotation: str) -> Mapping[str, str]:
-    """Read the annotation back; moments that a person garbled are forgotten."""
-    try:
-        value = json.loads(annotation or "{}")
-    except ValueError:
-        return {}
-    return (
-        {name: at for name, at in value.items() if is_moment(at)} if isinstance(value, dict) else {}
     )
 
 

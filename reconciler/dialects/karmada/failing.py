@@ -1,16 +1,15 @@
 """Application failover: a workload leaves the clusters that report it unhealthy for too long."""
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.dialects.karmada.binding import Binding, EvictionTask
 from reconciler.dialects.karmada.reports import Reports
+from reconciler.manifests.notes import read_moments, write_note
 from reconciler.model.fields import mapping, mapping_or_none, number, number_or_none, text
 from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName
-from reconciler.model.moments import earliest, is_moment, parse_moment, stamp
+from reconciler.model.moments import earliest, parse_moment, stamp
 from reconciler.model.world import Body
 
 UNHEALTHY_SINCE = "reconciler.dev/unhealthy-since"
@@ -80,7 +79,7 @@ def detect_failing(
     `distinguishUnhealthyClustersWithOthers`, and rb_application_failover_controller.go
     `detectFailure`. Upstream keeps the moments in memory, here they outlive a restart.
     """
-    known = _read(annotation)
+    known = read_moments(annotation)
     evicting = {task.from_cluster for task in binding.tasks}
     since: dict[str, str] = {}
     leaving: list[ClusterName] = []
@@ -99,7 +98,7 @@ def detect_failing(
             since[name] = moment
             moments.append(ends + timedelta(seconds=1))
     return Failing(
-        since=json.dumps(since, sort_keys=True, separators=(",", ":")) if since else "",
+        since=write_note(since) if since else "",
         leaving=tuple(leaving),
         until=earliest(*moments),
     )
@@ -125,13 +124,3 @@ def eviction_task(binding: Binding, behavior: Behavior, cluster: ClusterName) ->
         suppress_deletion=True if behavior.purge_mode == "Never" else None,
         body=body,
     )
-
-
-def _read(annotation: str) -> Mapping[str, str]:
-    """Read the annotation back; moments that a person garbled are forgotten."""
-    try:
-        value = json.loads(annotation or "{}")
-    except ValueError:
-        return {}
-    found = value if isinstance(value, dict) else {}
-    return {name: at for name, at in found.items() if is_moment(at)}

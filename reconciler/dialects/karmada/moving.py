@@ -4,7 +4,6 @@ The goal stands in an annotation until it is reached. Whatever reschedules the b
 takes over: then there is no goal any more.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,6 +15,7 @@ from reconciler.dialects.karmada.divide import Strategy, strategy_of
 from reconciler.dialects.karmada.schedule import feasible_now, schedule
 from reconciler.dialects.karmada.triggers import Trigger
 from reconciler.dialects.karmada.verdict import Verdict
+from reconciler.manifests.notes import read_note, write_note
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.world import Body
@@ -36,18 +36,16 @@ class Move:
 
 def read_goal(metadata: Body) -> Clusters | None:
     """Return the goal that an earlier batch left, `None` if there is none or it was garbled."""
-    try:
-        found = json.loads(text(mapping(metadata, "annotations"), MOVING_TO) or "null")
-    except ValueError:
+    found = read_note(text(mapping(metadata, "annotations"), MOVING_TO))
+    counts = {name: count for name, count in found.items() if type(count) is int and count > 0}
+    if not found or counts.keys() != found.keys():
         return None
-    if not isinstance(found, dict) or not all(type(n) is int and n > 0 for n in found.values()):
-        return None
-    return tuple(Target(ClusterName(name), count) for name, count in sorted(found.items()))
+    return tuple(Target(ClusterName(name), count) for name, count in sorted(counts.items()))
 
 
 def write_goal(goal: Clusters | None) -> str:
     """Return the annotation of a goal, `""` for none."""
-    return "" if goal is None else json.dumps(dict(goal), sort_keys=True, separators=(",", ":"))
+    return "" if goal is None else write_note(dict(goal))
 
 
 def is_divisible(binding: Binding) -> bool:

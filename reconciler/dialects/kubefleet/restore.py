@@ -274,9 +274,15 @@ def snapshot_file(key: ObjectKey, body: Body, at: str) -> Body:
             "uid": uid_of(key),
             "creationTimestamp": at,
             **metadata,
-            "annotations": {name: annotations[name] for name in sorted(annotations)},
+            "labels": _by_name(labels_of(body)),
+            "annotations": _by_name(annotations),
         },
     }
+
+
+def _by_name(pairs: Mapping[str, str]) -> dict[str, str]:
+    """Return labels or annotations in one order, however they came about."""
+    return {name: pairs[name] for name in sorted(pairs)}
 
 
 def _lasting(status: Body) -> Body:

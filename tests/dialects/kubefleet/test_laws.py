@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.kubefleet.names import GROUP, PLACEMENT
+from reconciler.dialects.kubefleet.restore import snapshot_file
+from reconciler.manifests.emitter import encode
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, rebalancer
 from tests.dialects.kubefleet.fleet import pick, placement, specs_of, states
@@ -120,3 +122,15 @@ def test_a_scale_out_moves_nothing(numbers: list[int], data: st.DataObject) -> N
         assert known - gone <= set(states(told))
         known = staying(told)
         told.put(data.draw(members(MEMBERS[2 + number % 2])))
+
+
+def test_a_snapshot_reads_the_same_however_its_labels_came_about() -> None:
+    """What was restored from parts is the file that was written once."""
+    key = ObjectKey("placement.kubernetes-fleet.io", "ClusterResourceSnapshot", "", "x-0-snapshot")
+    names = ("kubernetes-fleet.io/resource-index", "kubernetes-fleet.io/parent-CRP")
+    files = {
+        encode(snapshot_file(key, {"metadata": {"labels": dict.fromkeys(order, "0")}}, "now"))
+        for order in (names, names[::-1])
+    }
+
+    assert 1 == len(files)
