@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test check format bench wheel clean
+.PHONY: demo test check format docs bench wheel clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
@@ -20,6 +20,9 @@ check: $(INSTALLED)
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+docs: $(INSTALLED)
+	$(BIN)/python -m reconciler.cli.reference > docs/cli.md
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.startup_and_passes

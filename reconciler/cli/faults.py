@@ -16,11 +16,16 @@ def print_faults(faults: Iterable[Fault]) -> None:
 
 def fault_text(fault: Fault) -> str:
     """Return a fault in one or two lines."""
-    where = f"{fault.path}:{fault.line}:{fault.column}" if fault.line else fault.path
-    first = f"{where}: {fault.message}"
+    first = fault_line(fault)
     if fault.subject:
         first = f"{first} ({fault.subject})"
     lines = [plain(first)]
     if fault.expected:
         lines.append(f"  expected: {plain(fault.expected)}")
     return "\n".join(lines)
+
+
+def fault_line(fault: Fault) -> str:
+    """Return where a fault is and what is wrong."""
+    where = f"{fault.path}:{fault.line}:{fault.column}" if fault.line else fault.path
+    return f"{where}: {fault.message}"

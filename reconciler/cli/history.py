@@ -85,22 +85,10 @@ def open_history(
     Raises:
         UsageError: There is no such revision or kind.
     """
-    from reconciler.audit.journal import tell_history
-    from reconciler.cli.objects import decided_key, find_object
-    from reconciler.cli.options import check_output_root
-    from reconciler.manifests.paths import output_path
-    from reconciler.shell.git.revisions import resolve_revision
-    from reconciler.shell.revisions import GitRevisions
+    from reconciler.cli.subject import open_subject
 
-    root = check_output_root(output_root)
-    revisions = GitRevisions.open(directory, output_root=root)
-    head = resolve_revision(revisions.repository, at)
-    world = revisions.loader.load(head)
-    key = decided_key(world, find_object(world, word, namespace))
-    lineage = revisions.commits(head)
-    path = output_path(root, key)
-    touched = {commit.revision for commit in revisions.commits(head, path=path)}
-    return key, tell_history(key, lineage, touched, revisions)
+    subject = open_subject(directory, word, namespace, at=at, output_root=output_root)
+    return subject.key, subject.events()
 
 
 def nothing_said(key: "ObjectKey", at: str) -> str:
@@ -172,8 +160,8 @@ def event_json(event: "Event") -> dict[str, object]:
         "commit": event.commit.revision,
         "at": format_moment(event.at),
         "subject": event.commit.subject,
-        "before": None if decision is None else _placed_json(decision.before),
-        "after": None if decision is None else _placed_json(decision.after),
+        "before": None if decision is None else placed_json(decision.before),
+        "after": None if decision is None else placed_json(decision.after),
         "cause": None if decision is None else str(decision.cause),
         "problem": None if decision is None else decision.problem,
         "inputs": [commit_json(cause) for cause in event.causes],
@@ -187,5 +175,6 @@ def commit_json(commit: "Commit") -> dict[str, str]:
     return {"commit": commit.revision, "author": commit.author, "subject": commit.subject}
 
 
-def _placed_json(placed: "Placed") -> list[dict[str, object]]:
+def placed_json(placed: "Placed") -> list[dict[str, object]]:
+    """Return clusters with their replicas for machines."""
     return [{"cluster": str(name), "replicas": replicas} for name, replicas in placed]

@@ -19,17 +19,25 @@ from reconciler.errors import ReconcilerError, UsageError
 
 VERBS = {
     "blame": "Say whose commit put an object on each of its clusters.",
+    "completion": "Print the completion script of bash, zsh or fish.",
     "demo": "Show the main job on a scratch repository, step by step.",
+    "events": "Print events as upstream records them, told from the commits.",
     "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
     "history": "Print what was decided about an object over time, and whose commit caused it.",
     "init": "Write the example repository into a new folder.",
     "plan": "Say what merging a branch would move, and why.",
+    "rebalance": "Write a WorkloadRebalancer, and say what it would move.",
     "reconcile": "Run one pass: decide, commit, move the branch.",
+    "resume": "Let what was suspended be scheduled again.",
     "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
     "simulate": "Say what would move if a cluster failed, a workload grew, ...",
+    "suspend": "Leave an object, or everything, where it is.",
+    "top": "Print what clusters have, what is placed on them, what is free.",
+    "tree": "Print what hangs on a policy or a placement, down to the clusters.",
     "validate": "Check manifests, in a repository or in any folder.",
     "verify": "Prove a history: compute each decision again, compare byte for byte.",
     "version": "Print the version.",
+    "why": "Explain for each cluster why an object is there, or why not.",
 }
 """Verb to its line in --help; `reconciler/cli/<verb>.py` is loaded when the verb is used."""
 
@@ -72,6 +80,7 @@ Examples:
   reconciler reconcile --dry-run       what would a pass do here?
   reconciler -C fleet run              serve the checkout in ./fleet
   reconciler get rb -A -o wide         where is everything?
+  reconciler why deployment/shop       and why there?
 \b
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
 

@@ -61,7 +61,7 @@ def edited(
         apply(Named(f"{name} cordoned", edits.cordon(edits.clusters_named(world, name))))
     for name in asked.remove:
         apply(Named(f"{name} removed", edits.remove(edits.clusters_named(world, name))))
-    targets = [_target(world, word, namespace) for word in asked.rebalance]
+    targets = [target_of(world, word, namespace) for word in asked.rebalance]
     if targets:
         apply(Named(f"{', '.join(asked.rebalance)} rebalanced", edits.rebalance(targets)))
     for name in asked.fail:
@@ -108,7 +108,7 @@ def _present(world: "World", word: str, namespace: str) -> "ObjectKey":
     return key
 
 
-def _target(world: "World", word: str, namespace: str) -> "Body":
+def target_of(world: "World", word: str, namespace: str) -> "Body":
     """Return a workload as a rebalancer names it; a binding stands for its workload."""
     from reconciler.model.fields import mapping, text
 

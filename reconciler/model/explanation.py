@@ -80,6 +80,7 @@ class Explanation:
         result: The condition in one sentence, upstream's words.
         clusters: Every cluster, ascending by name.
         steps: The selection and the division step by step, one sentence each, in order.
+        judged: Whether the filters were asked; if not, nothing is known but what is kept.
     """
 
     key: ObjectKey
@@ -88,6 +89,7 @@ class Explanation:
     result: str
     clusters: tuple[ClusterAnswer, ...]
     steps: tuple[str, ...] = ()
+    judged: bool = True
 
 
 Explain = Callable[[], Explanation]

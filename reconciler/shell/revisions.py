@@ -1,6 +1,6 @@
 """The history of a repository as the audit asks for it; see `audit/revisions.py`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -83,6 +83,14 @@ class GitRevisions:
         for _, content in read_blobs(self.repository, [blob]):
             return "" if isinstance(content, Oversized) else content.decode(errors="replace")
         return ""
+
+    def texts(self, blobs: Iterable[str]) -> dict[str, bytes]:
+        """Return the contents of many blobs at once; one that is too large is empty."""
+        wanted = dict.fromkeys(blobs)
+        return {
+            blob: b"" if isinstance(content, Oversized) else content
+            for blob, content in read_blobs(self.repository, wanted)
+        }
 
     def leads_to(self, ancestor: str, revision: str, /) -> bool:
         """Say whether a commit exists and is the other one or one of its ancestors."""

@@ -75,6 +75,7 @@ def explain_failure(key: ObjectKey, message: str) -> Explanation:
         question="",
         result=f"it keeps its last result: {message}",
         clusters=(),
+        judged=False,
     )
 
 

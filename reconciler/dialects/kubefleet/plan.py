@@ -33,6 +33,7 @@ from reconciler.dialects.kubefleet.witness import Witness, keys_of
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen, output_path
+from reconciler.manifests.suspension import SUSPEND, is_suspended
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
@@ -67,7 +68,7 @@ class Fleets:
         if named != (GROUP, PLACEMENT) or reference.namespace:
             return None
         key = ObjectKey(GROUP, PLACEMENT, "", reference.name)
-        waiting = str(key) in self.waiting or self._is_unreadable(key)
+        waiting = str(key) in self.waiting or bool(self._idle(key))
         return Target(key, waiting=waiting) if waiting or key in self.placements else None
 
     def select(self, selection: Selection, /) -> Iterable[Reference]:
@@ -143,9 +144,9 @@ class Fleets:
         self, key: ObjectKey, manifest: Manifest, members: Members, trigger: Trigger | None
     ) -> Plan:
         """Return the part of one placement."""
-        if self._is_unreadable(key):
-            unread = partial(explain_failure, key, "what stands in its outputs cannot be read")
-            return Plan(outputs=self._kept(key), explanations={key: unread})
+        if idle := self._idle(key):
+            told = partial(explain_failure, key, idle)
+            return Plan(outputs=self._kept(key), explanations={key: told})
         left = self.left.get(key.name, {})
         own = self.world.outputs.get(key)
         record = mapping(own.body, "metadata") if own is not None else None
@@ -186,6 +187,14 @@ class Fleets:
             until=settled.until,
             explanations={key: partial(explain, asked_of(key, settled, members, self.now))},
         )
+
+    def _idle(self, key: ObjectKey) -> str:
+        """Say why a placement stays as it is whatever happens, `""` if it does not."""
+        if self._is_unreadable(key):
+            return "what stands in its outputs cannot be read"
+        manifest = self.placements.get(key)
+        suspended = manifest is not None and is_suspended(manifest.body)
+        return f"{SUSPEND} is true" if suspended else ""
 
     def _is_unreadable(self, key: ObjectKey) -> bool:
         """Tell whether a file that may belong to a placement cannot be read."""

@@ -10,7 +10,7 @@ from reconciler.dialects.ocm.decide import Outcome
 from reconciler.dialects.ocm.draft import Draft
 from reconciler.dialects.ocm.filter_predicates import NoPredicateMatches
 from reconciler.dialects.ocm.filter_taints import UntoleratedTaint
-from reconciler.dialects.ocm.placement import DISABLED, ClusterSelector, Placement
+from reconciler.dialects.ocm.placement import ClusterSelector, Placement
 from reconciler.dialects.ocm.request import Request
 from reconciler.dialects.ocm.schedule import FILTERS, Code, parts_by_cluster
 from reconciler.dialects.ocm.verdict import Verdict as Judgement
@@ -51,6 +51,7 @@ def explain(
         question=_question(draft.placement),
         result=_result(draft.placement, outcome),
         clusters=tuple(answers[name] for name in names),
+        judged=verdict is not None,
         steps=tuple(_steps(draft.placement, outcome, demand, members)),
     )
 
@@ -171,7 +172,7 @@ def _result(placement: Placement, outcome: Outcome) -> str:
     if verdict is None:
         if outcome.problem:
             return f"the placement keeps its decisions: {outcome.problem}"
-        cause = "it is being deleted" if placement.deleting else f"{DISABLED} is true"
+        cause = "it is being deleted" if placement.deleting else f"{placement.disabled} is true"
         return f"nothing is scheduled, since {cause}"
     misconfigured, satisfied = verdict.conditions
     return misconfigured.message if misconfigured.status == "True" else satisfied.message

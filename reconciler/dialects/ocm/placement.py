@@ -5,6 +5,7 @@ The spelling of the 2021 proposal (`v1alpha1`, `BuildIn`, `buildIn`, `name`) is 
 
 from dataclasses import dataclass
 
+from reconciler.manifests.suspension import SUSPEND, is_suspended
 from reconciler.model import fields
 from reconciler.model.labels import LabelSelector
 from reconciler.model.selectors import decode_label_selector, decode_requirements
@@ -70,7 +71,7 @@ class Placement:
         namespace: Where it stands, and its bindings and decisions with it.
         name: Its name.
         deleting: Whether it has a deletionTimestamp.
-        disabled: Whether it is annotated so that nothing is scheduled.
+        disabled: The annotation by which nothing is scheduled, `""` without one.
         cluster_sets: In spec order, duplicates kept; empty means all that are bound.
         number_of_clusters: `None` means all that fit.
         predicates: A cluster must pass one; empty means that all do.
@@ -84,7 +85,7 @@ class Placement:
     namespace: str
     name: str
     deleting: bool = False
-    disabled: bool = False
+    disabled: str = ""
     cluster_sets: tuple[str, ...] = ()
     number_of_clusters: int | None = None
     predicates: tuple[ClusterSelector, ...] = ()
@@ -113,7 +114,7 @@ def decode_placement(body: Body) -> Placement:
         namespace=fields.text(metadata, "namespace"),
         name=fields.text(metadata, "name"),
         deleting=bool(metadata.get("deletionTimestamp")),
-        disabled=fields.mapping(metadata, "annotations").get(DISABLED) == "true",
+        disabled=_disabled(body),
         cluster_sets=fields.strings(spec, "clusterSets"),
         number_of_clusters=fields.number_or_none(spec, "numberOfClusters"),
         predicates=tuple(
@@ -129,6 +130,14 @@ def decode_placement(body: Body) -> Placement:
         group_length=0 if strategy is None else _length(strategy),
         groups=() if strategy is None else tuple(map(_group, _groups(strategy))),
     )
+
+
+def _disabled(body: Body) -> str:
+    """Return the annotation that switches a placement off: upstream's, or ours for any object."""
+    annotations = fields.mapping(fields.mapping(body, "metadata"), "annotations")
+    if annotations.get(DISABLED) == "true":
+        return DISABLED
+    return SUSPEND if is_suspended(body) else ""
 
 
 def _selector(body: Body) -> ClusterSelector:

@@ -52,7 +52,7 @@ class Placements:
         draft = self.drafts.get(key)
         if draft is None:
             return Target(key, waiting=True) if faulty else None
-        idle = draft.placement.deleting or draft.placement.disabled
+        idle = draft.placement.deleting or bool(draft.placement.disabled)
         return Target(key, waiting=faulty or draft.frozen or idle)
 
     def select(self, selection: Selection, /) -> Iterable[Reference]:

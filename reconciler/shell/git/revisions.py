@@ -59,16 +59,19 @@ def check_whole(repository: Repository, commits: Iterable[CommitRecord]) -> None
     Raises:
         HistoryMissing: One of the commits has parents that were not fetched.
     """
-    marks = repository.common_dir / "shallow"
-    if not marks.is_file():
-        return
-    ends = set(marks.read_text(encoding="ascii").split())
+    ends = cut_off(repository)
     cut = next((c.revision for c in commits if c.revision in ends and c.parents), None)
     if cut is not None:
         raise HistoryMissing(
             f"this clone is shallow, its history ends at {cut[:12]}; fetch the rest with "
             "git fetch --unshallow, or ask about later commits only"
         )
+
+
+def cut_off(repository: Repository) -> frozenset[str]:
+    """Return the commits at which a shallow clone ends: what came before was not fetched."""
+    marks = repository.common_dir / "shallow"
+    return frozenset(marks.read_text(encoding="ascii").split() if marks.is_file() else ())
 
 
 def is_ancestor(repository: Repository, ancestor: str, revision: str) -> bool:

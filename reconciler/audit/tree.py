@@ -1,0 +1,151 @@
+"""What hangs on a policy or a placement, down to the clusters, as the files of a world say it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.audit.placed import OCM_GROUP, WORK_GROUP, parts_of
+from reconciler.dialects.karmada.bindings import claimant
+from reconciler.dialects.kubefleet.names import GROUP as FLEET_GROUP
+from reconciler.dialects.kubefleet.names import (
+    IS_LATEST,
+    PARENT,
+    POLICY_SNAPSHOT,
+    RESOURCE_SNAPSHOT,
+)
+from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.world import Body, Manifest, World
+
+POLICY_GROUP = "policy.karmada.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An object or a cluster: `kind/name`, its namespace, what is known of it, what is below it."""
+
+    kind: str
+    name: str
+    namespace: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    children: tuple["Node", ...] = ()
+
+
+def tree_of(world: World, key: ObjectKey) -> Node:
+    """Return what hangs on an object, each level sorted.
+
+    Of a policy of Karmada: workloads, their bindings, clusters. Of a placement of OCM: decisions,
+    clusters. Of one of KubeFleet: snapshots, bindings, clusters. Of a binding: clusters.
+    """
+    if key.group == POLICY_GROUP:
+        claimed = [m for k, m in sorted(world.outputs.items()) if _is_claimed(k, m, key)]
+        return _node(key, children=tuple(_workload(world, binding) for binding in claimed))
+    if key.group == WORK_GROUP:
+        manifest = world.outputs.get(key)
+        return _node(key) if manifest is None else _binding(manifest)
+    if key.group == OCM_GROUP:
+        children = tuple(_decision(part) for part in parts_of(world, key))
+        return _node(key, _conditions(_status(world, key)), children)
+    return _node(key, _conditions(_status(world, key)), tuple(_snapshots(world, key)))
+
+
+def _node(
+    key: ObjectKey, facts: Mapping[str, str] | None = None, children: tuple[Node, ...] = ()
+) -> Node:
+    return Node(key.kind.lower(), key.name, key.namespace, facts or {}, children)
+
+
+def _status(world: World, key: ObjectKey) -> Body:
+    manifest = world.outputs.get(key)
+    return {} if manifest is None else mapping(manifest.body, "status")
+
+
+def _conditions(status: Body) -> dict[str, str]:
+    """Return each condition, with its reason where it is not true."""
+    found = {}
+    for condition in bodies(status, "conditions"):
+        kind, value = text(condition, "type"), text(condition, "status")
+        good = "False" if kind.endswith("Misconfigured") else "True"
+        kind = kind.removeprefix("ClusterResourcePlacement")
+        found[kind] = value if value == good else f"{value} ({text(condition, 'reason')})"
+    return found
+
+
+def _is_claimed(key: ObjectKey, manifest: Manifest, policy: ObjectKey) -> bool:
+    return key.group == WORK_GROUP and claimant(manifest.body) == policy
+
+
+def _workload(world: World, binding: Manifest) -> Node:
+    """Return a workload with its binding."""
+    resource = mapping(mapping(binding.body, "spec"), "resource")
+    group = group_of(text(resource, "apiVersion"))
+    kind, name = text(resource, "kind"), text(resource, "name")
+    key = ObjectKey(group, kind, text(resource, "namespace"), name)
+    facts = {} if key in world.inputs else {"file": "gone"}
+    return _node(key, facts, (_binding(binding),))
+
+
+def _binding(manifest: Manifest) -> Node:
+    """Return a binding with its clusters, those that it is leaving last."""
+    spec, status = mapping(manifest.body, "spec"), mapping(manifest.body, "status")
+    reports = {text(item, "clusterName"): item for item in bodies(status, "aggregatedStatus")}
+    clusters = []
+    for item in sorted(bodies(spec, "clusters"), key=lambda item: text(item, "name")):
+        name = text(item, "name")
+        replicas = number(item, "replicas")
+        facts = {"replicas": str(replicas)} if replicas else {}
+        clusters.append(Node("cluster", name, facts=facts | _report(reports.get(name))))
+    for task in bodies(spec, "gracefulEvictionTasks"):
+        why = text(task, "reason")
+        facts = {"leaving": f"since {text(task, 'creationTimestamp')} ({why})"}
+        clusters.append(Node("cluster", text(task, "fromCluster"), facts=facts))
+    return _node(manifest.key, _conditions(status), tuple(clusters))
+
+
+def _report(report: Body | None) -> dict[str, str]:
+    """Return what a cluster reports of its copy."""
+    if report is None:
+        return {}
+    applied = "True" if report.get("applied") is True else "False"
+    health = text(report, "health")
+    return {"applied": applied, **({"health": health} if health else {})}
+
+
+def _decision(manifest: Manifest) -> Node:
+    """Return a PlacementDecision with its clusters."""
+    labels = mapping(mapping(manifest.body, "metadata"), "labels")
+    group = text(labels, f"{OCM_GROUP}/decision-group-name")
+    facts = {"group": group} if group else {}
+    decisions = bodies(mapping(manifest.body, "status"), "decisions")
+    clusters = tuple(Node("cluster", text(item, "clusterName")) for item in decisions)
+    return _node(manifest.key, facts, clusters)
+
+
+def _snapshots(world: World, key: ObjectKey) -> Iterator[Node]:
+    """Yield the latest policy, then each snapshot of resources with the bindings that use it."""
+    bindings = parts_of(world, key)
+    for found, manifest in sorted(world.outputs.items()):
+        labels = mapping(mapping(manifest.body, "metadata"), "labels")
+        if found.group != FLEET_GROUP or text(labels, PARENT) != key.name:
+            continue
+        latest = text(labels, IS_LATEST) == "true"
+        if found.kind == POLICY_SNAPSHOT and latest:
+            yield _node(found, {"latest": "true"})
+        if found.kind == RESOURCE_SNAPSHOT:
+            users = tuple(_fleet_binding(b) for b in bindings if _snapshot_of(b) == found.name)
+            if users or latest:
+                yield _node(found, {"latest": str(latest).lower()}, users)
+    for binding in bindings:
+        snapshot = ObjectKey(FLEET_GROUP, RESOURCE_SNAPSHOT, "", _snapshot_of(binding))
+        if snapshot not in world.outputs:
+            yield _fleet_binding(binding)
+
+
+def _snapshot_of(binding: Manifest) -> str:
+    return text(mapping(binding.body, "spec"), "resourceSnapshotName")
+
+
+def _fleet_binding(manifest: Manifest) -> Node:
+    """Return a binding of KubeFleet with its cluster."""
+    spec, status = mapping(manifest.body, "spec"), mapping(manifest.body, "status")
+    facts = {"state": text(spec, "state"), **_conditions(status)}
+    return _node(manifest.key, facts, (Node("cluster", text(spec, "targetCluster")),))

@@ -1,0 +1,101 @@
+"""Where a person's change goes: into the files of the checkout, or onto a new branch."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.shell.git.repository import Repository
+
+SHORT_ID = 12
+
+DELIVERY_OPTIONS = (
+    click.option(
+        "--branch",
+        metavar="NAME",
+        help="Commit it on a new branch of this name instead; the checkout is not touched.",
+    ),
+    click.option(
+        "--author",
+        metavar="'NAME <EMAIL>'",
+        envvar="RECONCILER_AUTHOR",
+        help="Author of that commit  [default: GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL]",
+    ),
+)
+NOBODY = "reconciler <reconciler@localhost>"
+
+
+def delivery_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that say where the change goes."""
+    for option in reversed(DELIVERY_OPTIONS):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """Where a change goes.
+
+    Attributes:
+        directory: The root, as it was named.
+        repository: The repository that it is in.
+        base: Full hex id of the commit that the change was made for.
+        branch: Name of a new branch, `None` for the files of the checkout.
+        author: Author of the commit as a person gave it, `None` for the environment's.
+    """
+
+    directory: Path
+    repository: "Repository"
+    base: str
+    branch: str | None
+    author: str | None
+
+    def check(self) -> None:
+        """Refuse what cannot be delivered, before anything is decided.
+
+        Raises:
+            UsageError: There is no checkout, or there is such a branch.
+        """
+        from reconciler.shell.git.repository import check_branch
+
+        if self.branch is None:
+            if self.repository.work_tree is None:
+                raise UsageError("this repository has no work tree; name a new branch (--branch)")
+        elif self.repository.find(check_branch(self.branch)) is not None:
+            raise UsageError(f'there is a branch "{self.branch}" already; name a new one')
+
+    def deliver(self, files: Mapping[str, bytes], message: str) -> str:
+        """Write the files, and return in words what to do next."""
+        from reconciler.cli.options import parse_author
+        from reconciler.shell.clock import SystemClock
+        from reconciler.shell.people import branch_off, write_files
+
+        paths = ", ".join(sorted(files))
+        if self.branch is None:
+            write_files(self.directory, files)
+            return f"{paths} is written, not committed; it takes effect once it is merged"
+        commit = branch_off(
+            self.repository,
+            self.branch,
+            files,
+            base=self.base,
+            message=message,
+            author=parse_author(self.author or _environment()),
+            at=SystemClock().now(),
+        )
+        return (
+            f"{paths} is committed on the new branch {self.branch} ({commit[:SHORT_ID]}); "
+            "it takes effect once it is merged"
+        )
+
+
+def _environment() -> str:
+    """Return the author that the environment names."""
+    name, email = os.environ.get("GIT_AUTHOR_NAME"), os.environ.get("GIT_AUTHOR_EMAIL")
+    return f"{name} <{email}>" if name and email else NOBODY

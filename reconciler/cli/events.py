@@ -1,0 +1,259 @@
+"""`reconciler events`: what upstream's controllers would have recorded, told from commits."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.objects import namespace_option
+from reconciler.cli.options import output_root_option
+
+if TYPE_CHECKING:
+    from reconciler.audit.happenings import Happening
+    from reconciler.audit.revisions import Commit
+    from reconciler.model.identity import ObjectKey
+    from reconciler.shell.revisions import GitRevisions
+
+SHORT_ID = 12
+PIECE = 64  # commits whose files are read together
+POLL_SECONDS = 5.0
+
+
+@click.command(name="events")
+@click.argument("word", metavar="[OBJECT]", required=False)
+@namespace_option
+@click.option(
+    "-o",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print them; with --watch json is one object a line.",
+)
+@click.option("-w", "--watch", is_flag=True, help="Go on with what the branch brings.")
+@click.option("--since", metavar="REV", help="Only commits after this revision.")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=50,
+    show_default=True,
+    help="How many at most, the newest; 0 shows all.",
+)
+@click.option("--warnings", is_flag=True, help="Only what is of type Warning.")
+@click.option(
+    "--branch", metavar="NAME", envvar="RECONCILER_BRANCH", help="Branch to read  [default: HEAD]"
+)
+@click.option(
+    "--poll-seconds",
+    type=click.FloatRange(min=0.1),
+    default=POLL_SECONDS,
+    show_default=True,
+    help="With --watch: look at least this often.",
+)
+@output_root_option
+@click.pass_obj
+def command(
+    directory: Path,
+    *,
+    word: str | None,
+    namespace: str,
+    output: str,
+    watch: bool,
+    since: str | None,
+    limit: int,
+    warnings: bool,
+    branch: str | None,
+    poll_seconds: float,
+    output_root: str,
+) -> int:
+    r"""Print events as upstream's controllers record them, the newest last.
+
+    They are told from the commits of passes: what each changed in the outputs. OBJECT is kind/name;
+    a workload stands for its binding. Edits of outputs by hand are told, too.
+
+    \b
+    Examples:
+      reconciler events
+      reconciler events deployment/shop --since HEAD~20
+      reconciler events --watch --warnings -o json
+    \b
+    Exit codes: 0 told, 1 the history cannot be read, 2 no such object or revision, 130 interrupted.
+    """
+    from reconciler.cli.options import check_output_root
+    from reconciler.shell.git.revisions import resolve_revision
+    from reconciler.shell.revisions import GitRevisions
+
+    revisions = GitRevisions.open(directory, output_root=check_output_root(output_root))
+    repository = revisions.repository
+    name = branch or (repository.head_branch() if watch else None)
+    head = resolve_revision(repository, "HEAD") if name is None else repository.resolve(name)
+    after = None if since is None else resolve_revision(repository, since)
+    key = None if word is None else _key(revisions, head, word, namespace)
+    reader = _Reader(revisions, output_root, key, warnings=warnings)
+    found, older = reader.read(head, after, limit)
+    if older:
+        click.echo(f"older events exist; --limit 0 shows all, not only {limit}", err=True)
+    lines = watch and output == "json"
+    if output == "text" or lines:
+        _print(found, lines=lines, headers=True)
+    else:
+        click.echo(json.dumps([_as_json(item) for item in found], indent=2, ensure_ascii=False))
+    if not found and not watch:
+        click.echo("no event", err=True)
+    if watch and name is not None:
+        sys.stdout.flush()
+        _follow(reader, name, head, lines=lines, poll_seconds=poll_seconds, headers=not found)
+    return 0
+
+
+def _key(revisions: "GitRevisions", head: str, word: str, namespace: str) -> "ObjectKey":
+    """Return what events about an object bear; it may be gone by now, its events are not."""
+    from reconciler.cli.objects import decided_key, find_object
+
+    world = revisions.loader.load(head)
+    return decided_key(world, find_object(world, word, namespace))
+
+
+class _Reader:
+    """Reads events of commits that are asked for."""
+
+    def __init__(
+        self,
+        revisions: "GitRevisions",
+        output_root: str,
+        key: "ObjectKey | None",
+        *,
+        warnings: bool,
+    ) -> None:
+        self.repository = revisions.repository
+        self._revisions = revisions
+        self._output_root = output_root
+        self._key = key
+        self._warnings = warnings
+
+    def read(self, head: str, after: str | None, limit: int = 0) -> "tuple[list[Happening], bool]":
+        """Return the newest events, the newest last, and whether there are older ones.
+
+        Args:
+            head: Full hex id of the commit to begin at.
+            after: One whose history is left out, `None` for none.
+            limit: How many at most, 0 for all.
+        """
+        found: list[Happening] = []
+        for happening in self._newest_first(head, after):
+            if limit and len(found) == limit:
+                return found[::-1], True
+            found.append(happening)
+        return found[::-1], False
+
+    def _newest_first(self, head: str, after: str | None) -> "Iterator[Happening]":
+        """Yield the events that are asked for."""
+        from reconciler.audit.chronicle import chronicle
+
+        for commits in self._pieces(head, after):
+            texts = self._texts(commits)
+            for commit in commits:
+                changes = self._revisions.changes(commit)
+                events = chronicle(commit, changes, texts, self._output_root)
+                yield from (event for event in reversed(events) if self._is_asked(event))
+
+    def _is_asked(self, event: "Happening") -> bool:
+        if self._warnings and event.told.type == "Normal":
+            return False
+        return self._key is None or event.key == self._key
+
+    def _pieces(self, head: str, after: str | None) -> "Iterator[list[Commit]]":
+        """Yield the commits in pieces, without those of which a shallow clone has half."""
+        from reconciler.shell.git.revisions import cut_off
+
+        ends = cut_off(self.repository)
+        path = self._output_root
+        commits = self._revisions.commits(head, but=after, path=path, whole=False)
+        if any(commit.revision in ends for commit in commits):
+            click.echo("this clone is shallow; git fetch --unshallow for older events", err=True)
+        whole = [commit for commit in commits if commit.revision not in ends]
+        for start in range(0, len(whole), PIECE):
+            piece = whole[start : start + PIECE]
+            self._revisions.prepare(piece)
+            yield piece
+
+    def _texts(self, commits: "Sequence[Commit]") -> dict[str, bytes]:
+        """Return what the changed outputs held."""
+        from reconciler.audit.chronicle import needed
+
+        changes = (self._revisions.changes(commit) for commit in commits)
+        blobs = (blob for listed in changes for blob in needed(listed, self._output_root))
+        return self._revisions.texts(blobs)
+
+
+def _follow(
+    reader: _Reader, branch: str, head: str, *, lines: bool, poll_seconds: float, headers: bool
+) -> None:
+    """Print the events of each commit that comes, until interrupted."""
+    from reconciler.shell.watch import Wakeups
+
+    with Wakeups(reader.repository.common_dir, poll_seconds=poll_seconds) as wakeups:
+        while True:
+            new = reader.repository.resolve(branch)
+            if new != head:
+                found, _ = reader.read(new, head)
+                head = new
+                _print(found, lines=lines, headers=headers)
+                headers = headers and not found
+                sys.stdout.flush()
+            if not wakeups.wait():
+                return
+
+
+def _print(found: "Sequence[Happening]", *, lines: bool, headers: bool) -> None:
+    """Print events as a table, or one a line for machines."""
+    from reconciler.cli.table import print_table
+    from reconciler.shell.clock import SystemClock
+
+    if lines:
+        for item in found:
+            click.echo(json.dumps(_as_json(item), ensure_ascii=False))
+    elif found:
+        now = SystemClock().now()
+        titles = ["LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE", "COMMIT"]
+        print_table(titles, [_row(item, now) for item in found], headers=headers)
+
+
+def _row(item: "Happening", now: datetime) -> list[str]:
+    """Return one event."""
+    from reconciler.cli.columns import duration
+
+    scope = f"{item.key.namespace}/" if item.key.namespace else ""
+    return [
+        duration(now - item.at),
+        item.told.type,
+        item.told.reason,
+        f"{scope}{item.key.name}",
+        item.told.message,
+        item.commit.revision[:SHORT_ID],
+    ]
+
+
+def _as_json(item: "Happening") -> dict[str, object]:
+    """Return one event for machines."""
+    from reconciler.model.moments import format_moment
+
+    key = item.key
+    return {
+        "at": format_moment(item.at),
+        "type": item.told.type,
+        "reason": item.told.reason,
+        "object": {
+            "group": key.group,
+            "kind": key.kind,
+            "namespace": key.namespace,
+            "name": key.name,
+        },
+        "message": item.told.message,
+        "commit": item.commit.revision,
+    }

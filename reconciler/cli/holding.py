@@ -1,0 +1,261 @@
+"""Suspending and resuming: which field of which file says it, and the file with it edited."""
+
+import difflib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.delivery import Delivery, delivery_options
+from reconciler.cli.objects import find_object, namespace_option, near, spelled
+from reconciler.cli.options import output_root_option
+from reconciler.core.message import plain
+from reconciler.errors import UsageError
+from reconciler.manifests.suspension import SUSPEND
+from reconciler.model.identity import ObjectKey
+
+if TYPE_CHECKING:
+    from reconciler.model.world import Manifest, World
+
+REBALANCER = ("apps.karmada.io", "WorkloadRebalancer")
+SUSPENDABLE = frozenset(
+    {
+        ("cluster.open-cluster-management.io", "Placement"),
+        ("placement.kubernetes-fleet.io", "ClusterResourcePlacement"),
+        ("policy.karmada.io", "ClusterPropagationPolicy"),
+        ("policy.karmada.io", "PropagationPolicy"),
+    }
+)
+"""Kinds of ours that the annotation is read on; it is on every workload, too."""
+BINDINGS = (("work.karmada.io", "ResourceBinding"), ("work.karmada.io", "ClusterResourceBinding"))
+NEW_CONFIGURATION = """\
+apiVersion: reconciler.dev/v1alpha1
+kind: ReconcilerConfiguration
+metadata:
+  name: fleet
+spec:
+  suspend: true
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Where it is said: keys from the root of the document, and the value that suspends."""
+
+    parts: Sequence[str]
+    value: str | bool
+
+
+ANNOTATION = Field(("metadata", "annotations", SUSPEND), "true")
+SPEC = Field(("spec", "suspend"), value=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """An edit: the file before and after, equal if there is nothing to do."""
+
+    name: str
+    path: str
+    before: bytes
+    after: bytes
+
+
+def holding_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the argument and the options that suspend and resume share."""
+    options = (
+        click.argument("word", metavar="[OBJECT]", required=False),
+        namespace_option,
+        click.option("--all", "everything", is_flag=True, help="The whole repository."),
+        click.option("--dry-run", is_flag=True, help="Print the edit, write nothing."),
+        click.option(
+            "-o",
+            "output",
+            type=click.Choice(["text", "json"]),
+            default="text",
+            show_default=True,
+            help="How to print the edit.",
+        ),
+        delivery_options,
+        output_root_option,
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def hold(
+    directory: Path,
+    *,
+    suspend: bool,
+    word: str | None,
+    namespace: str,
+    everything: bool,
+    dry_run: bool,
+    output: str,
+    branch: str | None,
+    author: str | None,
+    output_root: str,
+) -> int:
+    """Suspend or resume what a person names, and say what was edited."""
+    from reconciler.cli.options import check_output_root
+    from reconciler.shell.git.repository import Repository
+
+    if (word is None) != everything:
+        raise UsageError("name one OBJECT as KIND/NAME, or give --all for the whole repository")
+    repository = Repository.open(directory)
+    base = repository.resolve(repository.head_branch()) if branch is not None else ""
+    delivery = Delivery(
+        directory=directory, repository=repository, base=base, branch=branch, author=author
+    )
+    delivery.check()
+    source = _committed if branch is not None else _on_disk
+    world, files = source(delivery, check_output_root(output_root))
+    held = _held(world, files, word, namespace, suspend=suspend)
+    said = f"{held.name} is {'suspended' if suspend else 'not suspended'} already"
+    if held.before != held.after:
+        verb = "Suspend" if suspend else "Resume"
+        said = "nothing is written (--dry-run)"
+        if not dry_run:
+            said = delivery.deliver({held.path: held.after}, f"{verb} {held.name}")
+    _print(held, output, suspend=suspend)
+    click.echo(plain(said), err=True)
+    return 0
+
+
+Files = Callable[[str], bytes]
+"""Returns what a file holds; `b""` if there is none."""
+
+
+def _on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
+    """Return what the files of the checkout hold, committed or not."""
+    from reconciler.cli.progress import tracked
+    from reconciler.core.admissions import ADMISSIONS
+    from reconciler.core.inspect import Rules, inspect
+    from reconciler.core.survey import survey
+    from reconciler.model.world import World
+    from reconciler.shell.files import find_manifests, read_file
+    from reconciler.shell.resources import load_schemas
+
+    directory = delivery.directory
+    rules = Rules(load_schemas(), ADMISSIONS)
+    found = find_manifests(directory, (), output_root=output_root, rules=rules)
+    surveyed = survey(
+        inspect(path, "", read_file(directory, path), rules) for path in tracked(found, len(found))
+    )
+    faults = tuple(fault for broken in surveyed.broken.values() for fault, _ in broken)
+    world = World(revision="", inputs=surveyed.manifests, outputs={}, faults=faults)
+    return world, lambda path: read_file(directory, path) if (directory / path).exists() else b""
+
+
+def _committed(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
+    """Return what the branch that is checked out holds."""
+    from reconciler.cli.progress import tracked
+    from reconciler.shell.git.objects import read_file
+    from reconciler.shell.load import Loader
+    from reconciler.shell.resources import load_schemas
+
+    repository, head = delivery.repository, delivery.base
+    prefix = f"{repository.prefix}/" if repository.prefix else ""
+    loader = Loader(repository, load_schemas(), output_root=output_root, track=tracked)
+    return loader.load(head), lambda path: read_file(repository, head, f"{prefix}{path}") or b""
+
+
+def _held(world: "World", files: Files, word: str | None, namespace: str, *, suspend: bool) -> Held:
+    """Return the edit."""
+    from reconciler.core.survey import CONFIGURATION, CONFIGURATION_PATH
+
+    if word is None:
+        found = [m for k, m in world.inputs.items() if (k.group, k.kind) == CONFIGURATION]
+        name = "the whole repository"
+        before = files(CONFIGURATION_PATH)
+        if not found and before:
+            raise UsageError(f"{CONFIGURATION_PATH} is faulty; see reconciler validate")
+        if not found:
+            after = NEW_CONFIGURATION.encode() if suspend else b""
+            return Held(name=name, path=CONFIGURATION_PATH, before=b"", after=after)
+        return _edited(found[0], name, files, SPEC, suspend=suspend)
+    key = find_object(world, word, namespace)
+    manifest = world.inputs.get(key)
+    if manifest is None:
+        if (key.group, key.kind) in BINDINGS:
+            raise UsageError(f"{spelled(key)} is written by passes; name its workload")
+        raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
+    return _edited(manifest, spelled(key), files, _field_of(key, manifest), suspend=suspend)
+
+
+def _field_of(key: ObjectKey, manifest: "Manifest") -> Field:
+    """Return the field by which an object is suspended.
+
+    Raises:
+        UsageError: There is none.
+    """
+    from reconciler.manifests.identify import OUR_GROUPS
+    from reconciler.model.fields import mapping
+
+    if (key.group, key.kind) == REBALANCER:
+        if mapping(manifest.body, "spec").get("schedule"):
+            return SPEC
+        raise UsageError(f"{spelled(key)} has no schedule: it runs once; remove its file instead")
+    if key.group in OUR_GROUPS and (key.group, key.kind) not in SUSPENDABLE:
+        raise UsageError(
+            f"a {key.kind} cannot be suspended; name a policy, a placement, a workload "
+            "or a rebalancer with a schedule"
+        )
+    return ANNOTATION
+
+
+def _edited(manifest: "Manifest", name: str, files: Files, field: Field, *, suspend: bool) -> Held:
+    """Return the edit of the document that an object stands in."""
+    from reconciler.manifests.fields_in_text import drop_field, set_field
+
+    path, index = manifest.origin.path, manifest.origin.index
+    before = files(path)
+    _check_place(manifest, before)
+    present: object = manifest.body
+    for part in field.parts:
+        present = present.get(part) if isinstance(present, dict) else None
+    try:
+        if suspend:
+            same = present == field.value
+            after = before if same else set_field(before, path, index, field.parts, field.value)
+        else:
+            same = present != field.value
+            after = before if same else drop_field(before, path, index, field.parts)
+    except ValueError as error:
+        written = json.dumps(field.value)
+        raise UsageError(
+            f"{path} cannot be edited for you: {error}; "
+            f"{'add' if suspend else 'remove'} {'.'.join(field.parts)}: {written} by hand"
+        ) from None
+    return Held(name=name, path=path, before=before, after=after)
+
+
+def _check_place(manifest: "Manifest", data: bytes) -> None:
+    """Refuse if the file no longer has the object: it is faulty, an earlier version is in force."""
+    from reconciler.manifests.reader import read
+
+    path, index = manifest.origin.path, manifest.origin.index
+    body = next((d.body for d in read(data, path).documents if d.index == index), None)
+    if body != manifest.body:
+        raise UsageError(f"{path} is faulty, mend it first; see reconciler validate")
+
+
+def _print(held: Held, output: str, *, suspend: bool) -> None:
+    """Print the edit."""
+    if output == "json":
+        told = {
+            "object": held.name,
+            "path": held.path,
+            "suspended": suspend,
+            "changed": held.before != held.after,
+        }
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        return
+    before, after = (data.decode("utf-8").splitlines() for data in (held.before, held.after))
+    for line in difflib.unified_diff(before, after, held.path, held.path, n=2, lineterm=""):
+        safe = "".join(c for c in line if c.isprintable())
+        colour = {"+": "green", "-": "red"}.get(line[:1])
+        click.echo(click.style(safe, fg=colour) if colour else safe)

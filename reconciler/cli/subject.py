@@ -1,0 +1,77 @@
+"""What a question about one object is asked of: its key, its world, and its history."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reconciler.audit.journal import Event
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.world import World
+    from reconciler.shell.revisions import GitRevisions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """An object at a revision.
+
+    Attributes:
+        word: What the person wrote.
+        named: The object that it names.
+        key: What decisions about it bear: of a workload its binding.
+        world: The world at that revision.
+        head: Full hex id of the revision.
+        revisions: Where earlier worlds come from.
+    """
+
+    word: str
+    named: "ObjectKey"
+    key: "ObjectKey"
+    world: "World"
+    head: str
+    revisions: "GitRevisions"
+
+    def events(self, *, whole: bool = True) -> "Iterator[Event]":
+        """Return what happened to it, the newest first.
+
+        Args:
+            whole: Whether a history that a shallow clone cuts off is refused.
+
+        Raises:
+            HistoryMissing: It is cut off.
+        """
+        from reconciler.audit.journal import tell_history
+        from reconciler.manifests.paths import output_path
+
+        lineage = self.revisions.commits(self.head, whole=whole)
+        path = output_path(self.world.output_root, self.key)
+        listed = self.revisions.commits(self.head, path=path, whole=whole)
+        return tell_history(self.key, lineage, {c.revision for c in listed}, self.revisions)
+
+
+def open_subject(
+    directory: Path, word: str, namespace: str, *, at: str, output_root: str
+) -> Subject:
+    """Find the object that a person names.
+
+    Raises:
+        UsageError: There is no such revision or kind, or nothing is decided about that kind.
+    """
+    from reconciler.cli.objects import decided_key, find_object
+    from reconciler.cli.options import check_output_root
+    from reconciler.shell.git.revisions import resolve_revision
+    from reconciler.shell.revisions import GitRevisions
+
+    revisions = GitRevisions.open(directory, output_root=check_output_root(output_root))
+    head = resolve_revision(revisions.repository, at)
+    world = revisions.loader.load(head)
+    named = find_object(world, word, namespace)
+    return Subject(
+        word=word,
+        named=named,
+        key=decided_key(world, named),
+        world=world,
+        head=head,
+        revisions=revisions,
+    )

@@ -1,0 +1,142 @@
+"""`reconciler top clusters`: what each cluster has, what is placed on it, what is free."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options import output_root_option
+
+if TYPE_CHECKING:
+    from reconciler.audit.usage import Usage
+    from reconciler.dialects.karmada.clusters import Resources
+
+NOTHING = "-"
+ORDERS = ("name", "replicas", "cpu", "memory")
+
+
+@click.command(name="top")
+@click.argument("what", metavar="clusters", type=click.Choice(["clusters", "cluster"]))
+@click.option(
+    "-o",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
+@click.option(
+    "--sort-by",
+    type=click.Choice(ORDERS),
+    default="name",
+    show_default=True,
+    help="replicas: the most first; cpu and memory: the least free first.",
+)
+@click.option("--no-headers", is_flag=True, help="Leave out the first line.")
+@click.option("--at", metavar="REV", default="HEAD", show_default=True, help="As at a revision.")
+@output_root_option
+@click.pass_obj
+def command(
+    directory: Path,
+    *,
+    what: str,
+    output: str,
+    sort_by: str,
+    no_headers: bool,
+    at: str,
+    output_root: str,
+) -> int:
+    r"""Print each cluster with its capacity, what is placed on it, and what is free.
+
+    What is free is what the cluster reports, or else its capacity less what the replicas placed on
+    it ask for. A cluster that reports no capacity shows a dash.
+
+    \b
+    Examples:
+      reconciler top clusters
+      reconciler top clusters --sort-by cpu
+      reconciler top clusters --at HEAD~5 -o json
+    """
+    from reconciler.audit.usage import usage_of
+    from reconciler.cli.table import print_table
+    from reconciler.cli.world import load_world
+
+    del what
+    found = sorted(usage_of(load_world(directory, at, output_root)), key=_order(sort_by))
+    if output == "json":
+        click.echo(json.dumps([_as_json(item) for item in found], indent=2, ensure_ascii=False))
+        return 0
+    if not found:
+        click.echo("there is no cluster in this repository", err=True)
+        return 0
+    titles = ["CLUSTER", "KIND", "READY", "OBJECTS", "REPLICAS"]
+    titles += [f"{unit} {word}" for unit in ("CPU", "MEMORY") for word in ("USED", "FREE", "ALL")]
+    print_table([*titles, "TAINTS"], [_row(item) for item in found], headers=not no_headers)
+    return 0
+
+
+def _order(sort_by: str) -> "Callable[[Usage], tuple[float, str, str]]":
+    """Return the order of the rows; clusters that do not say come last."""
+
+    def key(item: "Usage") -> tuple[float, str, str]:
+        first: float = 0
+        if sort_by == "replicas":
+            first = -item.replicas
+        elif sort_by != "name":
+            first = float("inf") if item.free is None else item.free.get(sort_by, float("inf"))
+        return first, item.key.name, item.key.kind
+
+    return key
+
+
+def _row(item: "Usage") -> list[str]:
+    """Return one cluster; `USED` is what the replicas placed there ask for."""
+    taints = ", ".join((*item.taints, *(("being deleted",) if item.leaving else ())))
+    amounts = [
+        _amount(resources, name)
+        for name in ("cpu", "memory")
+        for resources in (item.requested, item.free, item.capacity)
+    ]
+    return [
+        item.key.name,
+        item.key.kind,
+        item.ready,
+        str(item.objects),
+        str(item.replicas),
+        *amounts,
+        taints or "<none>",
+    ]
+
+
+def _amount(resources: "Resources | None", name: str) -> str:
+    """Return an amount as people write it, a dash where it is not known."""
+    from reconciler.model.quantity import canonical_binary, canonical_cpu
+
+    if resources is None or name not in resources:
+        return NOTHING
+    return canonical_cpu(resources[name]) if name == "cpu" else canonical_binary(resources[name])
+
+
+def _amounts(resources: "Resources | None") -> dict[str, str] | None:
+    """Return all amounts, for machines."""
+    if resources is None:
+        return None
+    return {name: _amount(resources, name) for name in sorted(resources)}
+
+
+def _as_json(item: "Usage") -> dict[str, object]:
+    """Return one cluster for machines."""
+    return {
+        "cluster": item.key.name,
+        "kind": item.key.kind,
+        "ready": item.ready,
+        "deleting": item.leaving,
+        "objects": item.objects,
+        "replicas": item.replicas,
+        "requested": _amounts(item.requested),
+        "free": _amounts(item.free),
+        "capacity": _amounts(item.capacity),
+        "taints": list(item.taints),
+    }

@@ -1,0 +1,141 @@
+"""`reconciler why`: for every cluster, which rule kept an object there or away."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.objects import namespace_option
+from reconciler.cli.options import output_root_option
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.audit.reasons import Why
+    from reconciler.cli.subject import Subject
+
+
+@click.command(name="why")
+@click.argument("word", metavar="OBJECT")
+@click.argument("cluster", metavar="[CLUSTER]", required=False)
+@namespace_option
+@click.option(
+    "-o",
+    "output",
+    type=click.Choice(["text", "json", "yaml"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
+@click.option("--at", metavar="REV", default="HEAD", show_default=True, help="As at a revision.")
+@output_root_option
+@click.pass_obj
+def command(
+    directory: Path,
+    *,
+    word: str,
+    cluster: str | None,
+    namespace: str,
+    output: str,
+    at: str,
+    output_root: str,
+) -> int:
+    r"""Explain why an object is on its clusters, and why it is not on the others.
+
+    OBJECT is kind/name; a workload stands for its binding. The pass that decided is computed again
+    and explained; what scheduling would say otherwise today is told below. With CLUSTER only that
+    cluster is explained.
+
+    \b
+    Examples:
+      reconciler why deployment/shop
+      reconciler why deployment/shop member1
+      reconciler why placement/reports --at v1.4 -o json
+    \b
+    Exit codes: 0 told, 1 nothing is decided about it, 2 no such kind, revision or cluster.
+    """
+    from reconciler.cli.subject import open_subject
+    from reconciler.cli.why_text import why_json, why_text
+
+    subject = open_subject(directory, word, namespace, at=at, output_root=output_root)
+    why = _answer(subject)
+    if why.explanation is None:
+        click.echo(_unanswered(subject, why), err=True)
+        return 1
+    _check_cluster(why, cluster)
+    if output == "text":
+        click.echo(why_text(why, cluster))
+    elif output == "json":
+        click.echo(json.dumps(why_json(why, cluster), indent=2, ensure_ascii=False))
+    else:
+        from reconciler.manifests.emitter import encode
+
+        click.echo(encode(why_json(why, cluster)), nl=False)
+    return 0
+
+
+def _answer(subject: "Subject") -> "Why":
+    """Ask, and where the clone is shallow ask what is there."""
+    from dataclasses import replace
+
+    from reconciler.audit.reasons import explain_why
+    from reconciler.shell.clock import SystemClock
+    from reconciler.shell.git.revisions import HistoryMissing
+
+    cut = ""
+    try:
+        events = subject.events()
+    except HistoryMissing as error:
+        cut, events = str(error), subject.events(whole=False)
+    clock = SystemClock().now()
+    why = explain_why(
+        subject.key,
+        subject.world,
+        events,
+        subject.revisions,
+        named=subject.named,
+        clock=clock,
+    )
+    return replace(why, note=cut) if cut and why.then is None else why
+
+
+def _check_cluster(why: "Why", cluster: str | None) -> None:
+    """Refuse a cluster that nothing is said of."""
+    import difflib
+
+    from reconciler.manifests.names import shown
+
+    told = [item.clusters for item in (why.then, why.now) if item is not None]
+    names = sorted({str(answer.cluster) for answers in told for answer in answers})
+    if cluster is None or cluster in names:
+        return
+    near = difflib.get_close_matches(cluster, names, n=3) or names[:3]
+    known = f"; near it: {', '.join(near)}" if near else ", since no cluster was asked"
+    raise UsageError(f"there is no cluster {shown(cluster)} here{known}")
+
+
+def _unanswered(subject: "Subject", why: "Why") -> str:
+    """Say why there is nothing to explain, and what to do."""
+    from reconciler.cli.history import SHORT_ID, by_whom, placed_text
+    from reconciler.cli.objects import near, spelled
+    from reconciler.core.message import plain
+
+    world, named, event = subject.world, subject.named, why.event
+    if why.key not in world.outputs and event is not None and event.decision is not None:
+        short = event.commit.revision[:SHORT_ID]
+        return plain(
+            f"{spelled(named)} is nowhere since {short} ({event.decision.cause}; "
+            f"{by_whom(event)}); it was {placed_text(event.decision.before)}: "
+            f"reconciler why {subject.word} --at {short}~1"
+        )
+    if named not in world.inputs and named not in world.outputs:
+        return plain(f"there is no {spelled(named)}{near(world, named)}")
+    if why.key in world.outputs:
+        return plain(
+            f"{spelled(named)} cannot be explained now: passes are suspended, or its output cannot "
+            "be read; see reconciler validate"
+        )
+    return plain(
+        f"nothing is decided about {spelled(named)}: no policy claims it, "
+        "or no pass has run; see reconciler get pp -A, reconciler reconcile --dry-run"
+    )

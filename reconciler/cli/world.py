@@ -1,0 +1,26 @@
+"""The world at a revision, for the verbs that only look."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reconciler.model.world import World
+
+
+def load_world(directory: Path, at: str, output_root: str) -> "World":
+    """Load the world at a revision.
+
+    Raises:
+        UsageError: There is no repository or no such revision.
+    """
+    from reconciler.cli.options import check_output_root
+    from reconciler.cli.progress import tracked
+    from reconciler.shell.git.repository import Repository
+    from reconciler.shell.git.revisions import resolve_revision
+    from reconciler.shell.load import Loader
+    from reconciler.shell.resources import load_schemas
+
+    repository = Repository.open(directory)
+    head = resolve_revision(repository, at)
+    root = check_output_root(output_root)
+    return Loader(repository, load_schemas(), output_root=root, track=tracked).load(head)

@@ -1,0 +1,170 @@
+"""Setting and taking away one field in a person's file."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.manifests.fields_in_text import drop_field, set_field
+from reconciler.manifests.reader import read
+
+NOTE = ("metadata", "annotations", "reconciler.dev/suspend")
+LINE = 'reconciler.dev/suspend: "true"'
+FLOW = '"reconciler.dev/suspend": "true"'
+BELOW = f"{{{FLOW}}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            "metadata:\n  name: a # mine\nspec: {}\n",
+            f"metadata:\n  name: a # mine\n  annotations:\n    {LINE}\nspec: {{}}\n",
+            id="no-annotations",
+        ),
+        pytest.param(
+            "metadata:\n    annotations:\n        a: b\n    name: c\n",
+            f"metadata:\n    annotations:\n        a: b\n        {LINE}\n    name: c\n",
+            id="own-indent",
+        ),
+        pytest.param(
+            "# top\nmetadata:\n  name: a\n\n  # labels\n  labels:\n    x: why # z\n\n# end\n",
+            "# top\nmetadata:\n  name: a\n\n  # labels\n  labels:\n    x: why # z\n"
+            f"  annotations:\n    {LINE}\n\n# end\n",
+            id="comments-stay",
+        ),
+        pytest.param(
+            "metadata:\r\n  name: a\r\nspec: 1\r\n",
+            f"metadata:\r\n  name: a\r\n  annotations:\r\n    {LINE}\r\nspec: 1\r\n",
+            id="windows-line-ends",
+        ),
+        pytest.param(
+            "metadata:\n  name: a",
+            f"metadata:\n  name: a\n  annotations:\n    {LINE}",
+            id="no-newline-at-end",
+        ),
+        pytest.param(
+            "metadata: {name: a}\n", f'metadata: {{name: a, "annotations": {BELOW}}}\n', id="flow"
+        ),
+        pytest.param(
+            "metadata:\n  annotations: {}\n", f"metadata:\n  annotations: {BELOW}\n", id="empty"
+        ),
+        pytest.param(
+            "metadata:\n  annotations:\n  name: a\n",
+            f"metadata:\n  annotations: {BELOW}\n  name: a\n",
+            id="nothing",
+        ),
+        pytest.param(
+            "metadata:\n  annotations: null # yet\n",
+            f"metadata:\n  annotations: {BELOW} # yet\n",
+            id="null",
+        ),
+        pytest.param(
+            'metadata:\n  annotations:\n    reconciler.dev/suspend: "false" # no\n',
+            f"metadata:\n  annotations:\n    {LINE} # no\n",
+            id="another-value",
+        ),
+        pytest.param(
+            "metadata:\n  annotations:\n    a: |\n      b\n      c\n  name: d\n",
+            f"metadata:\n  annotations:\n    a: |\n      b\n      c\n    {LINE}\n  name: d\n",
+            id="literal-before",
+        ),
+        pytest.param(
+            "spec: 1\nmetadata:\n  ownerReferences:\n  - name: a\n    kind: b\n",
+            "spec: 1\nmetadata:\n  ownerReferences:\n  - name: a\n    kind: b\n"
+            f"  annotations:\n    {LINE}\n",
+            id="list-before",
+        ),
+        pytest.param("a: 1\n", f"a: 1\nmetadata:\n  annotations:\n    {LINE}\n", id="no-metadata"),
+    ],
+)
+def test_a_field_is_set_where_it_belongs(text: str, expected: str) -> None:
+    """Only lines of its own are new; every other byte is as it was."""
+    assert expected == set_field(text.encode(), "a.yaml", 0, NOTE, "true").decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            f"metadata:\n  annotations:\n    a: b\n    {LINE} # hold\n  name: c\n",
+            "metadata:\n  annotations:\n    a: b\n  name: c\n",
+            id="others-stay",
+        ),
+        pytest.param(
+            f"metadata:\n  annotations:\n    {LINE}\n  name: c\n",
+            "metadata:\n  name: c\n",
+            id="parent-goes",
+        ),
+        pytest.param(
+            f'metadata: {{name: a, "annotations": {BELOW}}}\n', "metadata: {name: a}\n", id="flow"
+        ),
+        pytest.param(
+            f"metadata: {{annotations: {{{FLOW}, b: c}}, name: a}}\n",
+            "metadata: {annotations: {b: c}, name: a}\n",
+            id="first-in-flow",
+        ),
+        pytest.param(
+            f"metadata:\r\n  name: c\r\n  annotations:\r\n    {LINE}",
+            "metadata:\r\n  name: c\r\n",
+            id="last-line-without-end",
+        ),
+    ],
+)
+def test_a_field_is_taken_away(text: str, expected: str) -> None:
+    """With its line, and with parents that it would leave empty."""
+    assert expected == drop_field(text.encode(), "a.yaml", 0, NOTE).decode()
+
+
+def test_other_documents_stay() -> None:
+    """The second of three is edited, behind a byte order mark."""
+    text = "\ufeff# a\nmetadata:  {name: a}\n---\nmetadata:\n  name: b\n...\n---\n'metadata': c\n"
+    made = set_field(text.encode(), "a.yaml", 1, NOTE, "true")
+
+    expected = text.replace("name: b\n", f"name: b\n  annotations:\n    {LINE}\n")
+    assert expected.encode() == made
+    assert text.encode() == drop_field(made, "a.yaml", 1, NOTE)
+
+
+def test_json_stays_json() -> None:
+    """Keys are quoted."""
+    text = '{\n\t"metadata": {\n\t\t"name": "a"\n\t}\n}\n'
+    made = set_field(text.encode(), "a.json", 0, NOTE, "true")
+
+    assert (
+        f'{{\n\t"metadata": {{\n\t\t"name": "a", "annotations": {BELOW}\n\t}}\n}}\n'
+        == made.decode()
+    )
+    assert text.encode() == drop_field(made, "a.json", 0, NOTE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("metadata: [\n", id="broken"),
+        pytest.param("metadata: text\n", id="no-mapping"),
+        pytest.param("a: &a {b: c}\nmetadata: *a\n", id="alias"),
+        pytest.param("- a\n", id="list"),
+        pytest.param("", id="empty"),
+    ],
+)
+def test_what_only_a_person_can_edit_is_refused(text: str) -> None:
+    """Rather than written otherwise than it was meant."""
+    with pytest.raises(ValueError, match=r"\w"):
+        set_field(text.encode(), "a.yaml", 0, NOTE, "true")
+    with pytest.raises(ValueError, match=r"\w"):
+        drop_field(text.encode(), "a.yaml", 0, NOTE)
+
+
+NAMES = st.text("ab: #'\"-{}[],\n\té|>", max_size=8)
+
+
+@given(st.recursive(NAMES, lambda inner: st.dictionaries(NAMES, inner, max_size=3), max_leaves=8))
+def test_suspending_and_resuming_is_no_change(value: object) -> None:
+    """Whatever else the file holds: the bytes are what they were."""
+    from reconciler.manifests.emitter import encode
+
+    data = encode({"kind": "A", "metadata": {"name": "a", "labels": {"x": value}}}).encode()
+    made = set_field(data, "a.yaml", 0, NOTE, "true")
+
+    assert "true" == read(made, "").documents[0].body["metadata"]["annotations"][NOTE[2]]  # type: ignore[index]
+    assert data == drop_field(made, "a.yaml", 0, NOTE)
