@@ -1,10 +1,11 @@
 """`reconciler suspend` and `resume`: a person's file, edited by a line."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.history import SCALED, answer, answer_json
+from tests.cli.history import SCALED, answer
 from tests.cli.test_terminal import ESCAPE, on_terminal
 from tests.shell.fleet import EXAMPLE, decisions, load_world, new_fleet, run_pass
 from tests.shell.repositories import Checkout
@@ -90,6 +91,12 @@ def test_the_whole_repository(fleet: Checkout, capsys: Capsys) -> None:
     assert EXAMPLE["reconciler.yaml"] == (fleet.folder / "reconciler.yaml").read_text()
 
 
+def validated(fleet: Checkout, capsys: Capsys, path: str) -> tuple[int, object]:
+    """The exit code of validating one file, and what was found in it."""
+    code, out, _ = answer(fleet, capsys, "validate", path, "-o", "json")
+    return code, json.loads(out)
+
+
 def answer_json_said(fleet: Checkout, capsys: Capsys, *words: str) -> tuple[int, dict[str, object]]:
     """Return the JSON of a verb that also says what it did."""
     import json
@@ -103,9 +110,9 @@ def test_a_configuration_is_made_where_there_is_none(fleet: Checkout, capsys: Ca
     (fleet.folder / "reconciler.yaml").unlink()
 
     assert 0 == answer(fleet, capsys, "suspend", "--all")[0]
-    assert (0, []) == answer_json(fleet, capsys, ["validate", "reconciler.yaml"])
+    assert (0, []) == validated(fleet, capsys, "reconciler.yaml")
     assert 0 == answer(fleet, capsys, "resume", "--all")[0]
-    assert (0, []) == answer_json(fleet, capsys, ["validate", "reconciler.yaml"])
+    assert (0, []) == validated(fleet, capsys, "reconciler.yaml")
 
 
 def test_a_rebalancer_rests_by_its_own_field(fleet: Checkout, capsys: Capsys) -> None:
@@ -114,7 +121,7 @@ def test_a_rebalancer_rests_by_its_own_field(fleet: Checkout, capsys: Capsys) ->
 
     text = (fleet.folder / "rebalancers/weekly.yaml").read_text()
     assert SCHEDULED + "  suspend: true\n" == text
-    assert (0, []) == answer_json(fleet, capsys, ["validate", "rebalancers/weekly.yaml"])
+    assert (0, []) == validated(fleet, capsys, "rebalancers/weekly.yaml")
 
 
 def test_a_branch_gets_it_and_the_checkout_nothing(fleet: Checkout, capsys: Capsys) -> None:

@@ -140,9 +140,9 @@ def test_timed(told: Story) -> None:
     else:
         assert told.now < first.recheck_at
         until = first.recheck_at
-    expected = relative(first, told.now)
+    expected = relative(first, told.now, told.now)
     for moment in moments_between(told.now, until):
-        assert expected == relative(reconcile(world, moment), moment)
+        assert expected == relative(reconcile(world, moment), moment, told.now)
 
 
 @LAW
@@ -157,12 +157,14 @@ def test_quiet_until_recheck(told: Story) -> None:
         assert () == reconcile(world, moment).changes
 
 
-def relative(outcome: Outcome, now: datetime) -> dict[str, str]:
-    """The changes with the pass's own moment made anonymous, and minutes that went by."""
-    return {
-        path: ELAPSED.sub("", content.replace(format_moment(now), "NOW"))
-        for path, content in contents(outcome).items()
-    }
+def relative(outcome: Outcome, *moments: datetime) -> dict[str, str]:
+    """The changes with these moments made anonymous, and minutes that went by."""
+    found = {}
+    for path, content in contents(outcome).items():
+        found[path] = ELAPSED.sub("", content)
+        for moment in moments:
+            found[path] = found[path].replace(format_moment(moment), "NOW")
+    return found
 
 
 @LAW

@@ -146,9 +146,10 @@ def draft_binding(
 def _is_unchanged(template: Template, present: Body | None) -> bool:
     """Say whether a workload is as it was when its binding last followed it.
 
-    A binding that was under no Lazy policy before cannot know; then the change is the policy's.
+    A binding that was under no Lazy policy before cannot know; then the change is the policy's. One
+    that is there only since others need its object was never placed by a policy.
     """
-    if present is None:
+    if present is None or "placement" not in mapping(present, "spec"):
         return False
     annotations = mapping(mapping(present, "metadata"), "annotations")
     return text(annotations, TEMPLATE_DIGEST) in ("", template.digest)

@@ -9,6 +9,7 @@ from tests.builders import (
     metadata,
     policy,
     rebalancer,
+    selector,
 )
 from tests.stories import story
 
@@ -121,3 +122,24 @@ def test_a_suspended_workload_stays_while_its_neighbour_moves() -> None:
     told.run()
 
     assert ({}, {"a": 1, "b": 1}) == (told.placed(), told.placed("api-deployment"))
+
+
+def test_a_lazy_policy_places_what_was_only_attached() -> None:
+    """No policy has placed it yet, so there is nothing to be lazy about."""
+    told = story(
+        cluster("a"), cluster("b"), configmap(), policy(placement=on("a"), propagateDeps=True)
+    )
+    body = deployment()
+    volumes = [{"name": "v", "configMap": {"name": "settings"}}]
+    told.put({**body, "spec": {"replicas": 2, "template": {"spec": {"volumes": volumes}}}})
+    told.run()
+    own = policy(
+        "own",
+        selectors=[selector("ConfigMap")],
+        placement=on("b"),
+        activationPreference="Lazy",
+    )
+    told.put(own)
+    told.run()
+
+    assert {"b": 0} == told.placed("settings-configmap")
