@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import repeat
 
 from reconciler.dialects.karmada.applied import applied_placement
@@ -137,16 +138,12 @@ def attempt_group(
     fleet, binding = members.fleet, request.binding
     candidates = Mask(fleet.all & ~fleet.deleting)
     feasible, rejections = run_filters(PROFILE.filters, request, members, candidates, now)
-
+    attempt = partial(
+        Attempt, affinity_name=name, request=request, feasible=feasible, rejections=rejections
+    )
     if not feasible:
-        failure = Failure(FailureKind.NO_CLUSTER_FIT, fit_error(len(fleet.clusters), rejections))
-        return Attempt(
-            affinity_name=name,
-            request=request,
-            feasible=feasible,
-            rejections=rejections,
-            result=failure,
-        )
+        message = fit_error(len(fleet.clusters), rejections)
+        return attempt(result=Failure(FailureKind.NO_CLUSTER_FIT, message))
     capacity = estimate_fleet(
         members,
         replicas=binding.replicas,
@@ -156,27 +153,12 @@ def attempt_group(
     ranking = rank(request, members, feasible, capacity)
     selected = select_clusters(request.placement, binding.replicas, ranking, members)
     if isinstance(selected, Failure):
-        return Attempt(
-            affinity_name=name,
-            request=request,
-            feasible=feasible,
-            rejections=rejections,
-            ranking=ranking,
-            result=selected.within("failed to select clusters"),
-        )
+        return attempt(ranking=ranking, result=selected.within("failed to select clusters"))
     division = divide(request, members, ranking, selected, propagate_empty=propagate_empty)
-    return Attempt(
-        affinity_name=name,
-        request=request,
-        feasible=feasible,
-        rejections=rejections,
-        ranking=ranking,
-        selected=selected,
-        division=None if isinstance(division, Failure) else division,
-        result=division.within("failed to assign replicas")
-        if isinstance(division, Failure)
-        else _targets(members, division),
-    )
+    attempt = partial(attempt, ranking=ranking, selected=selected)
+    if isinstance(division, Failure):
+        return attempt(result=division.within("failed to assign replicas"))
+    return attempt(division=division, result=_targets(members, division))
 
 
 def _targets(members: Members, division: Division) -> tuple[Target, ...]:
