@@ -14,7 +14,7 @@ from reconciler.cli.history import (
     open_history,
 )
 from reconciler.cli.objects import namespace_option
-from reconciler.cli.options import output_root_option
+from reconciler.cli.options import at_option, output_option, output_root_option
 
 if TYPE_CHECKING:
     from reconciler.audit.journal import Blame
@@ -23,15 +23,8 @@ if TYPE_CHECKING:
 @click.command(name="blame")
 @click.argument("word", metavar="OBJECT")
 @namespace_option
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
-@click.option("--at", metavar="REV", default="HEAD", show_default=True, help="As at a revision.")
+@output_option("text", "json")
+@at_option
 @output_root_option
 @click.pass_obj
 def command(

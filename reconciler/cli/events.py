@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.objects import namespace_option
-from reconciler.cli.options import output_root_option
+from reconciler.cli.options import output_option, output_root_option
 
 if TYPE_CHECKING:
     from reconciler.audit.happenings import Happening
@@ -26,14 +26,7 @@ POLL_SECONDS = 5.0
 @click.command(name="events")
 @click.argument("word", metavar="[OBJECT]", required=False)
 @namespace_option
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print them; with --watch json is one object a line.",
-)
+@output_option("text", "json", says="How to print them; with --watch json is one object a line.")
 @click.option("-w", "--watch", is_flag=True, help="Go on with what the branch brings.")
 @click.option("--since", metavar="REV", help="Only commits after this revision.")
 @click.option(

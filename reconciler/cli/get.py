@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options import output_root_option
+from reconciler.cli.options import output_option, output_root_option
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,14 +22,7 @@ DEFAULT_NAMESPACE = "default"
 @click.argument("name", required=False)
 @click.option("-n", "--namespace", metavar="NS", default=DEFAULT_NAMESPACE, show_default=True)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Show objects of all namespaces.")
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["table", "wide", "yaml", "json", "name"]),
-    default="table",
-    show_default=True,
-    help="How to print them.",
-)
+@output_option("table", "wide", "yaml", "json", "name", says="How to print them.")
 @click.option("--no-headers", is_flag=True, help="Leave out the first line of a table.")
 @click.option(
     "--branch", metavar="NAME", envvar="RECONCILER_BRANCH", help="Branch to read  [default: HEAD's]"

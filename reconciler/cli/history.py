@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.objects import namespace_option
-from reconciler.cli.options import output_root_option
+from reconciler.cli.options import output_option, output_root_option
 
 if TYPE_CHECKING:
     from reconciler.audit.journal import Event
@@ -23,14 +23,7 @@ SHORT_ID = 12
 @click.command(name="history")
 @click.argument("word", metavar="OBJECT")
 @namespace_option
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
+@output_option("text", "json")
 @click.option("--at", metavar="REV", default="HEAD", show_default=True, help="Begin here.")
 @click.option(
     "--limit",

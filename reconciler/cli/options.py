@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FIRST_YEAR, LAST_YEAR = 1970, 2999  # ours: leaves room for every timeout that is added
 
 
+Option = Callable[[Callable[..., int]], Callable[..., int]]
+
+
 class Moment(click.ParamType[datetime]):
     """A moment in RFC 3339, such as 2026-01-02T15:04:05Z."""
 
@@ -57,6 +60,24 @@ class Service:
     mirror: Path | None
     output_root: str
     author: str
+
+
+at_option = click.option(
+    "--at", metavar="REV", default="HEAD", show_default=True, help="As at a revision."
+)
+"""Which revision a question is about."""
+
+
+def output_option(*formats: str, says: str = "How to print it.") -> Option:
+    """Return the option `-o` that chooses among formats, the first by default."""
+    return click.option(
+        "-o",
+        "output",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help=says,
+    )
 
 
 output_root_option = click.option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options import Moment, output_root_option
+from reconciler.cli.options import Moment, output_option, output_root_option
 from reconciler.errors import ShellError, UsageError
 
 if TYPE_CHECKING:
@@ -30,13 +30,12 @@ SHORT_ID = 12
 @click.option(
     "--now", metavar="MOMENT", type=Moment(), help="Decide as at this moment  [default: the clock]"
 )
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["text", "markdown", "json", "html"]),
-    default="text",
-    show_default=True,
-    help="How to print it; markdown fits one comment on a pull request, html is one page.",
+@output_option(
+    "text",
+    "markdown",
+    "json",
+    "html",
+    says="How to print it; markdown fits one comment on a pull request, html is one page.",
 )
 @click.option(
     "--detailed-exitcode",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli.delivery import Delivery, delivery_options
-from reconciler.cli.options import output_root_option
+from reconciler.cli.options import output_option, output_root_option
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,14 +44,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Branch that is served: what is planned for, and where a new branch begins.",
 )
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["text", "yaml", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it; yaml is the manifest alone.",
-)
+@output_option("text", "yaml", "json", says="How to print it; yaml is the manifest alone.")
 @delivery_options
 @output_root_option
 @click.pass_obj

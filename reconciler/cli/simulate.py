@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli.objects import namespace_option
-from reconciler.cli.options import Moment, output_root_option
+from reconciler.cli.options import Moment, output_option, output_root_option
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,14 +54,7 @@ EXIT_CHANGES = 2
     help="Decide so long after it happened  [default: 3600 if a cluster fails, else 0]",
 )
 @namespace_option
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["text", "markdown", "json", "html"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
+@output_option("text", "markdown", "json", "html")
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit with 2 if something moves, 0 if nothing does."
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options import output_root_option
+from reconciler.cli.options import at_option, output_option, output_root_option
 
 if TYPE_CHECKING:
     from reconciler.audit.usage import Usage
@@ -19,14 +19,7 @@ ORDERS = ("name", "replicas", "cpu", "memory")
 
 @click.command(name="top")
 @click.argument("what", metavar="clusters", type=click.Choice(["clusters", "cluster"]))
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
+@output_option("text", "json")
 @click.option(
     "--sort-by",
     type=click.Choice(ORDERS),
@@ -35,7 +28,7 @@ ORDERS = ("name", "replicas", "cpu", "memory")
     help="replicas: the most first; cpu and memory: the least free first.",
 )
 @click.option("--no-headers", is_flag=True, help="Leave out the first line.")
-@click.option("--at", metavar="REV", default="HEAD", show_default=True, help="As at a revision.")
+@at_option
 @output_root_option
 @click.pass_obj
 def command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.objects import namespace_option, spelled
-from reconciler.cli.options import output_root_option
+from reconciler.cli.options import at_option, output_option, output_root_option
 from reconciler.core.message import plain
 from reconciler.errors import UsageError
 
@@ -23,15 +23,8 @@ GAP = "   "
 @click.command(name="tree")
 @click.argument("word", metavar="POLICY")
 @namespace_option
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
-@click.option("--at", metavar="REV", default="HEAD", show_default=True, help="As at a revision.")
+@output_option("text", "json")
+@at_option
 @output_root_option
 @click.pass_obj
 def command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options import output_root_option
+from reconciler.cli.options import output_option, output_root_option
 
 if TYPE_CHECKING:
     from reconciler.audit.proof import Proof
@@ -23,14 +23,7 @@ COLOURS = {"proven": "green", "other version": "yellow"}
 
 @click.command(name="verify")
 @click.argument("span", metavar="[RANGE]", required=False)
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print what was found.",
-)
+@output_option("text", "json", says="How to print what was found.")
 @click.option("-v", "verbose", is_flag=True, help="Show each proven commit, too.")
 @click.option(
     "--jobs",

@@ -3,18 +3,12 @@
 import click
 
 from reconciler import __version__
+from reconciler.cli.options import output_option
 
 
 @click.command(name="version")
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
-def command(output: str) -> None:
+@output_option("text", "json")
+def command(output: str) -> int:
     r"""Print the version.
 
     \b
@@ -25,3 +19,4 @@ def command(output: str) -> None:
         click.echo(f'{{"version": "{__version__}"}}')
     else:
         click.echo(f"reconciler {__version__}")
+    return 0

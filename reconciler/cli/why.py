@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.objects import namespace_option
-from reconciler.cli.options import output_root_option
+from reconciler.cli.options import at_option, output_option, output_root_option
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,15 +19,8 @@ if TYPE_CHECKING:
 @click.argument("word", metavar="OBJECT")
 @click.argument("cluster", metavar="[CLUSTER]", required=False)
 @namespace_option
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["text", "json", "yaml"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
-@click.option("--at", metavar="REV", default="HEAD", show_default=True, help="As at a revision.")
+@output_option("text", "json", "yaml")
+@at_option
 @output_root_option
 @click.pass_obj
 def command(
