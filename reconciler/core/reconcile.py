@@ -13,7 +13,6 @@ from reconciler import __version__
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.removal import remove_documents
-from reconciler.core.stamps import keep_moments
 from reconciler.core.sweep import sweep
 from reconciler.manifests.emitter import encode
 from reconciler.manifests.identify import OUR_GROUPS
@@ -22,6 +21,7 @@ from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.settings import Settings, decode_settings
+from reconciler.model.stamps import keep_moments
 from reconciler.model.world import Body, Fault, Manifest, World
 
 SWEEPS = 16  # ours: a chain of evict, schedule, observe and purge settles in five

@@ -18,9 +18,47 @@ def keep_moments(desired: Body, present: Body | None) -> Body:
     >>> keep_moments({"at": Stamp("2026-01-02T00:00:00Z")}, {"at": "2026-01-01T00:00:00Z"})
     {'at': '2026-01-01T00:00:00Z'}
     """
-    if present is None or desired == present or not _same(desired, present):
+    if present is None or desired is present or desired == present or not _same(desired, present):
         return desired
     return {key: _take_over(value, present[key]) for key, value in desired.items()}
+
+
+def at_rest(desired: Body, present: Body | None) -> Body:
+    """Return `present` itself where nothing but stamps would change, else the desired body.
+
+    "Nothing" is meant to the letter: the same types and keys in the same order, so that both are
+    written as the same bytes. What is at rest can be told by `is`.
+
+    >>> present = {"at": "2026-01-01T00:00:00Z"}
+    >>> at_rest({"at": Stamp("2026-01-02T00:00:00Z")}, present) is present
+    True
+    """
+    kept = keep_moments(desired, present)
+    return present if present is not None and _identical(kept, present) else kept
+
+
+def _identical(one: object, other: object) -> bool:
+    """Say whether two values are written as the same bytes."""
+    if one is other:
+        return True
+    if isinstance(one, str):
+        return isinstance(other, str) and one == other
+    if isinstance(one, Mapping):
+        return (
+            isinstance(other, Mapping)
+            and len(one) == len(other)
+            and all(
+                mine == theirs and _identical(one[mine], other[theirs])
+                for mine, theirs in zip(one, other, strict=True)
+            )
+        )
+    if isinstance(one, list | tuple):
+        return (
+            isinstance(other, list | tuple)
+            and len(one) == len(other)
+            and all(map(_identical, one, other))
+        )
+    return type(one) is type(other) and repr(one) == repr(other)
 
 
 def _same(desired: object, present: object) -> bool:
