@@ -6,9 +6,13 @@ that is read anew is another one, and nothing has to be told what changed.
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from datetime import datetime
 from operator import is_
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -61,6 +65,29 @@ class Table(Generic[K, T]):
 
     def __len__(self) -> int:
         return len(self._recent.keys() | self._older.keys())
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The stretch of time over which a sweep leaves an object exactly as it is.
+
+    From `since` until before `until`, `None` for ever; what it was drawn from must stay, too.
+    """
+
+    since: datetime
+    until: datetime | None
+
+    def holds(self, now: datetime) -> bool:
+        """Say whether a sweep at this moment would leave the object, too."""
+        return self.since <= now and (self.until is None or now < self.until)
+
+
+def forget(memory: "DataclassInstance") -> None:
+    """Let every table among the fields of a memory forget what nobody asked for."""
+    for item in fields(memory):
+        table = getattr(memory, item.name)
+        if isinstance(table, Table):
+            table.forget()
 
 
 def same(first: Grounds, second: Grounds) -> bool:

@@ -2,15 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from reconciler.dialects.karmada.bindings import GROUP, Draft, binding_key, claimant, draft_binding
 from reconciler.dialects.karmada.dependencies import dependencies_of
+from reconciler.dialects.karmada.elections import Policies, index_policies
+from reconciler.dialects.karmada.memory import Claimed, Memory
 from reconciler.dialects.karmada.policies import (
+    CLUSTER_WIDE,
+    NAMESPACED,
     Policy,
     Template,
-    decode_policies,
+    decode_policy,
+    overrides_of,
     template_of,
 )
+from reconciler.dialects.karmada.policies import GROUP as POLICIES
 from reconciler.errors import UserError
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.names import LONGEST_NAME
@@ -43,52 +50,105 @@ class Claims:
     faults: tuple[Fault, ...]
 
 
-def claim_workloads(world: World, *, preempting: bool) -> Claims:
+def claim_workloads(world: World, memory: Memory, *, preempting: bool) -> Claims:
     """Let policies claim workloads, and draft the bindings."""
-    policies = decode_policies(world.inputs.values())
+    policies = _policies(world, memory)
     priorities = _priority_classes(world)
     drafts: dict[ObjectKey, Draft] = {}
     needs: dict[ObjectKey, tuple[ObjectKey, ...]] = {}
     kept: dict[ObjectKey, Body] = {}
     owners: dict[ObjectKey, ObjectKey] = {}
     faults = [_waiting(world, policy) for policy in policies.by_key.values() if policy.waits_for]
-    for template in _templates(world):
-        key = binding_key(template.key)
-        present = None if key in owners else world.outputs.get(key)
+    for template, key in _templates(world, memory):
         if is_frozen(world, key):
             continue
+        present = None if key in owners else world.outputs.get(key)
         body = present.body if present is not None else None
-        policy = policies.claim(template, claimant(body), preempting=preempting)
+        policy = _claim(template, body, policies, memory, preempting=preempting)
         if policy is None and body is None:
             continue
         try:
-            draft = draft_binding(template, policy, body, priorities)
+            draft = _draft(template, policy, body, priorities, memory)
         except UserError as error:
             faults.append(_refused(world, policy, error))
             if body is not None:
                 kept[key] = body
             continue
-        fault = _unnameable(template, world, owners.get(key))
+        fault = _unnameable(template, key, world, owners.get(key))
         if fault is not None:
             faults.append(fault)
             continue
         drafts[key] = draft
         owners[key] = template.key
         if draft.spec.get("propagateDeps") is True:
-            needs[key] = dependencies_of(template.key, template.api_version, template.body)
+            needs[key] = _needs(template, memory)
     held = {str(key) for entry in world.held for key in entry.keys}
     return Claims(
         drafts=drafts,
         needs=needs,
         kept=kept,
         gone={
-            key: manifest
-            for key, manifest in sorted(world.outputs.items())
-            if key.group == GROUP and key not in drafts and key not in kept
+            key: world.outputs[key]
+            for key in sorted(world.outputs.keys() - drafts.keys() - kept.keys())
+            if key.group == GROUP
         },
         waiting=frozenset(held | {fault.subject for fault in world.faults}),
         faults=tuple(sorted(set(faults))),
     )
+
+
+def _policies(world: World, memory: Memory) -> Policies:
+    """Return the policies, those as before that are as before."""
+    found = []
+    for kind in (NAMESPACED, CLUSTER_WIDE):
+        for manifest in world.of_kind(POLICIES, kind):
+            there = tuple(override in world.inputs for override in overrides_of(manifest))
+            decode = partial(decode_policy, manifest, world.inputs)
+            found.append(memory.policies.recall(manifest.key, (manifest.body, *there), decode))
+    return memory.elections.recall(None, tuple(found), partial(index_policies, found))
+
+
+def _claim(
+    template: Template,
+    present: Body | None,
+    policies: Policies,
+    memory: Memory,
+    *,
+    preempting: bool,
+) -> Policy | None:
+    """Return the policy of a workload, `None` if nobody claims it."""
+    grounds = (template, present, policies, preempting)
+    known = memory.claims.find(template.key, grounds)
+    if known is None:
+        policy = policies.claim(template, claimant(present), preempting=preempting)
+        known = memory.claims.keep(template.key, grounds, Claimed(policy))
+    return known.policy
+
+
+def _draft(
+    template: Template,
+    policy: Policy | None,
+    present: Body | None,
+    priorities: Mapping[str, int],
+    memory: Memory,
+) -> Draft:
+    """Return the binding of a workload before its sweep.
+
+    Raises:
+        UserError: See `draft_binding`.
+    """
+    priority = None
+    if policy is not None and "schedulePriority" in mapping(policy.body, "spec"):
+        wanted = mapping(mapping(policy.body, "spec"), "schedulePriority")
+        priority = priorities.get(text(wanted, "priorityClassName"))
+    draw = partial(draft_binding, template, policy, present, priorities)
+    return memory.drafts.recall(template.key, (template, policy, present, priority), draw)
+
+
+def _needs(template: Template, memory: Memory) -> tuple[ObjectKey, ...]:
+    """Return what a workload needs beside itself."""
+    draw = partial(dependencies_of, template.key, template.api_version, template.body)
+    return memory.needs.recall(template.key, (template,), draw)
 
 
 def _waiting(world: World, policy: Policy) -> Fault:
@@ -109,14 +169,25 @@ def _waiting(world: World, policy: Policy) -> Fault:
     )
 
 
-def _templates(world: World) -> list[Template]:
-    """Return the workloads, those that have their binding first, sorted by key.
+def _templates(world: World, memory: Memory) -> list[tuple[Template, ObjectKey]]:
+    """Return the workloads with the keys of their bindings, sorted by key.
 
-    Two workloads may want a binding of the same name: then the one that has it keeps it.
+    Two workloads may want a binding of the same name: then the one that has it keeps it, so those
+    that have their binding come first.
     """
-    keys = [key for key in world.inputs if key.group not in OUR_GROUPS]
-    keys.sort(key=lambda key: (not _is_bound(world.outputs.get(binding_key(key)), key), key))
-    return [template_of(world.inputs[key]) for key in keys]
+    found = [
+        memory.templates.recall(manifest.key, (manifest.body,), partial(_template, manifest))
+        for (group, _), manifests in world.kinds.of(world.inputs).items()
+        if group not in OUR_GROUPS
+        for manifest in manifests
+    ]
+    if len({key for _, key in found}) == len(found):
+        return found
+    return sorted(found, key=lambda one: not _is_bound(world.outputs.get(one[1]), one[0].key))
+
+
+def _template(manifest: Manifest) -> tuple[Template, ObjectKey]:
+    return template_of(manifest), binding_key(manifest.key)
 
 
 def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:
@@ -147,17 +218,17 @@ def _refused(world: World, policy: Policy | None, error: UserError) -> Fault:
 def _priority_classes(world: World) -> dict[str, int]:
     """Return the values of the PriorityClasses, by name."""
     return {
-        key.name: value
-        for key, manifest in world.inputs.items()
-        if (key.group, key.kind) == PRIORITY_CLASS
-        and isinstance(value := manifest.body.get("value"), int)
+        manifest.key.name: value
+        for manifest in world.of_kind(*PRIORITY_CLASS)
+        if isinstance(value := manifest.body.get("value"), int)
     }
 
 
-def _unnameable(template: Template, world: World, owner: ObjectKey | None) -> Fault | None:
+def _unnameable(
+    template: Template, key: ObjectKey, world: World, owner: ObjectKey | None
+) -> Fault | None:
     """Say why a workload cannot have a binding of its name, `None` if it can."""
-    origin = world.inputs[template.key].origin
-    name = binding_key(template.key).name
+    origin, name = world.inputs[template.key].origin, key.name
     if owner is not None:
         message = f"its binding would be named {name} like that of {owner}, so it is not placed"
         expected = "names that differ in more than upper and lower case"
