@@ -97,4 +97,6 @@ def same(first: Grounds, second: Grounds) -> bool:
     >>> same((body, None), (body, None)), same((body,), ({},))
     (True, False)
     """
-    return len(first) == len(second) and all(map(is_, first, second))
+    if len(first) != len(second):
+        return False
+    return all(map(is_, first, second))

@@ -1,13 +1,14 @@
 """Which workloads have a binding, and what their policies want of it; nothing is decided here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from reconciler.dialects.karmada.binding import decode_targets
 from reconciler.dialects.karmada.bindings import GROUP, Draft, binding_key, claimant, draft_binding
 from reconciler.dialects.karmada.dependencies import dependencies_of
 from reconciler.dialects.karmada.elections import Policies, index_policies
-from reconciler.dialects.karmada.memory import Claimed, Memory
+from reconciler.dialects.karmada.memory import Drafted, Memory
 from reconciler.dialects.karmada.policies import (
     CLUSTER_WIDE,
     NAMESPACED,
@@ -26,6 +27,7 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.world import Body, Fault, Manifest, World
 
+OVERRIDES = ("OverridePolicy", "ClusterOverridePolicy")
 PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 
 
@@ -38,6 +40,7 @@ class Claims:
         needs: Binding to the objects that its workload needs beside itself, where they follow it.
         kept: The bindings that stay as they are since their policy cannot be applied.
         gone: The bindings whose workload is no more.
+        named: The clusters that bindings name.
         waiting: The workloads that are faulty or held, by key as text.
         faults: What keeps policies and workloads from each other.
     """
@@ -46,6 +49,7 @@ class Claims:
     needs: Mapping[ObjectKey, tuple[ObjectKey, ...]]
     kept: Mapping[ObjectKey, Body]
     gone: Mapping[ObjectKey, Manifest]
+    named: frozenset[str]
     waiting: frozenset[str]
     faults: tuple[Fault, ...]
 
@@ -53,35 +57,37 @@ class Claims:
 def claim_workloads(world: World, memory: Memory, *, preempting: bool) -> Claims:
     """Let policies claim workloads, and draft the bindings."""
     policies = _policies(world, memory)
-    priorities = _priority_classes(world)
+    recall = _recalling(policies, world, memory, preempting=preempting)
     drafts: dict[ObjectKey, Draft] = {}
     needs: dict[ObjectKey, tuple[ObjectKey, ...]] = {}
     kept: dict[ObjectKey, Body] = {}
+    named: set[str] = set()
     owners: dict[ObjectKey, ObjectKey] = {}
     faults = [_waiting(world, policy) for policy in policies.by_key.values() if policy.waits_for]
     for template, key in _templates(world, memory):
-        if is_frozen(world, key):
+        if world.frozen and is_frozen(world, key):
             continue
         present = None if key in owners else world.outputs.get(key)
         body = present.body if present is not None else None
-        policy = _claim(template, body, policies, memory, preempting=preempting)
-        if policy is None and body is None:
-            continue
         try:
-            draft = _draft(template, policy, body, priorities, memory)
+            known = recall(template, body)
         except UserError as error:
+            policy = policies.claim(template, claimant(body), preempting=preempting)
             faults.append(_refused(world, policy, error))
             if body is not None:
                 kept[key] = body
+            continue
+        if known.draft is None:
             continue
         fault = _unnameable(template, key, world, owners.get(key))
         if fault is not None:
             faults.append(fault)
             continue
-        drafts[key] = draft
+        drafts[key] = known.draft
         owners[key] = template.key
-        if draft.spec.get("propagateDeps") is True:
-            needs[key] = _needs(template, memory)
+        named |= known.named
+        if known.needs:
+            needs[key] = known.needs
     held = {str(key) for entry in world.held for key in entry.keys}
     return Claims(
         drafts=drafts,
@@ -92,63 +98,74 @@ def claim_workloads(world: World, memory: Memory, *, preempting: bool) -> Claims
             for key in sorted(world.outputs.keys() - drafts.keys() - kept.keys())
             if key.group == GROUP
         },
+        named=frozenset(named),
         waiting=frozenset(held | {fault.subject for fault in world.faults}),
         faults=tuple(sorted(set(faults))),
     )
 
 
 def _policies(world: World, memory: Memory) -> Policies:
-    """Return the policies, those as before that are as before."""
-    found = []
-    for kind in (NAMESPACED, CLUSTER_WIDE):
-        for manifest in world.of_kind(POLICIES, kind):
+    """Return the policies indexed, those as before that are as before."""
+    manifests = [*world.of_kind(POLICIES, NAMESPACED), *world.of_kind(POLICIES, CLUSTER_WIDE)]
+    overrides = [manifest for kind in OVERRIDES for manifest in world.of_kind(POLICIES, kind)]
+    grounds = tuple(manifest.body for manifest in (*manifests, *overrides))
+
+    def index() -> Policies:
+        found = []
+        for manifest in manifests:
             there = tuple(override in world.inputs for override in overrides_of(manifest))
             decode = partial(decode_policy, manifest, world.inputs)
             found.append(memory.policies.recall(manifest.key, (manifest.body, *there), decode))
-    return memory.elections.recall(None, tuple(found), partial(index_policies, found))
+        return index_policies(found)
+
+    return memory.elections.recall(None, grounds, index)
 
 
-def _claim(
-    template: Template,
-    present: Body | None,
-    policies: Policies,
-    memory: Memory,
-    *,
-    preempting: bool,
-) -> Policy | None:
-    """Return the policy of a workload, `None` if nobody claims it."""
-    grounds = (template, present, policies, preempting)
-    known = memory.claims.find(template.key, grounds)
-    if known is None:
+def _recalling(
+    policies: Policies, world: World, memory: Memory, *, preempting: bool
+) -> Callable[[Template, Body | None], Drafted]:
+    """Return what says of a workload and its present binding what they come to."""
+    priorities = _priority_classes(world, memory)
+    table = memory.drafted
+
+    def recall(template: Template, present: Body | None) -> Drafted:
+        grounds = (template, present, policies, priorities, preempting)
+        known = table.find(template.key, grounds)
+        if known is not None:
+            return known
         policy = policies.claim(template, claimant(present), preempting=preempting)
-        known = memory.claims.keep(template.key, grounds, Claimed(policy))
-    return known.policy
+        drafted = _drafted(template, policy, present, priorities, memory)
+        return table.keep(template.key, grounds, drafted)
+
+    return recall
 
 
-def _draft(
+def _drafted(
     template: Template,
     policy: Policy | None,
     present: Body | None,
     priorities: Mapping[str, int],
     memory: Memory,
-) -> Draft:
-    """Return the binding of a workload before its sweep.
+) -> Drafted:
+    """Return the binding of a workload before its sweep, if it has or gets one.
 
     Raises:
         UserError: See `draft_binding`.
     """
+    if policy is None and present is None:
+        return Drafted(None)
     priority = None
     if policy is not None and "schedulePriority" in mapping(policy.body, "spec"):
         wanted = mapping(mapping(policy.body, "spec"), "schedulePriority")
         priority = priorities.get(text(wanted, "priorityClassName"))
     draw = partial(draft_binding, template, policy, present, priorities)
-    return memory.drafts.recall(template.key, (template, policy, present, priority), draw)
-
-
-def _needs(template: Template, memory: Memory) -> tuple[ObjectKey, ...]:
-    """Return what a workload needs beside itself."""
-    draw = partial(dependencies_of, template.key, template.api_version, template.body)
-    return memory.needs.recall(template.key, (template,), draw)
+    draft = memory.drafts.recall(template.key, (template, policy, present, priority), draw)
+    wanting = draft.spec.get("propagateDeps") is True
+    return Drafted(
+        draft,
+        named=frozenset(name for name, _ in decode_targets(draft.spec)),
+        needs=dependencies_of(template.key, template.api_version, template.body) if wanting else (),
+    )
 
 
 def _waiting(world: World, policy: Policy) -> Fault:
@@ -215,13 +232,18 @@ def _refused(world: World, policy: Policy | None, error: UserError) -> Fault:
     )
 
 
-def _priority_classes(world: World) -> dict[str, int]:
+def _priority_classes(world: World, memory: Memory) -> Mapping[str, int]:
     """Return the values of the PriorityClasses, by name."""
-    return {
-        manifest.key.name: value
-        for manifest in world.of_kind(*PRIORITY_CLASS)
-        if isinstance(value := manifest.body.get("value"), int)
-    }
+    manifests = world.of_kind(*PRIORITY_CLASS)
+    return memory.priorities.recall(
+        None,
+        tuple(manifest.body for manifest in manifests),
+        lambda: {
+            manifest.key.name: value
+            for manifest in manifests
+            if isinstance(value := manifest.body.get("value"), int)
+        },
+    )
 
 
 def _unnameable(

@@ -1,5 +1,6 @@
 """What Karmada's part remembers between sweeps and passes; it only saves work."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.dialects.karmada.bindings import Draft
@@ -20,10 +21,18 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
-    """A workload as it was last claimed: `policy` is `None` if nobody claims it."""
+class Drafted:
+    """What a workload comes to before its sweep.
 
-    policy: Policy | None
+    Attributes:
+        draft: Its binding, `None` if it has none and nobody claims it.
+        named: The clusters that the binding names.
+        needs: What it needs beside itself, if that follows it.
+    """
+
+    draft: Draft | None
+    named: frozenset[str] = frozenset()
+    needs: tuple[ObjectKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +46,11 @@ class Memory:
         policies: Policy decoded.
         elections: All policies indexed, under one name.
         templates: Workload as policies see it, with the key of its binding.
-        claims: Workload to its policy.
-        drafts: Binding before its sweep.
+        priorities: Values of the PriorityClasses, under one name.
+        drafted: What a workload comes to under all policies.
+        drafts: Binding of a workload under its policy.
         attached: Binding with those who require it.
         snapshots: What a required binding knows of the one that requires it.
-        named: Clusters that a binding names.
-        needs: What a workload needs beside itself.
         reports: A mark for each report of a cluster, another one once the report differs.
         rests: Bindings that are as they should be.
     """
@@ -53,12 +61,11 @@ class Memory:
     policies: Table[ObjectKey, Policy] = field(default_factory=Table)
     elections: Table[None, Policies] = field(default_factory=Table)
     templates: Table[ObjectKey, tuple[Template, ObjectKey]] = field(default_factory=Table)
-    claims: Table[ObjectKey, Claimed] = field(default_factory=Table)
+    priorities: Table[None, Mapping[str, int]] = field(default_factory=Table)
+    drafted: Table[ObjectKey, Drafted] = field(default_factory=Table)
     drafts: Table[ObjectKey, Draft] = field(default_factory=Table)
     attached: Table[ObjectKey, Draft] = field(default_factory=Table)
     snapshots: Table[ObjectKey, Body] = field(default_factory=Table)
-    named: Table[ObjectKey, frozenset[str]] = field(default_factory=Table)
-    needs: Table[ObjectKey, tuple[ObjectKey, ...]] = field(default_factory=Table)
     reports: Table[ObjectKey, object] = field(default_factory=Table)
     rests: Table[ObjectKey, Rest] = field(default_factory=Table)
 

@@ -8,7 +8,6 @@ from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
 from reconciler.dialects.karmada.attach import attach, needed_bindings
-from reconciler.dialects.karmada.binding import decode_targets
 from reconciler.dialects.karmada.binding_file import placed
 from reconciler.dialects.karmada.bindings import (
     BINDING,
@@ -188,24 +187,16 @@ class Karmada:
 def _fleet(inventory: Inventory, claims: Claims, memory: Memory, *, declared: bool) -> Members:
     """Decode the fleet; a cluster without a file counts as leaving while a binding names it."""
     clusters = dict(inventory.clusters)
-    named: set[str] = set()
-    for key, draft in claims.drafts.items():
-        named |= memory.named.recall(key, (draft,), partial(_named, draft))
     views = [
         memory.views.recall(
             name, (body, declared), partial(decode_cluster, body, declared=declared)
         )
         for name, body in clusters.items()
     ]
-    for name in sorted(named - clusters.keys()):
+    for name in sorted(claims.named - clusters.keys()):
         decode = partial(decode_cluster, departed(name), declared=declared)
         views.append(memory.views.recall(name, (declared,), decode))
     return memory.fleet.recall(None, tuple(views), partial(members_of, views))
-
-
-def _named(draft: Draft) -> frozenset[str]:
-    """Return the clusters that a binding names."""
-    return frozenset(name for name, _ in decode_targets(draft.spec))
 
 
 def _undecided(world: World, draft: Draft, error: UserError) -> Fault:

@@ -109,8 +109,8 @@ class Fleets:
             untils.append(planned.until)
         decisions += [
             tell_removed(key, self.left.get(key.name, {}))
-            for key in self.world.outputs.keys() - self.placements.keys()
-            if (key.group, key.kind) == (GROUP, PLACEMENT)
+            for key in self.world.outputs
+            if key.kind == PLACEMENT and key.group == GROUP and key not in self.placements
         ]
         return Plan(
             outputs=outputs,

@@ -161,8 +161,8 @@ class Placements:
         """Tell of the placements whose manifest is gone; their files go with them."""
         gone = [
             key
-            for key in sorted(self.world.outputs.keys() - self.drafts.keys())
-            if (key.group, key.kind) == (GROUP, KIND)
+            for key in sorted(k for k in self.world.outputs if k.kind == KIND)
+            if key.group == GROUP and key not in self.drafts
         ]
         if not gone:
             return []
