@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from reconciler.core.reconcile import reconcile
-from reconciler.shell.clock import SystemClock
 from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
@@ -20,7 +19,8 @@ from reconciler.shell.passes import LocalBranch, Passes
 from reconciler.shell.resources import load_schemas
 
 ROOT = Path(__file__).resolve().parent.parent
-SIZES = (100, 1000)
+SIZES = (100, 1000, 10_000)
+CLUSTERS = 500  # at most; a quarter of them has each workload
 HELP_LIMIT_MS = 150
 VALIDATE_LIMIT_MS = 300
 
@@ -100,6 +100,17 @@ def make_repository(folder: Path, manifests: int, *, clusters: int = 0) -> None:
     git(folder, "commit", "-q", "-m", "start")
 
 
+class Given:
+    """A clock that is set by hand."""
+
+    def __init__(self, moment: datetime) -> None:
+        self.moment = moment
+
+    def now(self) -> datetime:
+        """Return what was set."""
+        return self.moment
+
+
 def startup() -> list[tuple[str, float, str]]:
     """Time the command itself, byte code cached as for any installed package."""
     command = [sys.executable, "-m", "reconciler"]
@@ -123,46 +134,73 @@ def startup() -> list[tuple[str, float, str]]:
 
 
 def passes(manifests: int) -> list[tuple[str, float, str]]:
-    """Time cold load, first pass, idle pass, and a pass after one change."""
+    """Time cold load, first pass, idle pass, and passes after one and after ten changes."""
     folder = Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
     try:
-        make_repository(folder, manifests)
-        repository = Repository.open(folder)
-        schemas = load_schemas()
-        loader = Loader(repository, schemas, output_root="status")
-        head = repository.resolve("main")
-        cold = median_ms(1, lambda: loader.load(head))
-        world = loader.load(head)
-        now = datetime.now(UTC).replace(microsecond=0)
-        first = median_ms(1, lambda: reconcile(world, now))
-        runner = Passes(
-            branch=LocalBranch(repository, "main"),
-            loader=loader,
-            clock=SystemClock(),
-            author=Identity("bench", "bench@example.org"),
-        )
-        commit = median_ms(1, runner.run)
-        later = now + timedelta(seconds=30)
-        idle = median_ms(3, lambda: runner.decide(at=later))
-        workload = folder / "workloads" / "00000.yaml"
-        workload.write_text(WORKLOAD.format(i=0, replicas=3))
-        git(folder, "commit", "-q", "-am", "scale")
-        warm = median_ms(1, lambda: runner.run(at=later))
+        return timed(folder, manifests)
     finally:
         shutil.rmtree(folder)
+
+
+def timed(folder: Path, manifests: int) -> list[tuple[str, float, str]]:
+    """Time the passes of one repository; `in memory` leaves out reading and committing."""
+    make_repository(folder, manifests, clusters=min(manifests // 10, CLUSTERS))
+    repository = Repository.open(folder)
+    loader = Loader(repository, load_schemas(), output_root="status")
+    clock = Given(datetime.now(UTC).replace(microsecond=0))
+    runner = Passes(
+        branch=LocalBranch(repository, "main"),
+        loader=loader,
+        clock=clock,
+        author=Identity("bench", "bench@example.org"),
+    )
+    head = repository.resolve("main")
+    rows = [("cold load", median_ms(1, lambda: loader.load(head)))]
+    world = loader.load(head)
+    rows.append(("first pass, in memory", median_ms(1, lambda: reconcile(world, clock.moment))))
+    rows.append(("first pass, until the commit exists", median_ms(1, runner.run)))
+    clock.moment += timedelta(seconds=1)
+    rows.append(("pass after that commit, load included", median_ms(1, runner.decide)))
+    clock.moment += timedelta(seconds=70)  # assumed availability is written once
+    runner.run()
+    clock.moment += timedelta(seconds=1)
+    runner.decide()
+    rows.append(("idle pass", median_ms(9, runner.decide)))
+    rows += after_changes(folder, runner, clock, 1)
+    rows += after_changes(folder, runner, clock, 10)
+    return [(f"{manifests}: {name}", value, "") for name, value in rows]
+
+
+def after_changes(
+    folder: Path, runner: Passes, clock: Given, count: int
+) -> list[tuple[str, float]]:
+    """Time loading, deciding and committing after some workloads were scaled."""
+    loads, memory, whole = [], [], []
+    for number in range(3):
+        for i in range(count):
+            text = WORKLOAD.format(i=i, replicas=3 + count + number)
+            (folder / "workloads" / f"{i:05d}.yaml").write_text(text)
+        git(folder, "commit", "-q", "-am", "scale")
+        clock.moment += timedelta(seconds=300)
+        head = runner.branch.head()
+        loads.append(median_ms(1, lambda head=head: runner.loader.load(head)))  # type: ignore[misc]
+        memory.append(median_ms(1, runner.decide))
+        clock.moment += timedelta(seconds=1)
+        whole.append(median_ms(1, runner.run))
+        clock.moment += timedelta(seconds=1)
+        runner.decide()
+    title = f"{count} changed"
     return [
-        (f"{manifests}: cold load", cold, ""),
-        (f"{manifests}: first pass, in memory", first, ""),
-        (f"{manifests}: first pass, until the commit exists", commit, ""),
-        (f"{manifests}: idle pass", idle, ""),
-        (f"{manifests}: pass after one change, until the commit exists", warm, ""),
+        (f"{title}: load", statistics.median(loads)),
+        (f"{title}: pass, in memory", statistics.median(memory)),
+        (f"{title}: again, until the commit exists", statistics.median(whole)),
     ]
 
 
 def main() -> None:
     """Print the table."""
     rows = startup()
-    for size in SIZES:
+    for size in map(int, sys.argv[1:]) if len(sys.argv) > 1 else SIZES:
         rows += passes(size)
     width = max(len(name) for name, _, _ in rows)
     print(f"{'what'.ljust(width)}   {'ms':>9}   goal")

@@ -9,7 +9,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchmarks.startup_and_passes import WORKLOAD, make_repository
+from benchmarks.startup_and_passes import WORKLOAD, Given, make_repository
 from reconciler.core.changes import WriteFile
 from reconciler.shell.clock import Clock
 from reconciler.shell.git.commits import write_commit
@@ -22,17 +22,6 @@ from reconciler.shell.resources import load_schemas
 
 GOAL_SECONDS = 60
 AUTHOR = Identity("bench", "bench@example.org")
-
-
-class Given:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.moment = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def now(self) -> datetime:
-        """Return what was set."""
-        return self.moment
 
 
 class Bare:
@@ -59,7 +48,7 @@ def make_history(folder: Path, manifests: int, commits: int, clusters: int) -> N
     """Scale one workload and decide, in turn, until there are so many commits."""
     make_repository(folder, manifests, clusters=clusters)
     repository = Repository.open(folder)
-    clock = Given()
+    clock = Given(datetime(2026, 1, 1, tzinfo=UTC))
     given: Clock = clock
     passes = Passes(
         branch=Bare(repository),

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
 from reconciler import __version__
@@ -15,6 +14,7 @@ from reconciler.audit.revisions import (
     claim_of,
 )
 from reconciler.core.changes import Outcome, WriteFile
+from reconciler.core.memo import Memo
 from reconciler.core.message import decision_line
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import last_pass
@@ -61,12 +61,20 @@ class Proof:
     findings: tuple[Finding, ...] = ()
 
 
-def prove(commit: Commit, revisions: Revisions, *, output_root: str) -> Proof:
+def prove(
+    commit: Commit, revisions: Revisions, *, output_root: str, memo: Memo | None = None
+) -> Proof:
     """Prove one commit, or say what speaks against it.
 
     A commit with our trailers must be exactly what a pass makes of the inputs that it names, the
     outputs of its first parent and the moment that it names. Any other commit must leave the
     outputs alone.
+
+    Args:
+        commit: To be proven.
+        revisions: Where it is.
+        output_root: The folder that passes own.
+        memo: What proofs of other commits remember, best of neighbours; it only saves work.
     """
     claim = claim_of(commit)
     changes = {change.path: change for change in revisions.changes(commit)}
@@ -86,7 +94,8 @@ def prove(commit: Commit, revisions: Revisions, *, output_root: str) -> Proof:
         at, before = format_moment(claim.at), format_moment(last.at)
         late = f"Reconciled-At is {at}, not later than the pass before at {before}"
         return _proof(commit, State.FORGED, [Finding("", late)])
-    return _compare(commit, claim, world, claim.at, changes, revisions)
+    outcome = reconcile(world, claim.at, memo=memo)
+    return _compare(commit, claim, world, outcome, changes, revisions)
 
 
 def _is_elsewhere(paths: Collection[str], output_root: str) -> bool:
@@ -104,12 +113,11 @@ def _compare(
     commit: Commit,
     claim: Claim,
     world: World,
-    now: datetime,
+    outcome: Outcome,
     changes: Mapping[str, FileChange],
     revisions: Revisions,
 ) -> Proof:
     """Hold the commit against what a pass would have written."""
-    outcome = reconcile(world, now)
     if claim.version == __version__:
         findings = _differences(world, outcome, changes, revisions)
         return _proof(commit, State.DIFFERENT if findings else State.PROVEN, findings)

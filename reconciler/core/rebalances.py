@@ -56,9 +56,10 @@ def rebalance(world: World, prepared: Mapping[Dialect, Prepared], now: datetime)
     """
     targets = _AllTargets(world, prepared)
     answers = {
-        key: _answer(world, manifest, targets, now)
-        for key, manifest in sorted(world.inputs.items())
-        if (key.group, key.kind) in (REBALANCER, TRIGGER) and not is_frozen(world, key)
+        manifest.key: _answer(world, manifest, targets, now)
+        for kind in (REBALANCER, TRIGGER)
+        for manifest in world.of_kind(*kind)
+        if not is_frozen(world, manifest.key)
     }
     removed = {key for key, found in answers.items() if found.expired and removable(world, key)}
     return Rebalances(

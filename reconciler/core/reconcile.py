@@ -12,9 +12,9 @@ from datetime import datetime
 from reconciler import __version__
 from reconciler.core.brake import brake
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
+from reconciler.core.memo import Memo
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.removal import remove_documents
-from reconciler.core.stamps import keep_moments
 from reconciler.core.sweep import sweep
 from reconciler.manifests.emitter import encode
 from reconciler.manifests.identify import OUR_GROUPS
@@ -23,6 +23,7 @@ from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.settings import Settings, decode_settings
+from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Fault, Manifest, World
 
 SWEEPS = 16  # ours: a chain of evict, schedule, observe and purge settles in five
@@ -30,7 +31,13 @@ SWEEPS = 16  # ours: a chain of evict, schedule, observe and purge settles in fi
 CONFIGURATION_KIND = "ReconcilerConfiguration"
 
 
-def reconcile(world: World, now: datetime, *, asked: frozenset[ObjectKey] = frozenset()) -> Outcome:
+def reconcile(
+    world: World,
+    now: datetime,
+    *,
+    asked: frozenset[ObjectKey] = frozenset(),
+    memo: Memo | None = None,
+) -> Outcome:
     """Decide what the repository should hold at `now`, and when to look again.
 
     Args:
@@ -38,6 +45,7 @@ def reconcile(world: World, now: datetime, *, asked: frozenset[ObjectKey] = froz
         now: Aware UTC, whole seconds. The caller sees to it that it is later than the last pass;
             any moment is computed.
         asked: Outputs to explain; the changes never depend on it.
+        memo: What earlier passes of this repository remember; the outcome never depends on it.
 
     Returns:
         Changes that bring the output root to what it should be. A second call with the changed
@@ -45,25 +53,30 @@ def reconcile(world: World, now: datetime, *, asked: frozenset[ObjectKey] = froz
 
     Source: ours; the order of the stages follows karmada@f8fdd02 pkg/controllers and pkg/scheduler.
     """
-    settings = decode_settings(_configuration(world))
+    memo = Memo() if memo is None else memo
+    idle = None if asked else memo.idle(world, now)
+    if idle is not None:
+        return idle
+    configuration = _configuration(world)
+    settings = memo.settings.recall(None, (configuration,), lambda: decode_settings(configuration))
     if settings.suspend or is_frozen(world, RECORD) or is_frozen(world, FAULTS):
         # Without the record the last good version of a faulty file is not known: what it holds
         # would be unscheduled.
         return Outcome(faults=world.faults)
-    settled = _settle(world, settings, now, asked)
+    settled = _settle(world, settings, now, memo, asked)
     braked = brake(world, settled.decisions, settings.safety)
     outputs = {**settled.outputs, **braked.outputs}
     faults = tuple(sorted({*world.faults, *settled.faults, *braked.faults}))
     if faults or world.held:
         outputs[FAULTS] = faults_body(faults, world.held)
-    changes = _diff(world, outputs)
+    changes = _diff(world, outputs, memo)
     changes += remove_documents(world, settled.removed)
     if changes:
         record = record_body(world.revision, now, __version__)
         path = output_path(world.output_root, RECORD)
         changes = [change for change in changes if change.path != path]
         changes.append(WriteFile(path, encode(record)))
-    return Outcome(
+    outcome = Outcome(
         changes=tuple(sorted(changes, key=lambda change: change.path)),
         decisions=tuple(
             d for d in settled.decisions if d.key not in braked.held and not is_frozen(world, d.key)
@@ -73,6 +86,8 @@ def reconcile(world: World, now: datetime, *, asked: frozenset[ObjectKey] = froz
         recheck_at=settled.until,
         explanations=settled.explanations,
     )
+    memo.close(world, now, outcome)
+    return outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +104,7 @@ class _Settled:
 
 
 def _settle(
-    world: World, settings: Settings, now: datetime, asked: frozenset[ObjectKey]
+    world: World, settings: Settings, now: datetime, memo: Memo, asked: frozenset[ObjectKey]
 ) -> _Settled:
     """Sweep until nothing moves."""
     current = world
@@ -99,15 +114,14 @@ def _settle(
     moving: frozenset[ObjectKey] = frozenset()
     explanations: dict[ObjectKey, Explain] = {}
     for number in range(SWEEPS):
-        result = sweep(current, settings, now, asked)
+        result = sweep(current, settings, now, memo.dialects, asked)
         explanations = {**result.explanations, **explanations}
         removed |= result.removed
         edited = result.edited if number == 0 else edited
         for decision in result.decisions:
             decisions[decision.key] = _joined(decisions.get(decision.key), decision)
         bodies = {
-            key: keep_moments(body, _body(current.outputs, key))
-            for key, body in result.outputs.items()
+            key: at_rest(body, _body(current.outputs, key)) for key, body in result.outputs.items()
         }
         moving = _differing(current.outputs, bodies)
         if not moving and not result.removed:
@@ -135,7 +149,7 @@ def _settle(
 
 def _final(world: World, key: ObjectKey, body: Body) -> Body:
     """Compare with the world as it was: sweeps may have gone there and back."""
-    return keep_moments(body, _body(world.outputs, key))
+    return at_rest(body, _body(world.outputs, key))
 
 
 def _joined(first: Decision | None, later: Decision) -> Decision:
@@ -154,9 +168,8 @@ def _differing(
     outputs: Mapping[ObjectKey, Manifest], bodies: Mapping[ObjectKey, Body]
 ) -> frozenset[ObjectKey]:
     """Return the outputs that a sweep added, changed or took away."""
-    present = {key for key in outputs if key not in (RECORD, FAULTS)}
-    changed = {key for key, body in bodies.items() if _body(outputs, key) != body}
-    return frozenset(changed | (present - bodies.keys()))
+    changed = {key for key, body in bodies.items() if _body(outputs, key) is not body}
+    return frozenset(changed | (outputs.keys() - bodies.keys() - {RECORD, FAULTS}))
 
 
 def _with_outputs(
@@ -164,7 +177,9 @@ def _with_outputs(
 ) -> World:
     """Return the world as the next sweep finds it."""
     outputs = {
-        key: Manifest(key, Origin(output_path(world.output_root, key)), body)
+        key: known
+        if (known := world.outputs.get(key)) is not None and known.body is body
+        else Manifest(key, Origin(output_path(world.output_root, key)), body)
         for key, body in bodies.items()
     }
     records = {key: m for key, m in world.outputs.items() if key in (RECORD, FAULTS)}
@@ -195,19 +210,30 @@ def _oscillates(world: World, key: ObjectKey) -> Fault:
     )
 
 
-def _diff(world: World, outputs: Mapping[ObjectKey, Body]) -> list[Change]:
-    """Compare desired outputs with the files that stand below the output root."""
+def _diff(world: World, outputs: Mapping[ObjectKey, Body], memo: Memo) -> list[Change]:
+    """Compare desired outputs with the files that stand below the output root.
+
+    A body that is the one read from its file is not written anew where that file is known to be as
+    `encode` writes it.
+    """
     changes: list[Change] = []
-    desired = {output_path(world.output_root, key): body for key, body in outputs.items()}
+    written: dict[str, str] = {}
     record = output_path(world.output_root, RECORD)
-    for path, body in desired.items():
+    for key, body in outputs.items():
+        known = world.outputs.get(key)
+        path = output_path(world.output_root, key) if known is None else known.origin.path
+        written[path] = blob = memo.written.get(path, "")
         if path in world.frozen:
             continue
+        if known is not None and known.body is body and blob and blob == world.present.get(path):
+            continue
         content = encode(body)
-        if world.present.get(path) != blob_id(content.encode(), like=world.revision):
+        written[path] = blob_id(content.encode(), like=world.revision)
+        if world.present.get(path) != written[path]:
             changes.append(WriteFile(path, content))
-    gone = world.present.keys() - desired.keys() - world.frozen - {record}
+    gone = world.present.keys() - written.keys() - world.frozen - {record}
     changes.extend(DeleteFile(path) for path in gone)
+    memo.written = written
     return changes
 
 
@@ -219,5 +245,7 @@ def _body(outputs: Mapping[ObjectKey, Manifest], key: ObjectKey) -> Body | None:
 
 def _configuration(world: World) -> Body | None:
     """Return the configuration of the repository, `None` if it has none."""
-    found = [k for k in world.inputs if k.kind == CONFIGURATION_KIND and k.group in OUR_GROUPS]
-    return world.inputs[min(found)].body if found else None
+    for (group, kind), manifests in world.kinds.of(world.inputs).items():
+        if kind == CONFIGURATION_KIND and group in OUR_GROUPS:
+            return manifests[0].body
+    return None

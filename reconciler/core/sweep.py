@@ -4,8 +4,8 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.core.dialects import DIALECTS
 from reconciler.core.rebalances import rebalance
+from reconciler.dialects.base import Dialect, Memory
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
@@ -28,10 +28,16 @@ class Sweep:
 
 
 def sweep(
-    world: World, settings: Settings, now: datetime, asked: Container[ObjectKey] = ()
+    world: World,
+    settings: Settings,
+    now: datetime,
+    memories: Mapping[Dialect, Memory],
+    asked: Container[ObjectKey] = (),
 ) -> Sweep:
     """Ask everyone once."""
-    prepared = {dialect: dialect.prepare(world, settings, now) for dialect in DIALECTS}
+    prepared = {
+        dialect: memory.prepare(world, settings, now) for dialect, memory in memories.items()
+    }
     rebalances = rebalance(world, prepared, now)
     outputs = dict(rebalances.outputs)
     plans = [part.plan(rebalances.triggers, asked) for part in prepared.values()]

@@ -1,7 +1,7 @@
 """The contract between the pass and a dialect: what each answers, in which order.
 
 A pass asks `prepare` (claims, bindings: the targets that exist), then lets `rebalance/` answer with
-triggers, then asks `plan`. Nothing is kept between passes.
+triggers, then asks `plan`. What a dialect remembers between passes only saves work.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -68,10 +68,24 @@ class Prepared(Protocol):
         """
 
 
+class Memory(Protocol):
+    """What a dialect remembers of earlier sweeps and passes; no answer depends on it."""
+
+    def prepare(self, world: World, settings: Settings, now: datetime, /) -> Prepared:
+        """Begin a sweep."""
+
+    def forget(self) -> None:
+        """Drop what is of no use any more; called at the end of each pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One API: its name, its groups, and how it begins a pass."""
+    """One API: its name, its groups, and a memory that has seen nothing yet."""
 
     name: str
     groups: frozenset[str]
-    prepare: Callable[[World, Settings, datetime], Prepared]
+    begin: Callable[[], Memory]
+
+    def prepare(self, world: World, settings: Settings, now: datetime) -> Prepared:
+        """Begin a sweep that nothing was before."""
+        return self.begin().prepare(world, settings, now)

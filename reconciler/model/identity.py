@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NewType
+from typing import NamedTuple, NewType
 from uuid import UUID, uuid5
 
 ClusterName = NewType("ClusterName", str)
@@ -10,9 +10,8 @@ ClusterName = NewType("ClusterName", str)
 UID_NAMESPACE = UUID("6f0c1a3e-52a4-5d0b-9a3e-7d1f0c2b9e11")  # ours: any fixed value will do
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ObjectKey:
-    """Identity of one object, as the API server would see it.
+class ObjectKey(NamedTuple):
+    """Identity of one object, as the API server would see it; a tuple, since all is found by it.
 
     The version is left out on purpose: `v1beta1` and `v1beta2` of one Placement are the same
     object. `namespace` is `""` for cluster-scoped kinds. `reporter` is the member cluster that

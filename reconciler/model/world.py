@@ -50,6 +50,26 @@ class Held:
     keys: tuple[ObjectKey, ...]
 
 
+@dataclass(slots=True)
+class Kinds:
+    """Manifests by group and kind, sorted by key; drawn anew when another mapping is asked of."""
+
+    _source: Mapping[ObjectKey, Manifest] | None = None
+    _found: dict[tuple[str, str], tuple[Manifest, ...]] = field(default_factory=dict)
+
+    def of(
+        self, manifests: Mapping[ObjectKey, Manifest]
+    ) -> Mapping[tuple[str, str], tuple[Manifest, ...]]:
+        """Return the manifests of a mapping that nobody changes, by group and kind, sorted."""
+        if self._source is not manifests:
+            listed: dict[tuple[str, str], list[Manifest]] = {}
+            for key in sorted(manifests):
+                listed.setdefault(key[:2], []).append(manifests[key])
+            self._found = {kind: tuple(found) for kind, found in listed.items()}
+            self._source = manifests
+        return self._found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """What people wrote at one commit, and what the last pass wrote.
@@ -67,6 +87,7 @@ class World:
         faults: What is wrong with the inputs and outputs, sorted.
         held: The faulty files whose last good documents are in force, sorted.
         output_root: Root-relative POSIX folder that the daemon owns.
+        kinds: Index of the inputs, filled when first asked.
     """
 
     revision: str
@@ -80,3 +101,8 @@ class World:
     faults: tuple[Fault, ...] = ()
     held: tuple[Held, ...] = ()
     output_root: str = "status"
+    kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
+
+    def of_kind(self, group: str, kind: str) -> tuple[Manifest, ...]:
+        """Return the inputs of one kind, sorted by key."""
+        return self.kinds.of(self.inputs).get((group, kind), ())

@@ -55,6 +55,7 @@ class Loader:
         self._output_root = output_root
         self._inputs = _Shelf(repository, Rules(schemas, ADMISSIONS), track)
         self._outputs = _Shelf(repository, Rules(schemas, {}, status_only=True), track)
+        self._last: tuple[tuple[str, str | None], World] | None = None
 
     def load(self, revision: str, *, outputs: str | None = None) -> World:
         """Return the world at a commit.
@@ -63,11 +64,22 @@ class Loader:
             revision: Full hex id of the commit or tree that has the inputs.
             outputs: Full hex id of the one that has the outputs; `None` means the same.
 
+        Returns:
+            The very same world if the one before was asked for; documents that did not change are
+            the very same ones.
+
         Raises:
             GitError: The commit cannot be read.
             ShellError: The last good version of a faulty file is not in this repository.
             UsageError: The output root is a folder of people's manifests.
         """
+        asked = (revision, outputs)
+        if self._last is None or self._last[0] != asked:
+            self._last = (asked, self._load(revision, outputs))
+        return self._last[1]
+
+    def _load(self, revision: str, outputs: str | None) -> World:
+        """Read what changed since the world before, and compose this one."""
         entries = self._entries(revision)
         root = f"{self._output_root}/"
         ours = entries if outputs is None else self._entries(outputs)

@@ -3,12 +3,13 @@
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from reconciler import __version__
 from reconciler.core.changes import Outcome
+from reconciler.core.memo import Memo
 from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import last_pass
@@ -125,6 +126,7 @@ class Passes:
         clock: Where `now` comes from.
         author: Who commits.
         pause: Waits for a number of seconds.
+        memo: What earlier passes remember; it only saves work.
     """
 
     branch: Branch
@@ -132,6 +134,7 @@ class Passes:
     clock: Clock
     author: Identity
     pause: Callable[[float], None] = time.sleep
+    memo: Memo = field(default_factory=Memo)
 
     def decide(self, *, at: datetime | None = None) -> Report:
         """Compute a pass without committing anything.
@@ -144,7 +147,8 @@ class Passes:
         """
         world = self.loader.load(self.branch.head())
         now = self._moment(world) if at is None else _later(world, at)
-        return Report(world=world, outcome=reconcile(world, now), now=now, commit=None)
+        outcome = reconcile(world, now, memo=self.memo)
+        return Report(world=world, outcome=outcome, now=now, commit=None)
 
     def run(self, *, at: datetime | None = None, publish: bool = True) -> Report:
         """Compute a pass and commit it; if the branch moved meanwhile, compute again.

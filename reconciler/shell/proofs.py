@@ -9,6 +9,7 @@ from pathlib import Path
 
 from reconciler.audit.proof import Proof, prove
 from reconciler.audit.revisions import Commit
+from reconciler.core.memo import Memo
 from reconciler.shell.revisions import GitRevisions
 
 PIECE = 16  # commits; neighbours share nearly all files, so a piece costs one cold load at most
@@ -46,22 +47,25 @@ def _prove_here(place: Place, commits: Sequence[Commit]) -> Iterator[Proof]:
     """Prove commits in this process."""
     revisions = GitRevisions.open(place.directory, output_root=place.output_root)
     revisions.prepare(commits)
+    memo = Memo()
     for commit in commits:
-        yield prove(commit, revisions, output_root=place.output_root)
+        yield prove(commit, revisions, output_root=place.output_root, memo=memo)
 
 
-_OPENED: list[tuple[GitRevisions, Place]] = []
+_OPENED: list[tuple[GitRevisions, Place, Memo]] = []
 """What a worker process opened when it started."""
 
 
 def _open(place: Place) -> None:
     """Begin a worker."""
     revisions = GitRevisions.open(place.directory, output_root=place.output_root)
-    _OPENED.append((revisions, place))
+    _OPENED.append((revisions, place, Memo()))
 
 
 def _prove_piece(commits: Sequence[Commit]) -> list[Proof]:
     """Prove a piece of the history in a worker."""
-    revisions, place = _OPENED[-1]
+    revisions, place, memo = _OPENED[-1]
     revisions.prepare(commits)
-    return [prove(commit, revisions, output_root=place.output_root) for commit in commits]
+    return [
+        prove(commit, revisions, output_root=place.output_root, memo=memo) for commit in commits
+    ]

@@ -10,7 +10,8 @@ from reconciler.dialects.karmada.bindings import (
     draft_binding,
 )
 from reconciler.dialects.karmada.defaults import mutated
-from reconciler.dialects.karmada.policies import decode_policies, decode_policy, template_of
+from reconciler.dialects.karmada.elections import decode_policies
+from reconciler.dialects.karmada.policies import decode_policy, template_of
 from reconciler.errors import UserError
 from reconciler.model.identity import ObjectKey
 from reconciler.shell.resources import load_schemas

@@ -3,36 +3,46 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from reconciler.dialects.karmada.bindings import Draft, binding_key, draft_binding, ordered
 from reconciler.dialects.karmada.claims import Claims
+from reconciler.dialects.karmada.memory import Memory
 from reconciler.dialects.karmada.policies import template_of
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, World
+from reconciler.model.world import Body, Manifest, World
 
 Needed = Mapping[ObjectKey, Draft]
 """The bindings of all that workloads need, by key; some of them have a policy of their own."""
 
 
-def needed_bindings(claims: Claims, world: World) -> Needed:
+def needed_bindings(claims: Claims, world: World, memory: Memory) -> Needed:
     """Return the bindings of the objects that are needed, or were until now.
 
     An object that is not in the repository, or whose binding cannot be read, is left alone.
     """
-    found = {key: draft for key, draft in claims.drafts.items() if bodies(draft.spec, "requiredBy")}
+    found = {key: draft for key, draft in claims.drafts.items() if draft.spec.get("requiredBy")}
     for needs in claims.needs.values():
         for need in needs:
             key = binding_key(need)
             if need not in world.inputs or is_frozen(world, key) or key in claims.kept:
                 continue
-            known = claims.drafts.get(key)
-            found[key] = known or draft_binding(template_of(world.inputs[need]), None, None, {})
+            known, manifest = claims.drafts.get(key), world.inputs[need]
+            draw = partial(_unclaimed, manifest)
+            found[key] = known or memory.drafts.recall(need, (manifest.body,), draw)
     return {key: found[key] for key in sorted(found)}
 
 
-def attach(claims: Claims, needed: Needed, decided: Mapping[ObjectKey, Body]) -> Needed:
+def _unclaimed(manifest: Manifest) -> Draft:
+    """Return the binding of an object that is there for others only."""
+    return draft_binding(template_of(manifest), None, None, {})
+
+
+def attach(
+    claims: Claims, needed: Needed, decided: Mapping[ObjectKey, Body], memory: Memory
+) -> Needed:
     """Return the needed bindings with those who require them, by name.
 
     One that nobody requires any more, and that no policy claims, is left out: it goes.
@@ -41,6 +51,7 @@ def attach(claims: Claims, needed: Needed, decided: Mapping[ObjectKey, Body]) ->
         claims: Says who needs what.
         needed: The bindings of what is needed.
         decided: The bindings that need something, as decided in this sweep.
+        memory: What earlier sweeps found.
 
     Source: karmada@f8fdd02 pkg/dependenciesdistributor/dependencies_distributor.go
     `syncScheduleResultToAttachedBindings`, `createOrUpdateAttachedBinding`.
@@ -48,13 +59,22 @@ def attach(claims: Claims, needed: Needed, decided: Mapping[ObjectKey, Body]) ->
     required: dict[ObjectKey, list[Body]] = defaultdict(list)
     for key in sorted(claims.needs):
         if key in decided:
+            body = decided[key]
+            taken = memory.snapshots.recall(key, (body,), partial(_snapshot, key, body))
             for need in claims.needs[key]:
-                required[binding_key(need)].append(_snapshot(key, decided[key]))
+                required[binding_key(need)].append(taken)
     return {
-        key: replace(draft, spec=_with_required(draft, required[key]))
+        key: memory.attached.recall(
+            key, (draft, *required[key]), partial(_attached, draft, required[key])
+        )
         for key, draft in needed.items()
         if required[key] or _has_policy(draft)
     }
+
+
+def _attached(draft: Draft, required: list[Body]) -> Draft:
+    """Return a binding that knows who requires it."""
+    return replace(draft, spec=_with_required(draft, required))
 
 
 def _has_policy(draft: Draft) -> bool:

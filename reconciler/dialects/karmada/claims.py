@@ -1,16 +1,24 @@
 """Which workloads have a binding, and what their policies want of it; nothing is decided here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
+from reconciler.dialects.karmada.binding import decode_targets
 from reconciler.dialects.karmada.bindings import GROUP, Draft, binding_key, claimant, draft_binding
 from reconciler.dialects.karmada.dependencies import dependencies_of
+from reconciler.dialects.karmada.elections import Policies, index_policies
+from reconciler.dialects.karmada.memory import Drafted, Memory
 from reconciler.dialects.karmada.policies import (
+    CLUSTER_WIDE,
+    NAMESPACED,
     Policy,
     Template,
-    decode_policies,
+    decode_policy,
+    overrides_of,
     template_of,
 )
+from reconciler.dialects.karmada.policies import GROUP as POLICIES
 from reconciler.errors import UserError
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.names import LONGEST_NAME
@@ -19,6 +27,7 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.world import Body, Fault, Manifest, World
 
+OVERRIDES = ("OverridePolicy", "ClusterOverridePolicy")
 PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 
 
@@ -31,6 +40,7 @@ class Claims:
         needs: Binding to the objects that its workload needs beside itself, where they follow it.
         kept: The bindings that stay as they are since their policy cannot be applied.
         gone: The bindings whose workload is no more.
+        named: The clusters that bindings name.
         waiting: The workloads that are faulty or held, by key as text.
         faults: What keeps policies and workloads from each other.
     """
@@ -39,55 +49,122 @@ class Claims:
     needs: Mapping[ObjectKey, tuple[ObjectKey, ...]]
     kept: Mapping[ObjectKey, Body]
     gone: Mapping[ObjectKey, Manifest]
+    named: frozenset[str]
     waiting: frozenset[str]
     faults: tuple[Fault, ...]
 
 
-def claim_workloads(world: World, *, preempting: bool) -> Claims:
+def claim_workloads(world: World, memory: Memory, *, preempting: bool) -> Claims:
     """Let policies claim workloads, and draft the bindings."""
-    policies = decode_policies(world.inputs.values())
-    priorities = _priority_classes(world)
+    policies = _policies(world, memory)
+    recall = _recalling(policies, world, memory, preempting=preempting)
     drafts: dict[ObjectKey, Draft] = {}
     needs: dict[ObjectKey, tuple[ObjectKey, ...]] = {}
     kept: dict[ObjectKey, Body] = {}
+    named: set[str] = set()
     owners: dict[ObjectKey, ObjectKey] = {}
     faults = [_waiting(world, policy) for policy in policies.by_key.values() if policy.waits_for]
-    for template in _templates(world):
-        key = binding_key(template.key)
+    for template, key in _templates(world, memory):
+        if world.frozen and is_frozen(world, key):
+            continue
         present = None if key in owners else world.outputs.get(key)
-        if is_frozen(world, key):
-            continue
         body = present.body if present is not None else None
-        policy = policies.claim(template, claimant(body), preempting=preempting)
-        if policy is None and body is None:
-            continue
         try:
-            draft = draft_binding(template, policy, body, priorities)
+            known = recall(template, body)
         except UserError as error:
+            policy = policies.claim(template, claimant(body), preempting=preempting)
             faults.append(_refused(world, policy, error))
             if body is not None:
                 kept[key] = body
             continue
-        fault = _unnameable(template, world, owners.get(key))
+        if known.draft is None:
+            continue
+        fault = _unnameable(template, key, world, owners.get(key))
         if fault is not None:
             faults.append(fault)
             continue
-        drafts[key] = draft
+        drafts[key] = known.draft
         owners[key] = template.key
-        if draft.spec.get("propagateDeps") is True:
-            needs[key] = dependencies_of(template.key, template.api_version, template.body)
+        named |= known.named
+        if known.needs:
+            needs[key] = known.needs
     held = {str(key) for entry in world.held for key in entry.keys}
     return Claims(
         drafts=drafts,
         needs=needs,
         kept=kept,
         gone={
-            key: manifest
-            for key, manifest in sorted(world.outputs.items())
-            if key.group == GROUP and key not in drafts and key not in kept
+            key: world.outputs[key]
+            for key in sorted(world.outputs.keys() - drafts.keys() - kept.keys())
+            if key.group == GROUP
         },
+        named=frozenset(named),
         waiting=frozenset(held | {fault.subject for fault in world.faults}),
         faults=tuple(sorted(set(faults))),
+    )
+
+
+def _policies(world: World, memory: Memory) -> Policies:
+    """Return the policies indexed, those as before that are as before."""
+    manifests = [*world.of_kind(POLICIES, NAMESPACED), *world.of_kind(POLICIES, CLUSTER_WIDE)]
+    overrides = [manifest for kind in OVERRIDES for manifest in world.of_kind(POLICIES, kind)]
+    grounds = tuple(manifest.body for manifest in (*manifests, *overrides))
+
+    def index() -> Policies:
+        found = []
+        for manifest in manifests:
+            there = tuple(override in world.inputs for override in overrides_of(manifest))
+            decode = partial(decode_policy, manifest, world.inputs)
+            found.append(memory.policies.recall(manifest.key, (manifest.body, *there), decode))
+        return index_policies(found)
+
+    return memory.elections.recall(None, grounds, index)
+
+
+def _recalling(
+    policies: Policies, world: World, memory: Memory, *, preempting: bool
+) -> Callable[[Template, Body | None], Drafted]:
+    """Return what says of a workload and its present binding what they come to."""
+    priorities = _priority_classes(world, memory)
+    table = memory.drafted
+
+    def recall(template: Template, present: Body | None) -> Drafted:
+        grounds = (template, present, policies, priorities, preempting)
+        known = table.find(template.key, grounds)
+        if known is not None:
+            return known
+        policy = policies.claim(template, claimant(present), preempting=preempting)
+        drafted = _drafted(template, policy, present, priorities, memory)
+        return table.keep(template.key, grounds, drafted)
+
+    return recall
+
+
+def _drafted(
+    template: Template,
+    policy: Policy | None,
+    present: Body | None,
+    priorities: Mapping[str, int],
+    memory: Memory,
+) -> Drafted:
+    """Return the binding of a workload before its sweep, if it has or gets one.
+
+    Raises:
+        UserError: See `draft_binding`.
+    """
+    if policy is None and present is None:
+        return Drafted(None)
+    priority = None
+    if policy is not None and "schedulePriority" in mapping(policy.body, "spec"):
+        wanted = mapping(mapping(policy.body, "spec"), "schedulePriority")
+        priority = priorities.get(text(wanted, "priorityClassName"))
+    draw = partial(draft_binding, template, policy, present, priorities)
+    draft = memory.drafts.recall(template.key, (template, policy, present, priority), draw)
+    wanting = draft.spec.get("propagateDeps") is True
+    return Drafted(
+        draft,
+        named=frozenset(name for name, _ in decode_targets(draft.spec)),
+        needs=dependencies_of(template.key, template.api_version, template.body) if wanting else (),
     )
 
 
@@ -109,14 +186,25 @@ def _waiting(world: World, policy: Policy) -> Fault:
     )
 
 
-def _templates(world: World) -> list[Template]:
-    """Return the workloads, those that have their binding first, sorted by key.
+def _templates(world: World, memory: Memory) -> list[tuple[Template, ObjectKey]]:
+    """Return the workloads with the keys of their bindings, sorted by key.
 
-    Two workloads may want a binding of the same name: then the one that has it keeps it.
+    Two workloads may want a binding of the same name: then the one that has it keeps it, so those
+    that have their binding come first.
     """
-    keys = [key for key in world.inputs if key.group not in OUR_GROUPS]
-    keys.sort(key=lambda key: (not _is_bound(world.outputs.get(binding_key(key)), key), key))
-    return [template_of(world.inputs[key]) for key in keys]
+    found = [
+        memory.templates.recall(manifest.key, (manifest.body,), partial(_template, manifest))
+        for (group, _), manifests in world.kinds.of(world.inputs).items()
+        if group not in OUR_GROUPS
+        for manifest in manifests
+    ]
+    if len({key for _, key in found}) == len(found):
+        return found
+    return sorted(found, key=lambda one: not _is_bound(world.outputs.get(one[1]), one[0].key))
+
+
+def _template(manifest: Manifest) -> tuple[Template, ObjectKey]:
+    return template_of(manifest), binding_key(manifest.key)
 
 
 def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:
@@ -144,20 +232,25 @@ def _refused(world: World, policy: Policy | None, error: UserError) -> Fault:
     )
 
 
-def _priority_classes(world: World) -> dict[str, int]:
+def _priority_classes(world: World, memory: Memory) -> Mapping[str, int]:
     """Return the values of the PriorityClasses, by name."""
-    return {
-        key.name: value
-        for key, manifest in world.inputs.items()
-        if (key.group, key.kind) == PRIORITY_CLASS
-        and isinstance(value := manifest.body.get("value"), int)
-    }
+    manifests = world.of_kind(*PRIORITY_CLASS)
+    return memory.priorities.recall(
+        None,
+        tuple(manifest.body for manifest in manifests),
+        lambda: {
+            manifest.key.name: value
+            for manifest in manifests
+            if isinstance(value := manifest.body.get("value"), int)
+        },
+    )
 
 
-def _unnameable(template: Template, world: World, owner: ObjectKey | None) -> Fault | None:
+def _unnameable(
+    template: Template, key: ObjectKey, world: World, owner: ObjectKey | None
+) -> Fault | None:
     """Say why a workload cannot have a binding of its name, `None` if it can."""
-    origin = world.inputs[template.key].origin
-    name = binding_key(template.key).name
+    origin, name = world.inputs[template.key].origin, key.name
     if owner is not None:
         message = f"its binding would be named {name} like that of {owner}, so it is not placed"
         expected = "names that differ in more than upper and lower case"

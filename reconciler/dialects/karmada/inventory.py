@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.dialects.karmada.memory import Memory, Taken
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, World
+from reconciler.model.stamps import at_rest
+from reconciler.model.world import Body, Manifest, World
 
 GROUP = "cluster.karmada.io"
 KIND = "Cluster"
@@ -28,27 +30,41 @@ class Inventory:
     records: Mapping[ObjectKey, Body]
 
 
-def take_inventory(world: World, *, failover: bool, now: datetime) -> Inventory:
+def take_inventory(world: World, memory: Memory, *, failover: bool, now: datetime) -> Inventory:
     """Return the clusters of the repository.
 
     Args:
         world: Its inputs hold the clusters, its outputs the dates of taints.
+        memory: What earlier sweeps found.
         failover: Whether a failing cluster gets a NoExecute taint, too.
         now: Moment that dates taints first seen in this pass.
     """
     clusters: dict[str, Body] = {}
     records: dict[ObjectKey, Body] = {}
-    for key, manifest in world.inputs.items():
-        if (key.group, key.kind) != (GROUP, KIND):
-            continue
-        written = bodies(mapping(manifest.body, "spec"), "taints")
-        added_at = first_seen(written, world.outputs.get(key), now)
-        if added_at:
-            records[key] = taint_record(manifest, added_at)
-        taints = [*dated(written, added_at), *_condition_taints(manifest.body, failover)]
-        spec = {**mapping(manifest.body, "spec"), "taints": taints}
-        clusters[key.name] = {**manifest.body, "spec": spec}
+    for manifest in world.of_kind(GROUP, KIND):
+        key, output = manifest.key, world.outputs.get(manifest.key)
+        present = output.body if output is not None else None
+        grounds = (manifest.body, present, failover)
+        taken = memory.clusters.find(key.name, grounds)
+        if taken is None:
+            taken = _take(manifest, output, failover=failover, now=now)
+            if taken.record is None or taken.record is present:
+                memory.clusters.keep(key.name, grounds, taken)
+        clusters[key.name] = taken.body
+        if taken.record is not None:
+            records[key] = taken.record
     return Inventory(clusters, records)
+
+
+def _take(manifest: Manifest, output: Manifest | None, *, failover: bool, now: datetime) -> Taken:
+    """Date the taints of one cluster, and add those that follow from its conditions."""
+    written = bodies(mapping(manifest.body, "spec"), "taints")
+    added_at = first_seen(written, output, now)
+    taints = [*dated(written, added_at), *_condition_taints(manifest.body, failover)]
+    spec = {**mapping(manifest.body, "spec"), "taints": taints}
+    present = output.body if output is not None else None
+    record = at_rest(taint_record(manifest, added_at), present) if added_at else None
+    return Taken({**manifest.body, "spec": spec}, record)
 
 
 def _condition_taints(body: Body, failover: bool) -> list[Body]:  # noqa: FBT001  # passed on by name

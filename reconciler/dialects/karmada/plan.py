@@ -1,13 +1,13 @@
 """Karmada's part of a pass: policies claim workloads, then each binding is decided."""
 
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
 from reconciler.dialects.karmada.attach import attach, needed_bindings
-from reconciler.dialects.karmada.binding import decode_targets
 from reconciler.dialects.karmada.binding_file import placed
 from reconciler.dialects.karmada.bindings import (
     BINDING,
@@ -17,7 +17,7 @@ from reconciler.dialects.karmada.bindings import (
     binding_name,
 )
 from reconciler.dialects.karmada.claims import Claims, claim_workloads
-from reconciler.dialects.karmada.clusters import decode_cluster, members_of
+from reconciler.dialects.karmada.clusters import Members, decode_cluster, members_of
 from reconciler.dialects.karmada.decide import (
     Decided,
     Surroundings,
@@ -27,14 +27,18 @@ from reconciler.dialects.karmada.decide import (
     moves_singly,
 )
 from reconciler.dialects.karmada.inventory import Inventory, departed, take_inventory
+from reconciler.dialects.karmada.memory import Memory
+from reconciler.dialects.karmada.reports import reports_of
 from reconciler.dialects.karmada.settings import decode_failover, may_preempt
 from reconciler.errors import UserError
 from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.memory import Rest
 from reconciler.model.moments import earliest, parse_moment
 from reconciler.model.settings import Settings
+from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Selection, Target, selects
 
@@ -47,6 +51,8 @@ class Bindings:
     inventory: Inventory
     claims: Claims
     around: Surroundings
+    settings: Settings
+    memory: Memory
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the binding that a rebalancer refers to by its workload.
@@ -95,21 +101,35 @@ class Bindings:
         outputs: dict[ObjectKey, Body] = {**self.inventory.records, **self.claims.kept}
         faults = list(self.claims.faults)
         decided: dict[ObjectKey, Decided] = {}
+        untils: list[datetime | None] = []
+        marks = self._marks()
 
         def decide_all(drafts: Mapping[ObjectKey, Draft]) -> None:
             for key, draft in drafts.items():
+                demand = triggers.get(key)
+                grounds = (draft, self.around.members, self.settings, *marks(draft))
+                fresh = demand is not None or key in asked
+                rest = None if fresh else self.memory.rests.find(key, grounds)
+                if rest is not None and draft.present and rest.holds(self.around.now):
+                    outputs[key] = draft.present
+                    untils.append(rest.until)
+                    continue
                 try:
-                    decided[key] = decide(draft, triggers.get(key), self.around)
-                    outputs[key] = decided[key].body
+                    found = decide(draft, demand, self.around)
                 except UserError as error:
                     faults.append(_undecided(self.world, draft, error))
                     if draft.present is not None:
                         outputs[key] = draft.present
+                    continue
+                decided[key] = found
+                untils.append(found.until)
+                outputs[key] = at_rest(found.body, draft.present)
+                if demand is None and found.decision is None and outputs[key] is draft.present:
+                    self.memory.rests.keep(key, grounds, Rest(self.around.now, found.until))
 
-        needed = needed_bindings(self.claims, self.world)
+        needed = needed_bindings(self.claims, self.world, self.memory)
         decide_all({key: d for key, d in self.claims.drafts.items() if key not in needed})
-        attached = attach(self.claims, needed, outputs)
-        decide_all(attached)
+        decide_all(attach(self.claims, needed, outputs, self.memory))
         decisions = [item.decision for item in decided.values() if item.decision is not None]
         decisions += [_removed(key, manifest) for key, manifest in self.claims.gone.items()]
         return Plan(
@@ -117,41 +137,66 @@ class Bindings:
             decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
             edited=tuple(sorted(key for key, item in decided.items() if item.edited)),
             faults=tuple(sorted(faults)),
-            until=earliest(*(item.until for item in decided.values())),
+            until=earliest(*untils),
             explanations={key: item.explain for key, item in decided.items() if key in asked},
         )
 
+    def _marks(self) -> Callable[[Draft], Sequence[object]]:
+        """Return a mark for each report of a binding's workload, when asked."""
+        marks: dict[ObjectKey, list[object]] = defaultdict(list)
+        for key in sorted(self.world.feedback):
+            body = self.world.feedback[key].body
+            mark = self.memory.reports.recall(key, (body,), object)
+            marks[key._replace(reporter="")].append(mark)
+        if not marks:
+            return lambda _: ()
+        return lambda draft: marks.get(reports_of(draft.spec, {}).workload, ())
 
-def _surroundings(
-    world: World, settings: Settings, now: datetime, inventory: Inventory, claims: Claims
-) -> Surroundings:
+
+@dataclass(frozen=True, slots=True)
+class Karmada:
+    """Karmada's part of all passes of one repository."""
+
+    memory: Memory = field(default_factory=Memory)
+
+    def prepare(self, world: World, settings: Settings, now: datetime, /) -> Bindings:
+        """Let policies claim workloads, and draft the bindings."""
+        failover = decode_failover(settings)
+        inventory = take_inventory(world, self.memory, failover=failover.enabled, now=now)
+        claims = claim_workloads(world, self.memory, preempting=may_preempt(settings))
+        return Bindings(
+            world=world,
+            inventory=inventory,
+            claims=claims,
+            around=Surroundings(
+                members=_fleet(inventory, claims, self.memory, declared=settings.declared_clusters),
+                failover=failover,
+                feedback=world.feedback,
+                assume_after_seconds=settings.assume_after_seconds,
+                now=now,
+            ),
+            settings=settings,
+            memory=self.memory,
+        )
+
+    def forget(self) -> None:
+        """Drop what the last two passes did not ask for."""
+        self.memory.forget()
+
+
+def _fleet(inventory: Inventory, claims: Claims, memory: Memory, *, declared: bool) -> Members:
     """Decode the fleet; a cluster without a file counts as leaving while a binding names it."""
     clusters = dict(inventory.clusters)
-    for draft in claims.drafts.values():
-        for name, _ in decode_targets(draft.spec):
-            if name not in clusters:
-                clusters[name] = departed(name)
-    return Surroundings(
-        members=members_of(
-            decode_cluster(body, declared=settings.declared_clusters) for body in clusters.values()
-        ),
-        failover=decode_failover(settings),
-        feedback=world.feedback,
-        assume_after_seconds=settings.assume_after_seconds,
-        now=now,
-    )
-
-
-def prepare(world: World, settings: Settings, now: datetime) -> Bindings:
-    """Let policies claim workloads, and draft the bindings."""
-    inventory = take_inventory(world, failover=decode_failover(settings).enabled, now=now)
-    claims = claim_workloads(world, preempting=may_preempt(settings))
-    return Bindings(
-        world=world,
-        inventory=inventory,
-        claims=claims,
-        around=_surroundings(world, settings, now, inventory, claims),
-    )
+    views = [
+        memory.views.recall(
+            name, (body, declared), partial(decode_cluster, body, declared=declared)
+        )
+        for name, body in clusters.items()
+    ]
+    for name in sorted(claims.named - clusters.keys()):
+        decode = partial(decode_cluster, departed(name), declared=declared)
+        views.append(memory.views.recall(name, (declared,), decode))
+    return memory.fleet.recall(None, tuple(views), partial(members_of, views))
 
 
 def _undecided(world: World, draft: Draft, error: UserError) -> Fault:
@@ -187,5 +232,5 @@ KARMADA = Dialect(
     groups=frozenset(
         ("apps.karmada.io", "cluster.karmada.io", "policy.karmada.io", "work.karmada.io")
     ),
-    prepare=prepare,
+    begin=Karmada,
 )

@@ -1,8 +1,7 @@
-"""Which policy claims a workload: matching by selector, election, and claims that stick."""
+"""Policies and workloads as claims see them, and how closely a selector names a workload."""
 
-from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 
 from reconciler.manifests.admission import digest
@@ -89,113 +88,6 @@ class Template:
         return is_suspended(self.body)
 
 
-@dataclass(frozen=True, slots=True)
-class Policies:
-    """All policies, indexed by what they select."""
-
-    by_key: Mapping[ObjectKey, Policy]
-    by_kind: Mapping[tuple[str, str], tuple[Policy, ...]] = field(repr=False)
-
-    def claim(
-        self, template: Template, present: ObjectKey | None, *, preempting: bool = False
-    ) -> Policy | None:
-        """Return the policy that a workload belongs to, `None` if no one takes it.
-
-        First every policy has its say, then the workload: so a pass ends where upstream's events
-        end, in whatever order they come.
-
-        Args:
-            template: The workload.
-            present: Its policy so far, `None` if it has none.
-            preempting: Whether policies may preempt others at all.
-        """
-        return self.elect(template, self.release(template, present, preempting=preempting))
-
-    def release(
-        self, template: Template, present: ObjectKey | None, *, preempting: bool
-    ) -> ObjectKey | None:
-        """Return whose a workload is once every policy was heard, `None` if nobody's.
-
-        A policy lets go of what it no longer selects and, when it is being deleted, of everything;
-        one that may preempt takes what another one holds.
-
-        Source: karmada@f8fdd02 pkg/detector/detector.go `HandlePropagationPolicyCreationOrUpdate`,
-        `HandlePropagationPolicyDeletion`.
-        """
-        holder = self.by_key.get(present) if present is not None else None
-        if holder is None or holder.deleting or not implicit_priority(holder, template):
-            return None
-        if preempting:
-            own, wide = self._candidates(template)
-            challengers = [p for p in (*own, *wide) if _may_preempt(p, holder, template)]
-            holder = _strongest(challengers) or holder
-        return holder.key
-
-    def elect(self, template: Template, present: ObjectKey | None) -> Policy | None:
-        """Return whose a workload is when it comes up itself, `None` if nobody's.
-
-        A claim sticks while its policy exists; a better policy that appears later does not take
-        over. A new claim goes to the PropagationPolicies of the workload's namespace, and only if
-        none of these matches to a ClusterPropagationPolicy, whatever their priorities. A winner
-        that waits for override policies claims nothing yet, nor does anybody in its place.
-
-        Source: karmada@f8fdd02 pkg/detector/detector.go `propagateResource`, and
-        pkg/detector/policy.go `getHighestPriorityPropagationPolicy`.
-        """
-        if template.claimed_elsewhere:
-            return None
-        if present is not None and present in self.by_key:
-            return self.by_key[present]
-        own, wide = self._candidates(template)
-        winner = _best(own, template) or _best(wide, template)
-        return None if winner is not None and winner.waits_for else winner
-
-    def _candidates(self, template: Template) -> tuple[list[Policy], list[Policy]]:
-        """Return the policies of the workload's namespace, and those of the whole repository."""
-        known = self.by_kind.get((template.api_version, template.key.kind), ())
-        local = template.key.namespace
-        own = [policy for policy in known if local and policy.key.namespace == local]
-        return own, [policy for policy in known if policy.key.kind == CLUSTER_WIDE]
-
-
-def _may_preempt(policy: Policy, holder: Policy, template: Template) -> bool:
-    """Say whether a policy may take a workload from its present one.
-
-    It must name the workload, and have a strictly greater priority; a PropagationPolicy takes from
-    a ClusterPropagationPolicy in any case, and never the other way round.
-
-    Source: karmada@f8fdd02 pkg/detector/preemption.go `preemptionEnabled`,
-    `preemptPropagationPolicy`, `preemptClusterPropagationPolicy`.
-    """
-    if not policy.preempts or policy.deleting or policy.waits_for or policy.key == holder.key:
-        return False
-    if implicit_priority(policy, template) is not Implicit.NAME:
-        return False
-    if policy.key.kind != holder.key.kind:
-        return policy.key.kind == NAMESPACED
-    return policy.priority > holder.priority
-
-
-def _strongest(challengers: Iterable[Policy]) -> Policy | None:
-    """Return who preempts: a PropagationPolicy first, then by priority; ties by the lesser name.
-
-    Unlike upstream: there the one wins whose event comes first.
-    """
-    return min(
-        challengers, key=lambda p: (not p.key.namespace, -p.priority, p.key.name), default=None
-    )
-
-
-def _best(candidates: Iterable[Policy], template: Template) -> Policy | None:
-    """Return the winner: greater priority, then the closer match, then the lesser name."""
-    ranked = [
-        ((-policy.priority, -closeness, policy.key.name), policy)
-        for policy in candidates
-        if not policy.deleting and (closeness := implicit_priority(policy, template))
-    ]
-    return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
-
-
 def implicit_priority(policy: Policy, template: Template) -> Implicit:
     """Return how closely the best selector of a policy names a workload."""
     return max(
@@ -217,21 +109,6 @@ def _closeness(selector: ResourceSelector, template: Template) -> Implicit:
     return Implicit.LABELS if matches(selector.labels, template.labels) else Implicit.NO_MATCH
 
 
-def decode_policies(manifests: Iterable[Manifest]) -> Policies:
-    """Index the policies among the manifests."""
-    known = {manifest.key: manifest for manifest in manifests}
-    by_key = {}
-    by_kind: dict[tuple[str, str], dict[ObjectKey, Policy]] = defaultdict(dict)
-    for key, manifest in known.items():
-        if key.group != GROUP or key.kind not in (NAMESPACED, CLUSTER_WIDE):
-            continue
-        policy = decode_policy(manifest, known)
-        by_key[key] = policy
-        for selector in policy.selectors:
-            by_kind[selector.api_version, selector.kind][key] = policy
-    return Policies(by_key, {kind: tuple(found.values()) for kind, found in by_kind.items()})
-
-
 def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
     """Decode one policy that the schema and admission accepted.
 
@@ -240,8 +117,7 @@ def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
         known: All objects of the repository, among them the override policies.
     """
     spec = mapping(manifest.body, "spec")
-    namespace = manifest.key.namespace
-    override = "OverridePolicy" if namespace else "ClusterOverridePolicy"
+    overrides = zip(strings(spec, "dependentOverrides"), overrides_of(manifest), strict=True)
     return Policy(
         key=manifest.key,
         selectors=tuple(
@@ -250,15 +126,19 @@ def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
         priority=number(spec, "priority"),
         deleting=bool(text(mapping(manifest.body, "metadata"), "deletionTimestamp")),
         preempts=text(spec, "preemption") == "Always",
-        waits_for=tuple(
-            name
-            for name in strings(spec, "dependentOverrides")
-            if ObjectKey(GROUP, override, namespace, name) not in known
-        ),
+        waits_for=tuple(name for name, override in overrides if override not in known),
         lazy=text(spec, "activationPreference") == "Lazy",
         suspended=is_suspended(manifest.body),
         body=manifest.body,
     )
+
+
+def overrides_of(manifest: Manifest) -> tuple[ObjectKey, ...]:
+    """Return the override policies that a policy depends on, as listed."""
+    namespace = manifest.key.namespace
+    kind = "OverridePolicy" if namespace else "ClusterOverridePolicy"
+    names = strings(mapping(manifest.body, "spec"), "dependentOverrides")
+    return tuple(ObjectKey(GROUP, kind, namespace, name) for name in names)
 
 
 def decode_selector(body: Body, policy: ObjectKey) -> ResourceSelector:

@@ -1,7 +1,7 @@
 """What member clusters report of one workload's copies."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from reconciler.model.fields import mapping, text
 from reconciler.model.health import Health, health_of, reported_status
@@ -19,7 +19,7 @@ class Reports:
     def of(self, cluster: str) -> Body | None:
         """Return what a cluster reports, `None` if it reports nothing."""
         found = (
-            self.feedback.get(replace(self.workload, reporter=cluster)) if self.feedback else None
+            self.feedback.get(self.workload._replace(reporter=cluster)) if self.feedback else None
         )
         return None if found is None else found.body
 

@@ -1,7 +1,7 @@
 """KubeFleet's part of a pass: each placement by itself, from its snapshots to its status."""
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -9,6 +9,7 @@ from reconciler.dialects.base import Dialect, Plan, Trigger
 from reconciler.dialects.kubefleet.binding_file import binding_file
 from reconciler.dialects.kubefleet.clusters import Members, decode_member, members_of
 from reconciler.dialects.kubefleet.explain import asked_of, explain, explain_failure
+from reconciler.dialects.kubefleet.memory import Memory
 from reconciler.dialects.kubefleet.names import (
     BINDING,
     GROUP,
@@ -16,7 +17,7 @@ from reconciler.dialects.kubefleet.names import (
     POLICY_SNAPSHOT,
     RESOURCE_SNAPSHOT,
 )
-from reconciler.dialects.kubefleet.placement import decode_placement
+from reconciler.dialects.kubefleet.placement import Placement, decode_placement
 from reconciler.dialects.kubefleet.restore import (
     Wanted,
     owner_of,
@@ -24,12 +25,13 @@ from reconciler.dialects.kubefleet.restore import (
     snapshot_file,
 )
 from reconciler.dialects.kubefleet.revision import Owner
+from reconciler.dialects.kubefleet.select import Selection as Selected
 from reconciler.dialects.kubefleet.select import select_resources
 from reconciler.dialects.kubefleet.settle import Settled, settle
 from reconciler.dialects.kubefleet.status import placement_file
 from reconciler.dialects.kubefleet.tell import known_problem, tell, tell_removed, unsettled
 from reconciler.dialects.kubefleet.transition import policy_in_force, refuse_change
-from reconciler.dialects.kubefleet.witness import Witness, keys_of
+from reconciler.dialects.kubefleet.witness import Witness, keys_of, reports_on
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen, output_path
@@ -39,8 +41,10 @@ from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of, uid_of
 from reconciler.model.labels import labels_of
+from reconciler.model.memory import Rest
 from reconciler.model.moments import earliest, stamp
 from reconciler.model.settings import Settings
+from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Selection, Target, selects
 
@@ -61,6 +65,7 @@ class Fleets:
     placements: Mapping[ObjectKey, Manifest]
     left: Mapping[str, Mapping[ObjectKey, Body]]
     waiting: frozenset[str]
+    memory: Memory
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the placement that a rebalancer refers to."""
@@ -90,7 +95,7 @@ class Fleets:
         members, faults = self._members()
         for key, manifest in sorted(self.placements.items()):
             try:
-                planned = self._settle(key, manifest, members, triggers.get(key))
+                planned = self._settle(key, manifest, members, triggers.get(key), asked)
             except UserError as error:
                 faults.append(unsettled(manifest, error))
                 outputs |= self._kept(key)
@@ -99,14 +104,15 @@ class Fleets:
                 continue
             outputs |= planned.outputs
             names = {*self._asked_about(key, asked), *(k for k in planned.outputs if k in asked)}
-            explanations |= dict.fromkeys(sorted(names), planned.explanations[key])
+            if names:
+                explanations |= dict.fromkeys(sorted(names), planned.explanations[key])
             decisions += planned.decisions
             edited += planned.edited
             untils.append(planned.until)
         decisions += [
             tell_removed(key, self.left.get(key.name, {}))
             for key in self.world.outputs
-            if (key.group, key.kind) == (GROUP, PLACEMENT) and key not in self.placements
+            if key.kind == PLACEMENT and key.group == GROUP and key not in self.placements
         ]
         return Plan(
             outputs=outputs,
@@ -124,13 +130,14 @@ class Fleets:
     def _members(self) -> tuple[Members, list[Fault]]:
         """Decode the fleet; a cluster that cannot be decoded is reported and left out."""
         views, faults = [], []
-        for key, manifest in sorted(self.world.inputs.items()):
-            if (key.group, key.kind) == CLUSTER:
-                try:
-                    declared = self.settings.declared_clusters
-                    views.append(decode_member(manifest.body, declared=declared))
-                except (UserError, ValueError) as error:
-                    faults.append(unsettled(manifest, error))
+        declared = self.settings.declared_clusters
+        for manifest in self.world.of_kind(*CLUSTER):
+            body = manifest.body
+            decode = partial(decode_member, body, declared=declared)
+            try:
+                views.append(self.memory.views.recall(manifest.key, (body, declared), decode))
+            except (UserError, ValueError) as error:
+                faults.append(unsettled(manifest, error))
         heartbeats = self.settings.heartbeats
         return members_of(views, self.now, heartbeats=heartbeats), faults
 
@@ -141,20 +148,63 @@ class Fleets:
         return {**self.left.get(key.name, {}), **status}
 
     def _settle(
-        self, key: ObjectKey, manifest: Manifest, members: Members, trigger: Trigger | None
+        self,
+        key: ObjectKey,
+        manifest: Manifest,
+        members: Members,
+        trigger: Trigger | None,
+        asked: Container[ObjectKey],
     ) -> Plan:
-        """Return the part of one placement."""
+        """Return the part of one placement, from memory if it would be left as it is."""
+        kept = self._kept(key)
         if idle := self._idle(key):
             told = partial(explain_failure, key, idle)
-            return Plan(outputs=self._kept(key), explanations={key: told})
+            return Plan(outputs=kept, explanations={key: told})
+        placement = decode_placement(manifest.body)
+        selection = self._selection(manifest, placement)
+        fleet = self.memory.fleet.recall(None, members.views, lambda: members.views)
+        reports = reports_on(keys_of(selection.resources), self.world.feedback)
+        grounds = (manifest.body, fleet, self.settings, selection, *reports, *kept.values())
+        fresh = trigger is not None or self._asked_about(key, asked)
+        rest = None if fresh else self.memory.rests.find(key, grounds)
+        if rest is not None and rest[0].holds(self.now):
+            return rest[1]
+        drawn = self._draw(manifest, placement, selection, members, trigger)
+        found = {name: at_rest(body, kept.get(name)) for name, body in drawn.outputs.items()}
+        plan = replace(drawn, outputs=found)
+        still = found.keys() == kept.keys() and all(found[k] is body for k, body in kept.items())
+        if still and trigger is None and not plan.decisions and not plan.edited:
+            rested = (Rest(self.now, plan.until), replace(plan, explanations={}))
+            self.memory.rests.keep(key, grounds, rested)
+        return plan
+
+    def _selection(self, manifest: Manifest, placement: Placement) -> Selected:
+        """Return what a placement selects, the same as before if nothing of it differs."""
+        known, world = self.memory.selections, self.world
+        grounds = (manifest.body, world.inputs, world.blobs)
+        found = known.find(manifest.key, grounds)
+        if found is None:
+            before = known.latest(manifest.key)
+            drawn = select_resources(placement.selectors, world.inputs, world.blobs)
+            found = known.keep(manifest.key, grounds, before if before == drawn else drawn)
+        return found
+
+    def _draw(
+        self,
+        manifest: Manifest,
+        placement: Placement,
+        selection: Selected,
+        members: Members,
+        trigger: Trigger | None,
+    ) -> Plan:
+        """Settle one placement."""
+        key = manifest.key
         left = self.left.get(key.name, {})
         own = self.world.outputs.get(key)
         record = mapping(own.body, "metadata") if own is not None else None
         status = mapping(own.body, "status") if own is not None else {}
         admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, self.now)
-        placement = decode_placement(manifest.body)
         owner = Owner(key.name, uid_of(key), admitted.generation)
-        selection = select_resources(placement.selectors, self.world.inputs, self.world.blobs)
         restored = restore(owner, left, Wanted(policy=placement.policy, selection=selection))
         if restored.present.policies:
             refuse_change(policy_in_force(restored.present.policies), placement.policy)
@@ -198,8 +248,8 @@ class Fleets:
 
     def _is_unreadable(self, key: ObjectKey) -> bool:
         """Tell whether a file that may belong to a placement cannot be read."""
-        if is_frozen(self.world, key):
-            return True
+        if not self.world.frozen or is_frozen(self.world, key):
+            return bool(self.world.frozen)
         stems = (
             output_path(self.world.output_root, ObjectKey(GROUP, kind, "", f"{key.name[:26]}-"))
             for kind in OWNED
@@ -208,26 +258,38 @@ class Fleets:
         return any(path.startswith(prefixes) for path in self.world.frozen)
 
 
-def prepare(world: World, settings: Settings, now: datetime) -> Fleets:
-    """Gather placements, and their outputs by the name of their placement."""
-    left: dict[str, dict[ObjectKey, Body]] = {}
-    for key, manifest in sorted(world.outputs.items()):
-        if key.group == GROUP and key.kind in OWNED:
-            left.setdefault(owner_of(key, manifest.body), {})[key] = manifest.body
-    held = {str(key) for entry in world.held for key in entry.keys}
-    return Fleets(
-        world=world,
-        settings=settings,
-        now=now,
-        placements={
-            key: manifest
-            for key, manifest in world.inputs.items()
-            if (key.group, key.kind) == (GROUP, PLACEMENT)
-            and not mapping(manifest.body, "metadata").get("deletionTimestamp")
-        },
-        left=left,
-        waiting=frozenset(held | {fault.subject for fault in world.faults}),
-    )
+@dataclass(frozen=True, slots=True)
+class KubeFleet:
+    """KubeFleet's part of all passes of one repository."""
+
+    memory: Memory = field(default_factory=Memory)
+
+    def prepare(self, world: World, settings: Settings, now: datetime, /) -> Fleets:
+        """Gather placements, and their outputs by the name of their placement."""
+        left: dict[str, dict[ObjectKey, Body]] = {}
+        owned = [key for key in world.outputs if key.group == GROUP and key.kind in OWNED]
+        for key in sorted(owned):
+            body = world.outputs[key].body
+            name = self.memory.owners.recall(key, (body,), partial(owner_of, key, body))
+            left.setdefault(name, {})[key] = body
+        held = {str(key) for entry in world.held for key in entry.keys}
+        return Fleets(
+            world=world,
+            settings=settings,
+            now=now,
+            placements={
+                manifest.key: manifest
+                for manifest in world.of_kind(GROUP, PLACEMENT)
+                if not mapping(manifest.body, "metadata").get("deletionTimestamp")
+            },
+            left=left,
+            waiting=frozenset(held | {fault.subject for fault in world.faults}),
+            memory=self.memory,
+        )
+
+    def forget(self) -> None:
+        """Drop what the last two passes did not ask for."""
+        self.memory.forget()
 
 
 def _outputs(settled: Settled, now: datetime) -> dict[ObjectKey, Body]:
@@ -248,5 +310,5 @@ def _outputs(settled: Settled, now: datetime) -> dict[ObjectKey, Body]:
 KUBEFLEET = Dialect(
     name="kubefleet",
     groups=frozenset(("cluster.kubernetes-fleet.io", GROUP)),
-    prepare=prepare,
+    begin=KubeFleet,
 )

@@ -200,11 +200,10 @@ def _resources(owner: Owner, found: Mapping[str, Body], wanted: Wanted) -> list[
     for name, (index, part) in named.items():
         body = found[name]
         spec, marks = mapping(body, "spec"), annotations_of(body)
-        labels = {PARENT: owner.name, RESOURCE_INDEX: str(index)}
+        latest = {IS_LATEST: "true" if index == last else "false"} if part == MASTER else {}
+        labels = {PARENT: owner.name, **latest, RESOURCE_INDEX: str(index)}
         kept = {key: marks[key] for key in _MARKS if part == MASTER and key in marks}
-        if part == MASTER:
-            labels |= {IS_LATEST: "true" if index == last else "false"}
-        else:
+        if part != MASTER:
             kept |= {SUBINDEX: part}
         position = 0 if part == MASTER else int(part) + 1
         entries = [item.entry for item in chunks[position]] if position < len(chunks) else []

@@ -1,13 +1,13 @@
 """What member clusters report of the resources of one placement."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from reconciler.dialects.kubefleet.resource_snapshots import Resource
 from reconciler.model.fields import mapping, text
 from reconciler.model.health import Health, health_of
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.world import Manifest
+from reconciler.model.world import Body, Manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +35,19 @@ class Witness:
         """
         if not self.feedback:
             return None
-        reports = (self.feedback.get(replace(key, reporter=cluster)) for key in self.resources)
+        reports = (self.feedback.get(key._replace(reporter=cluster)) for key in self.resources)
         found = [health_of(report.body) for report in reports if report is not None]
         return Health.UNHEALTHY not in found if found else None
+
+
+def reports_on(
+    resources: Iterable[ObjectKey], feedback: Mapping[ObjectKey, Manifest]
+) -> tuple[Body, ...]:
+    """Return all reports of some resources, by key."""
+    wanted = set(resources) if feedback else set()
+    return tuple(
+        feedback[key].body for key in sorted(feedback) if key._replace(reporter="") in wanted
+    )
 
 
 def keys_of(resources: Iterable[Resource] | None) -> tuple[ObjectKey, ...]:

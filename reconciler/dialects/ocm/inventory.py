@@ -5,18 +5,20 @@ file is never rewritten: both are derived at each pass, and a taint without `tim
 once, in the cluster's status file.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from functools import partial
 
-from reconciler.dialects.ocm.clusters import decode_cluster, members_of
+from reconciler.dialects.ocm.clusters import Members, decode_cluster, members_of
+from reconciler.dialects.ocm.memory import Memory, Taken
 from reconciler.dialects.ocm.placement import GROUP
 from reconciler.dialects.ocm.request import decode_report
 from reconciler.dialects.ocm.sets import (
     DEFAULT_SET,
     IMPLICIT,
     SET_LABEL,
+    SetBinding,
     decode_set,
     decode_set_binding,
 )
@@ -24,9 +26,8 @@ from reconciler.dialects.ocm.verdict import Hub
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Manifest, World
-
-T = TypeVar("T")
 
 UNREACHABLE = f"{GROUP}/unreachable"
 UNAVAILABLE = f"{GROUP}/unavailable"
@@ -42,51 +43,74 @@ class Inventory:
     records: Mapping[ObjectKey, Body]
 
 
-def take_inventory(world: World, *, declared: bool, now: datetime) -> Inventory:
+def take_inventory(world: World, memory: Memory, *, declared: bool, now: datetime) -> Inventory:
     """Return the hub of the repository.
 
     Args:
         world: Its inputs hold the hub's objects, its outputs the dates of taints.
+        memory: What earlier sweeps found.
         declared: Whether a cluster without any status is available.
         now: Moment that dates taints first seen in this pass.
     """
     views = []
     records: dict[ObjectKey, Body] = {}
-    for manifest in _of_kind(world, "ManagedCluster"):
-        taints = [
-            *bodies(mapping(manifest.body, "spec"), "taints"),
-            *_condition_taints(manifest.body, declared=declared),
-        ]
-        added_at = first_seen(taints, world.outputs.get(manifest.key), now)
-        if added_at:
-            records[manifest.key] = taint_record(manifest, added_at)
-        views.append(decode_cluster(_registered(manifest.body, dated(taints, added_at))))
-    sets = {item.name: item for item in _decoded(world, "ManagedClusterSet", decode_set)}
-    hub = Hub(
-        members=members_of(views),
-        sets={**IMPLICIT, **sets},
-        bindings=tuple(
-            decode_set_binding(_placed(manifest))
-            for manifest in _of_kind(world, "ManagedClusterSetBinding")
-        ),
-        reports={
-            (manifest.key.namespace, manifest.key.name): decode_report(manifest.body)
-            for manifest in _of_kind(world, "AddOnPlacementScore")
-        },
+    for manifest in world.of_kind(GROUP, "ManagedCluster"):
+        key, output = manifest.key, world.outputs.get(manifest.key)
+        present = output.body if output is not None else None
+        grounds = (manifest.body, present, declared)
+        taken = memory.clusters.find(key.name, grounds)
+        if taken is None:
+            taken = _take(manifest, output, declared=declared, now=now)
+            if taken.record is None or taken.record is present:
+                memory.clusters.keep(key.name, grounds, taken)
+        views.append(taken.view)
+        if taken.record is not None:
+            records[key] = taken.record
+    members = memory.fleet.recall(None, tuple(views), partial(members_of, views))
+    return Inventory(_hub(world, memory, members), records)
+
+
+def _take(manifest: Manifest, output: Manifest | None, *, declared: bool, now: datetime) -> Taken:
+    """Date the taints of one cluster, among them those that follow from its conditions."""
+    taints = [
+        *bodies(mapping(manifest.body, "spec"), "taints"),
+        *_condition_taints(manifest.body, declared=declared),
+    ]
+    added_at = first_seen(taints, output, now)
+    present = output.body if output is not None else None
+    record = at_rest(taint_record(manifest, added_at), present) if added_at else None
+    return Taken(decode_cluster(_registered(manifest.body, dated(taints, added_at))), record)
+
+
+def _hub(world: World, memory: Memory, members: Members) -> Hub:
+    """Return the hub with these clusters, the same one as before if nothing of it differs."""
+    sets = [
+        memory.sets.recall(manifest.key, (manifest.body,), partial(decode_set, manifest.body))
+        for manifest in world.of_kind(GROUP, "ManagedClusterSet")
+    ]
+    bindings = tuple(
+        memory.bindings.recall(manifest.key, (manifest.body,), partial(_binding, manifest))
+        for manifest in world.of_kind(GROUP, "ManagedClusterSetBinding")
     )
-    return Inventory(hub, records)
+    reports = {
+        (manifest.key.namespace, manifest.key.name): memory.reports.recall(
+            manifest.key, (manifest.body,), partial(decode_report, manifest.body)
+        )
+        for manifest in world.of_kind(GROUP, "AddOnPlacementScore")
+    }
+    draw = partial(
+        Hub,
+        members=members,
+        sets={**IMPLICIT, **{item.name: item for item in sets}},
+        bindings=bindings,
+        reports=reports,
+    )
+    return memory.hub.recall(None, (members, *sets, *bindings, *reports.values()), draw)
 
 
-def _of_kind(world: World, kind: str) -> Iterator[Manifest]:
-    """Yield the inputs of one kind, sorted by key."""
-    for key in sorted(world.inputs):
-        if (key.group, key.kind) == (GROUP, kind):
-            yield world.inputs[key]
-
-
-def _decoded(world: World, kind: str, decode: Callable[[Body], T]) -> Iterator[T]:
-    """Yield the inputs of one kind, decoded."""
-    return (decode(manifest.body) for manifest in _of_kind(world, kind))
+def _binding(manifest: Manifest) -> SetBinding:
+    """Decode the binding of a set."""
+    return decode_set_binding(_placed(manifest))
 
 
 def _placed(manifest: Manifest) -> Body:

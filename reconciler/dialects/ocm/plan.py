@@ -1,20 +1,22 @@
 """OCM's part of a pass: each placement is decided in turn, and sees those before it."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
 from reconciler.dialects.ocm.decide import Outcome, Surroundings, decide, keep
-from reconciler.dialects.ocm.decisions import decided_by
+from reconciler.dialects.ocm.decisions import Decided, decided_by
 from reconciler.dialects.ocm.draft import Draft
 from reconciler.dialects.ocm.explain import explain
 from reconciler.dialects.ocm.inventory import Inventory, take_inventory
+from reconciler.dialects.ocm.memory import Memory
 from reconciler.dialects.ocm.placement import GROUP, decode_placement
 from reconciler.dialects.ocm.record import decisions_in
 from reconciler.dialects.ocm.settings import decode_resync
 from reconciler.dialects.ocm.tell import placed
+from reconciler.dialects.ocm.weights import is_balanced
 from reconciler.errors import UserError
 from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.model.decision import Cause, CauseKind, Decision
@@ -22,8 +24,10 @@ from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import labels_of
+from reconciler.model.memory import Rest
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
+from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Selection, Target, selects
 
@@ -39,6 +43,7 @@ class Placements:
     now: datetime
     inventory: Inventory
     drafts: Mapping[ObjectKey, Draft]
+    memory: Memory
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the placement that a rebalancer refers to, in whichever version.
@@ -75,8 +80,8 @@ class Placements:
         resync = decode_resync(self.settings)
         around = Surroundings(hub=self.inventory.hub, resync=resync, now=self.now)
         owners = [(key.namespace, key.name) for key in self.drafts]
-        known = decisions_in(self.world.outputs, owners)
-        standing = decided_by(known.values())
+        known = decisions_in(self.world.outputs, owners, self.memory.decisions).values()
+        standing = self.memory.standing.recall(None, tuple(known), partial(decided_by, known))
         outcomes: dict[ObjectKey, Outcome] = {}
         faults = []
         for key, draft in self.drafts.items():
@@ -84,11 +89,23 @@ class Placements:
             if draft.frozen:
                 outcomes[key] = keep(draft, own, "one of its files cannot be read")
                 continue
+            demand = triggers.get(key)
+            grounds = (draft, self.inventory.hub, self.settings, *self._others(draft, standing))
+            fresh = demand is not None or any(name in asked for name in (key, *draft.decisions))
+            rest = None if fresh else self.memory.rests.find(key, grounds)
+            if rest is not None and rest[0].holds(self.now):
+                outcomes[key] = rest[1]
+                continue
             try:
-                outcome = decide(draft, triggers.get(key), standing, around)
+                outcome = decide(draft, demand, standing, around)
             except UserError as error:
                 faults.append(_undecided(draft.manifest, error))
                 outcome = keep(draft, own, error.message)
+            else:
+                outcome = self._at_rest(outcome)
+                if demand is None and _is_at_rest(draft, outcome):
+                    rested = (Rest(self.now, outcome.until), replace(outcome, verdict=None))
+                    self.memory.rests.keep(key, grounds, rested)
             outcomes[key] = outcome
             if outcome.objects != own:
                 standing = standing.replaced(draft.placement, outcome.objects)
@@ -108,6 +125,24 @@ class Placements:
             explanations=dict(self._explained(outcomes, triggers, asked)),
         )
 
+    def _others(self, draft: Draft, standing: Decided) -> tuple[object, ...]:
+        """Return the decisions of all if a placement looks at those of others, else nothing."""
+        placement = draft.placement
+        counts = self.memory.balanced.recall(
+            draft.manifest.key, (placement,), partial(is_balanced, placement)
+        )
+        return (standing,) if counts else ()
+
+    def _at_rest(self, outcome: Outcome) -> Outcome:
+        """Return an outcome with the present files in place of those that say the same."""
+        bodies = {
+            key: at_rest(body, output.body)
+            if (output := self.world.outputs.get(key)) is not None
+            else body
+            for key, body in outcome.bodies.items()
+        }
+        return replace(outcome, bodies=bodies)
+
     def _explained(
         self,
         outcomes: Mapping[ObjectKey, Outcome],
@@ -126,10 +161,13 @@ class Placements:
         """Tell of the placements whose manifest is gone; their files go with them."""
         gone = [
             key
-            for key in sorted(self.world.outputs)
-            if (key.group, key.kind) == (GROUP, KIND) and key not in self.drafts
+            for key in sorted(k for k in self.world.outputs if k.kind == KIND)
+            if key.group == GROUP and key not in self.drafts
         ]
-        found = decisions_in(self.world.outputs, [(key.namespace, key.name) for key in gone])
+        if not gone:
+            return []
+        owners = [(key.namespace, key.name) for key in gone]
+        found = decisions_in(self.world.outputs, owners, self.memory.decisions)
         return [
             Decision(
                 key=key,
@@ -145,23 +183,60 @@ class Placements:
         ]
 
 
-def prepare(world: World, settings: Settings, now: datetime) -> Placements:
-    """Take the inventory, and gather each placement's files."""
-    keys = [key for key in sorted(world.inputs) if (key.group, key.kind) == (GROUP, KIND)]
-    known = decisions_in(world.outputs, [(key.namespace, key.name) for key in keys])
-    files: dict[tuple[str, str], dict[ObjectKey, Body]] = {}
-    for key, item in known.items():
-        if item.owner is not None:
-            files.setdefault(item.owner, {})[key] = world.outputs[key].body
-    return Placements(
-        world=world,
-        settings=settings,
-        now=now,
-        inventory=take_inventory(world, declared=settings.declared_clusters, now=now),
-        drafts={
-            key: _draft(world.inputs[key], world, files.get((key.namespace, key.name), {}))
-            for key in keys
-        },
+@dataclass(frozen=True, slots=True)
+class Ocm:
+    """OCM's part of all passes of one repository."""
+
+    memory: Memory = field(default_factory=Memory)
+
+    def prepare(self, world: World, settings: Settings, now: datetime, /) -> Placements:
+        """Take the inventory, and gather each placement's files."""
+        memory = self.memory
+        manifests = world.of_kind(GROUP, KIND)
+        owners = [(manifest.key.namespace, manifest.key.name) for manifest in manifests]
+        files: dict[tuple[str, str], dict[ObjectKey, Body]] = {}
+        for key, item in decisions_in(world.outputs, owners, memory.decisions).items():
+            if item.owner is not None:
+                files.setdefault(item.owner, {})[key] = world.outputs[key].body
+        return Placements(
+            world=world,
+            settings=settings,
+            now=now,
+            inventory=take_inventory(world, memory, declared=settings.declared_clusters, now=now),
+            drafts={
+                manifest.key: _remembered_draft(manifest, world, files.get(owner, {}), memory)
+                for manifest, owner in zip(manifests, owners, strict=True)
+            },
+            memory=memory,
+        )
+
+    def forget(self) -> None:
+        """Drop what the last two passes did not ask for."""
+        self.memory.forget()
+
+
+def _remembered_draft(
+    manifest: Manifest, world: World, decisions: Mapping[ObjectKey, Body], memory: Memory
+) -> Draft:
+    """Return a placement and its files, the same as before if none of them differs."""
+    present = world.outputs.get(manifest.key)
+    status_file = present.body if present is not None else None
+    frozen = _is_frozen(world, manifest.key)
+    grounds = (manifest.body, status_file, frozen, *decisions.values())
+    draw = partial(_draft, manifest, status_file, decisions, frozen=frozen)
+    return memory.drafts.recall(manifest.key, grounds, draw)
+
+
+def _is_at_rest(draft: Draft, outcome: Outcome) -> bool:
+    """Say whether a placement is left exactly as it is, with nothing to be told."""
+    present = dict(draft.decisions)
+    if draft.status_file is not None:
+        present[draft.manifest.key] = draft.status_file
+    return (
+        outcome.decision is None
+        and not outcome.edited
+        and outcome.bodies.keys() == present.keys()
+        and all(outcome.bodies[key] is body for key, body in present.items())
     )
 
 
@@ -171,21 +246,28 @@ def _faulty(world: World) -> frozenset[str]:
     return frozenset(held | {fault.subject for fault in world.faults})
 
 
-def _draft(manifest: Manifest, world: World, decisions: Mapping[ObjectKey, Body]) -> Draft:
+def _draft(
+    manifest: Manifest,
+    status_file: Body | None,
+    decisions: Mapping[ObjectKey, Body],
+    *,
+    frozen: bool,
+) -> Draft:
     """Return a placement and its files; its namespace is that of its key, written or not."""
-    present = world.outputs.get(manifest.key)
     metadata = {**mapping(manifest.body, "metadata"), "namespace": manifest.key.namespace}
     return Draft(
         manifest=manifest,
         placement=decode_placement({**manifest.body, "metadata": metadata}),
-        status_file=present.body if present is not None else None,
+        status_file=status_file,
         decisions=decisions,
-        frozen=_is_frozen(world, manifest.key),
+        frozen=frozen,
     )
 
 
 def _is_frozen(world: World, key: ObjectKey) -> bool:
     """Say whether the status file or a decision of a placement cannot be read."""
+    if not world.frozen:
+        return False
     if is_frozen(world, key):
         return True
     first = ObjectKey(GROUP, "PlacementDecision", key.namespace, f"{key.name}-decision-")
@@ -208,4 +290,4 @@ def _undecided(manifest: Manifest, error: UserError) -> Fault:
     )
 
 
-OCM = Dialect(name="ocm", groups=frozenset((GROUP,)), prepare=prepare)
+OCM = Dialect(name="ocm", groups=frozenset((GROUP,)), begin=Ocm)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from reconciler.dialects.ocm.decisions import DecisionObject, decode_decision
 from reconciler.dialects.ocm.placement import GROUP
@@ -13,10 +14,12 @@ from reconciler.model.explanation import ScorePart, total_of
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.labels import is_label_key
+from reconciler.model.memory import Table
 from reconciler.model.moments import format_moment, parse_moment, stamp
 from reconciler.model.world import Body, Manifest
 
 API_VERSION = f"{GROUP}/v1beta1"
+DECISION = "PlacementDecision"
 DECISION_DIGEST = "reconciler.dev/decision-digest"
 SCHEDULING_DIGEST = "reconciler.dev/scheduling-digest"
 DECIDED_AT = "reconciler.dev/decided-at"
@@ -97,7 +100,7 @@ def _groups(verdict: Verdict) -> list[Body]:
 
 def decision_key(decision: DecisionObject) -> ObjectKey:
     """Return the key of a PlacementDecision."""
-    return ObjectKey(GROUP, "PlacementDecision", decision.namespace, decision.name)
+    return ObjectKey(GROUP, DECISION, decision.namespace, decision.name)
 
 
 def render_decision(
@@ -183,13 +186,14 @@ def _clusters_digest(decision: DecisionObject) -> str:
 
 
 def decisions_in(
-    outputs: Mapping[ObjectKey, Manifest], owners: Iterable[tuple[str, str]]
+    outputs: Mapping[ObjectKey, Manifest],
+    owners: Iterable[tuple[str, str]],
+    known: Table[ObjectKey, DecisionObject],
 ) -> dict[ObjectKey, DecisionObject]:
     """Return the PlacementDecisions of these placements, by namespace and name, sorted by key."""
-    known = frozenset(owners)
-    found = {
-        key: decode_decision(outputs[key].body)
-        for key in sorted(outputs)
-        if (key.group, key.kind) == (GROUP, "PlacementDecision")
-    }
-    return {key: item for key, item in found.items() if item.owner in known}
+    asked = frozenset(owners)
+    found = {}
+    for key in sorted(k for k in outputs if k.kind == DECISION and k.group == GROUP):
+        body = outputs[key].body
+        found[key] = known.recall(key, (body,), partial(decode_decision, body))
+    return {key: item for key, item in found.items() if item.owner in asked}

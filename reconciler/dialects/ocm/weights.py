@@ -96,3 +96,11 @@ def _prioritizer(coordinate: Coordinate, weight: int) -> Prioritizer:
         raise Misconfigured("addOn should not be empty")
     name = f"AddOn/{add_on.resource_name}/{add_on.score_name}"
     return Prioritizer(name, weight, ScoreAddOn(add_on))
+
+
+def is_balanced(placement: Placement) -> bool:
+    """Say whether the decisions of other placements count; where it cannot be told, they do."""
+    try:
+        return any(item.name == BALANCE for item in prioritizers_of(placement))
+    except Misconfigured:
+        return True

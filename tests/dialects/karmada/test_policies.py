@@ -2,9 +2,9 @@
 
 import pytest
 
+from reconciler.dialects.karmada.elections import decode_policies
 from reconciler.dialects.karmada.policies import (
     Implicit,
-    decode_policies,
     decode_policy,
     implicit_priority,
     template_of,

@@ -1,0 +1,48 @@
+"""What passes of one repository remember, so that work follows what changed.
+
+No answer depends on it: a pass with a memo, whatever it saw before, and a pass without one give
+equal outcomes. The caller owns it and hands it to one pass after the other. It refers to the
+documents of the worlds that it saw, and nobody may change these.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from reconciler.core.changes import Outcome
+from reconciler.core.dialects import DIALECTS
+from reconciler.dialects.base import Dialect, Memory
+from reconciler.model.memory import Rest, Table
+from reconciler.model.settings import Settings
+from reconciler.model.world import World
+
+
+@dataclass(slots=True)
+class Memo:
+    """What earlier passes found out.
+
+    Attributes:
+        dialects: The memory of each dialect.
+        settings: The configuration decoded, under one name.
+        written: Path to the blob id of an output that is written as `encode` writes it.
+    """
+
+    dialects: dict[Dialect, Memory] = field(
+        default_factory=lambda: {dialect: dialect.begin() for dialect in DIALECTS}
+    )
+    settings: Table[None, Settings] = field(default_factory=Table)
+    written: dict[str, str] = field(default_factory=dict)
+    _last: tuple[World, Rest, Outcome] | None = None
+
+    def idle(self, world: World, now: datetime) -> Outcome | None:
+        """Return the outcome of the last pass if it had the same world and nothing to do."""
+        if self._last is None or self._last[0] is not world or not self._last[1].holds(now):
+            return None
+        return self._last[2]
+
+    def close(self, world: World, now: datetime, outcome: Outcome) -> None:
+        """End a pass: remember an idle one, and forget what is of no use any more."""
+        still = not (outcome.changes or outcome.decisions or outcome.edited)
+        self._last = (world, Rest(now, outcome.recheck_at), outcome) if still else None
+        self.settings.forget()
+        for memory in self.dialects.values():
+            memory.forget()

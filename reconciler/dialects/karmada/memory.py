@@ -1,0 +1,74 @@
+"""What Karmada's part remembers between sweeps and passes; it only saves work."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reconciler.dialects.karmada.bindings import Draft
+from reconciler.dialects.karmada.clusters import MemberCluster, Members
+from reconciler.dialects.karmada.elections import Policies
+from reconciler.dialects.karmada.policies import Policy, Template
+from reconciler.model.identity import ObjectKey
+from reconciler.model.memory import Rest, Table, forget
+from reconciler.model.world import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A cluster as its controllers leave it; `record` is its status file, `None` without one."""
+
+    body: Body
+    record: Body | None
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """What a workload comes to before its sweep.
+
+    Attributes:
+        draft: Its binding, `None` if it has none and nobody claims it.
+        named: The clusters that the binding names.
+        needs: What it needs beside itself, if that follows it.
+    """
+
+    draft: Draft | None
+    named: frozenset[str] = frozenset()
+    needs: tuple[ObjectKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Tables by what they answer.
+
+    Attributes:
+        clusters: Cluster as its controllers leave it.
+        views: Cluster as the scheduler reads it.
+        fleet: The clusters indexed, under one name.
+        policies: Policy decoded.
+        elections: All policies indexed, under one name.
+        templates: Workload as policies see it, with the key of its binding.
+        priorities: Values of the PriorityClasses, under one name.
+        drafted: What a workload comes to under all policies.
+        drafts: Binding of a workload under its policy.
+        attached: Binding with those who require it.
+        snapshots: What a required binding knows of the one that requires it.
+        reports: A mark for each report of a cluster, another one once the report differs.
+        rests: Bindings that are as they should be.
+    """
+
+    clusters: Table[str, Taken] = field(default_factory=Table)
+    views: Table[str, MemberCluster] = field(default_factory=Table)
+    fleet: Table[None, Members] = field(default_factory=Table)
+    policies: Table[ObjectKey, Policy] = field(default_factory=Table)
+    elections: Table[None, Policies] = field(default_factory=Table)
+    templates: Table[ObjectKey, tuple[Template, ObjectKey]] = field(default_factory=Table)
+    priorities: Table[None, Mapping[str, int]] = field(default_factory=Table)
+    drafted: Table[ObjectKey, Drafted] = field(default_factory=Table)
+    drafts: Table[ObjectKey, Draft] = field(default_factory=Table)
+    attached: Table[ObjectKey, Draft] = field(default_factory=Table)
+    snapshots: Table[ObjectKey, Body] = field(default_factory=Table)
+    reports: Table[ObjectKey, object] = field(default_factory=Table)
+    rests: Table[ObjectKey, Rest] = field(default_factory=Table)
+
+    def forget(self) -> None:
+        """Drop what the last two passes did not ask for."""
+        forget(self)

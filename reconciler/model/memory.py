@@ -1,0 +1,102 @@
+"""What is remembered between sweeps and between passes: it only saves work, it never decides.
+
+An answer is kept together with its grounds, the very objects that it was drawn from. It is used
+again where the grounds are the same objects as then. Nothing here compares by value, so a document
+that is read anew is another one, and nothing has to be told what changed.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from operator import is_
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
+Grounds = tuple[object, ...]
+"""What an answer was drawn from, in an order that the asker keeps to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Generic[K, T]):
+    """Answers by name, each with its grounds.
+
+    What nobody asked for between two calls of `forget` is dropped, so a table holds no more than
+    two passes need.
+    """
+
+    _recent: dict[K, tuple[Grounds, T]] = field(default_factory=dict, repr=False)
+    _older: dict[K, tuple[Grounds, T]] = field(default_factory=dict, repr=False)
+
+    def find(self, name: K, grounds: Grounds) -> T | None:
+        """Return the answer drawn from these very objects, `None` if there is none."""
+        known = self._recent.get(name)
+        if known is None:
+            known = self._older.get(name)
+            if known is None:
+                return None
+            self._recent[name] = known
+        return known[1] if same(known[0], grounds) else None
+
+    def keep(self, name: K, grounds: Grounds, answer: T) -> T:
+        """Remember an answer in place of any earlier one of that name, and return it."""
+        self._recent[name] = (grounds, answer)
+        return answer
+
+    def recall(self, name: K, grounds: Grounds, draw: Callable[[], T]) -> T:
+        """Return the answer drawn from these very objects, or draw it now."""
+        found = self.find(name, grounds)
+        return self.keep(name, grounds, draw()) if found is None else found
+
+    def latest(self, name: K) -> T | None:
+        """Return the answer of a name whatever it was drawn from, `None` if there is none."""
+        known = self._recent.get(name) or self._older.get(name)
+        return None if known is None else known[1]
+
+    def forget(self) -> None:
+        """Drop what nobody asked for since the last call."""
+        self._older.clear()
+        self._older.update(self._recent)
+        self._recent.clear()
+
+    def __len__(self) -> int:
+        return len(self._recent.keys() | self._older.keys())
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The stretch of time over which a sweep leaves an object exactly as it is.
+
+    From `since` until before `until`, `None` for ever; what it was drawn from must stay, too.
+    """
+
+    since: datetime
+    until: datetime | None
+
+    def holds(self, now: datetime) -> bool:
+        """Say whether a sweep at this moment would leave the object, too."""
+        return self.since <= now and (self.until is None or now < self.until)
+
+
+def forget(memory: "DataclassInstance") -> None:
+    """Let every table among the fields of a memory forget what nobody asked for."""
+    for item in fields(memory):
+        table = getattr(memory, item.name)
+        if isinstance(table, Table):
+            table.forget()
+
+
+def same(first: Grounds, second: Grounds) -> bool:
+    """Say whether two tuples hold the very same objects.
+
+    >>> body = {}
+    >>> same((body, None), (body, None)), same((body,), ({},))
+    (True, False)
+    """
+    if len(first) != len(second):
+        return False
+    return all(map(is_, first, second))

@@ -1,0 +1,46 @@
+"""Stamps alone never make a change.
+
+Where a desired body differs from the present one in moments set by this pass only, or not at all,
+the present one stays.
+"""
+
+from collections.abc import Mapping
+
+from reconciler.model.moments import Stamp
+from reconciler.model.world import Body
+
+
+def at_rest(desired: Body, present: Body | None) -> Body:
+    """Return `present` itself where nothing but stamps would change, else the desired body.
+
+    The order of keys is no change either. So what is at rest can be told by `is`, and a file keeps
+    its form until it says something else.
+
+    >>> present = {"at": "2026-01-01T00:00:00Z"}
+    >>> at_rest({"at": Stamp("2026-01-02T00:00:00Z")}, present) is present
+    True
+    """
+    if present is None or desired is present:
+        return desired
+    return present if desired == present or _same(desired, present) else desired
+
+
+def _same(desired: object, present: object) -> bool:
+    """Say whether two values are equal but for stamps."""
+    if isinstance(desired, Stamp):
+        return isinstance(present, str)
+    if type(desired) is str or type(desired) is int:  # nearly all there is
+        return type(present) in (str, Stamp, int) and desired == present
+    if isinstance(desired, Mapping):
+        return (
+            isinstance(present, Mapping)
+            and desired.keys() == present.keys()
+            and all(_same(value, present[key]) for key, value in desired.items())
+        )
+    if isinstance(desired, list | tuple):
+        return (
+            isinstance(present, list | tuple)
+            and len(desired) == len(present)
+            and all(_same(mine, theirs) for mine, theirs in zip(desired, present, strict=True))
+        )
+    return type(desired) is type(present) and desired == present
