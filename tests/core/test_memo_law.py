@@ -24,6 +24,7 @@ from tests.strategies import (
     objects,
     report,
     reported,
+    reports,
     stories,
 )
 
@@ -134,3 +135,15 @@ def test_a_memo_forgets_what_is_gone() -> None:
 
     assert held > entries(memo)
     assert entries(memo) <= len(memo.dialects) * 3
+
+
+def test_a_report_alone_is_heard() -> None:
+    """Nothing differs but what a cluster says of its copy."""
+    told = story(cluster("a"), policy(), deployment(replicas=2))
+    memo = Memo()
+    for number, found in enumerate((None, 2, 0, 1, 1, None)):
+        report(told, None if found is None else ("a", reports(found, 1)))
+        for _ in range(2):
+            told.now += timedelta(seconds=number + 1)
+            outcome = assert_equal(told.world(), told.now, memo)
+            told.files = applied(told.files, outcome)

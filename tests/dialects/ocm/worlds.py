@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.reconcile import reconcile
@@ -88,10 +89,16 @@ def world(documents: Iterable[Body], files: Mapping[str, str] | None = None) -> 
     outputs = {}
     present = {}
     for path, content in (files or {}).items():
-        document = read(content.encode(), path).documents[0].body
+        document = read_once(content, path)
         outputs[key_of(document)] = Manifest(key_of(document), Origin(path), document)
         present[path] = blob_id(content.encode(), like=REVISION)
     return World(revision=REVISION, inputs=inputs, outputs=outputs, present=present)
+
+
+@lru_cache(maxsize=1024)
+def read_once(content: str, path: str) -> Body:
+    """The document of a file, the very same one for the same content, as a loader has it."""
+    return read(content.encode(), path).documents[0].body
 
 
 def run(
