@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from reconciler.audit.warn import Question, Warned, warnings_of
 from reconciler.core.changes import DeleteFile, Outcome
+from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -115,7 +116,12 @@ class Preview:
 
 
 def preview(
-    base: World, merged: World, now: datetime, *, baseline: Outcome | None = None
+    base: World,
+    merged: World,
+    now: datetime,
+    *,
+    baseline: Outcome | None = None,
+    memo: Memo | None = None,
 ) -> Preview:
     """Say what a change of the inputs would move.
 
@@ -124,9 +130,11 @@ def preview(
         merged: The world with it.
         now: Moment at which a pass would run; any moment is computed.
         baseline: What the pass makes of `base` at that moment, if that is known already.
+        memo: What that pass remembered, if it is known.
     """
-    baseline = baseline or reconcile(base, now)
-    outcome = reconcile(merged, now)
+    memo = memo or Memo()
+    baseline = baseline or reconcile(base, now, memo=memo)
+    outcome = reconcile(merged, now, memo=memo)
     without = {decision.key: decision for decision in baseline.decisions}
     planned = {decision.key: decision for decision in outcome.decisions}
     entries = []

@@ -7,6 +7,7 @@ from datetime import datetime
 from reconciler.audit.edits import Named, apply_edits, fail
 from reconciler.audit.kinds import CLUSTERS
 from reconciler.audit.preview import Preview, preview
+from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
@@ -47,10 +48,11 @@ def assess(
         failed_at: Since when.
         now: Moment of the pass.
     """
-    baseline = reconcile(world, now)
+    memo = Memo()
+    baseline = reconcile(world, now, memo=memo)
     for key in clusters:
         failing = apply_edits(world, [Named(key.name, fail((key,), failed_at))])
-        yield _impact(key, preview(world, failing, now, baseline=baseline))
+        yield _impact(key, preview(world, failing, now, baseline=baseline, memo=memo))
 
 
 def ranked(impacts: Iterable[Impact]) -> list[Impact]:
