@@ -166,6 +166,7 @@ def test_it_prints_as_plan_does(fleet: Checkout, capsys: Capsys, output: str) ->
         pytest.param(
             ["--set", "cluster/member1:/metadata/name/x=3"], "which has no fields", id="through"
         ),
+        pytest.param(["--rebalance", "cluster/member1"], "is not placed", id="rebalance"),
         pytest.param(["--add", "nowhere.yaml"], "cannot be read", id="file"),
         pytest.param(["--fail-each", "--fail", "member1"], "goes without --fail", id="both"),
         pytest.param(["--at", "v9", "--fail", "member1"], "there is no revision", id="revision"),
