@@ -118,6 +118,17 @@ def test_what_is_not_there_is_told_beside_the_data(
     assert "no rb named nope in namespace default\nno rb in namespace other\n" == shown.err
 
 
+@pytest.mark.parametrize("word", ["wr", "scheduletriggers", "PriorityClass"])
+def test_a_known_kind_may_have_no_object(
+    fleet: Path, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    """As with kubectl: nothing is found, which is no wrong usage; no namespace is at fault."""
+    assert 0 == run(["-C", str(fleet), "get", word])
+    shown = capsys.readouterr()
+
+    assert ("", f"no {word}\n") == (shown.out, shown.err)
+
+
 def test_no_file_name_or_value_reaches_the_terminal_raw(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,6 +180,23 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
 
     assert (0, "") == (finished.returncode, finished.stderr)
     assert 1 == finished.stdout.count("\n")
+
+
+def test_closed_outputs_are_no_mistake_of_ours(fleet: Path) -> None:
+    """`reconciler get ... >&-` has nowhere to print, and says nothing."""
+    command = (
+        f"{sys.executable} -m reconciler get rb >&-; {sys.executable} -m reconciler why x 2>&-"
+    )
+    finished = subprocess.run(
+        ["bash", "-c", command],
+        cwd=fleet,
+        env=process_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (2, "", "") == (finished.returncode, finished.stdout, finished.stderr)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
