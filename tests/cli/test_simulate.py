@@ -143,6 +143,11 @@ def test_exit_codes(fleet: Checkout, capsys: Capsys) -> None:
     )
 
 
+def test_a_workload_may_hold_anything(fleet: Checkout, capsys: Capsys) -> None:
+    """What no API server would take for a spec is passed through; no answer fails on it."""
+    assert {} == moved(fleet, capsys, "--set", "configmap/settings:/spec=3")
+
+
 @pytest.mark.parametrize("output", ["markdown", "html"])
 def test_it_prints_as_plan_does(fleet: Checkout, capsys: Capsys, output: str) -> None:
     """A comment or a page."""
