@@ -97,6 +97,16 @@ def test_each_format_shows_each_kind(
             assert len({line.rstrip() == line for line in shown.out.splitlines()}) == 1
 
 
+def test_a_workload_may_hold_anything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What no API server would take for a spec is shown as far as it goes."""
+    odd = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: odd}\nspec: 3\n"
+    checkout = new_fleet(tmp_path / "fleet", {"workloads/odd.yaml": odd})
+
+    assert 0 == run(["-C", str(checkout.folder), "get", "deploy", "odd", "--no-headers"])
+    assert ["default", "odd", "<none>"] == capsys.readouterr().out.split()
+    assert 0 == run(["-C", str(checkout.folder), "simulate", "--scale", "deploy/odd=2"])
+
+
 @pytest.mark.parametrize("word", ["rb", "ResourceBinding", "resourcebindings.work.karmada.io"])
 def test_a_kind_has_several_names(
     fleet: Path, capsys: pytest.CaptureFixture[str], word: str
