@@ -119,7 +119,8 @@ def scale(key: ObjectKey, replicas: int) -> Edit:
     field = "parallelism" if key.kind == "Job" else "replicas"
 
     def scaled(_: ObjectKey, body: Body) -> Body:
-        return {**body, "spec": {**mapping(body, "spec"), field: replicas}}
+        spec = body.get("spec")  # anything, for nobody has checked a workload
+        return {**body, "spec": {**(spec if isinstance(spec, Mapping) else {}), field: replicas}}
 
     return lambda world: _edited(world, (key,), scaled)
 

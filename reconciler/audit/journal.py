@@ -9,7 +9,7 @@ from reconciler.audit.revisions import Claim, Commit, Revisions, Unreadable, cla
 from reconciler.core.changes import WriteFile
 from reconciler.core.reconcile import reconcile
 from reconciler.manifests.paths import blob_id, output_path
-from reconciler.model.decision import Decision
+from reconciler.model.decision import Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 
 
@@ -70,31 +70,34 @@ def tell_history(
             yield event
 
 
-def tell_blame(events: Iterable[Event]) -> list[Blame]:
+def tell_blame(events: Iterable[Event], present: Placed) -> list[Blame]:
     """Return for each cluster that an object is on the event that put it there, by name.
 
     Args:
         events: What happened to it, the newest first; read no further than needed.
+        present: Where it is now. A pass that keeps what a person wrote into a decision decides
+            nothing, so the events alone do not tell.
     """
+    wanted = dict(present)
     found: dict[ClusterName, Blame] = {}
-    wanted: dict[ClusterName, int] | None = None
     by_hand: Event | None = None
     for event in events:
         if event.decision is None:
             by_hand = event
             continue
-        after = dict(event.decision.after)
-        if wanted is None:
-            wanted = dict(after)
         before = {name for name, _ in event.decision.before}
+        after = {name for name, _ in event.decision.after}
         for name in sorted(wanted.keys() - found.keys()):
             if name not in after and by_hand is not None:
                 found[name] = Blame(name, wanted[name], by_hand)
-            elif name not in before:
+            elif name in after and name not in before:
                 found[name] = Blame(name, wanted[name], event)
         by_hand = None
         if found.keys() >= wanted.keys():
             break
+    if by_hand is not None:
+        rest = wanted.keys() - found.keys()
+        found.update((name, Blame(name, wanted[name], by_hand)) for name in rest)
     return [found[name] for name in sorted(found)]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from reconciler.audit.kinds import CLUSTERS, RUN_ONCE
 from reconciler.core.brake import REMOVAL_BRAKED
 from reconciler.core.changes import Outcome
+from reconciler.core.survey import CONFIGURATION
 from reconciler.dialects.karmada.bindings import binding_key
 from reconciler.model.decision import Decision
 from reconciler.model.fields import bodies, mapping, text
@@ -45,8 +46,9 @@ def warnings_of(question: Question) -> tuple[Warned, ...]:
 def warn_suspended(question: Question) -> Iterator[Warned]:
     """Say that passes are suspended, so that nothing would happen at all."""
     for key, manifest in question.merged.inputs.items():
-        spec = mapping(manifest.body, "spec")
-        if key.kind == "ReconcilerConfiguration" and spec.get("suspend") is True:
+        if (key.group, key.kind) != CONFIGURATION:
+            continue  # a workload's `spec` may be anything
+        if mapping(manifest.body, "spec").get("suspend") is True:
             yield Warned("suspended", "", "passes are suspended, nothing moves until they resume")
 
 

@@ -11,7 +11,6 @@ from reconciler.cli.history import (
     by_whom,
     commit_json,
     nothing_said,
-    open_history,
 )
 from reconciler.cli.objects import namespace_option
 from reconciler.cli.options import at_option, output_option, output_root_option
@@ -40,15 +39,17 @@ def command(
       reconciler blame placement/reports -o json
     """
     from reconciler.audit.journal import tell_blame
+    from reconciler.audit.placed import placed_on
+    from reconciler.cli.subject import open_subject
 
-    key, events = open_history(directory, word, namespace, at=at, output_root=output_root)
-    found = tell_blame(events)
+    subject = open_subject(directory, word, namespace, at=at, output_root=output_root)
+    found = tell_blame(subject.events(), placed_on(subject.world, subject.key))
     if output == "json":
         click.echo(json.dumps([_as_json(item) for item in found], indent=2, ensure_ascii=False))
     elif found:
         _print(found)
     if not found:
-        click.echo(f"{nothing_said(key, at)}, or it is on no cluster", err=True)
+        click.echo(f"{nothing_said(subject.key, at)}, or it is on no cluster", err=True)
         return 1
     return 0
 

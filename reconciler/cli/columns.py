@@ -130,7 +130,8 @@ def _age(row: Row) -> str:
 
 
 def _replicas(row: Row) -> str:
-    replicas = _spec(row).get("replicas")
+    spec = row.body.get("spec")  # of a workload: anything, for nobody has checked it
+    replicas = spec.get("replicas") if isinstance(spec, Mapping) else None
     return str(replicas) if isinstance(replicas, int) else "<none>"
 
 

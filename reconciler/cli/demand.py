@@ -45,8 +45,6 @@ def rebalancer_of(world: "World", demand: Demand) -> "tuple[ObjectKey, Body]":
     namespace = demand.namespace or DEFAULT_NAMESPACE
     spec: dict[str, object] = {}
     if demand.targets:
-        for word in demand.targets:
-            _check_placed(world, word, namespace)
         found = [target_of(world, word, namespace) for word in demand.targets]
         spec["workloads"] = [item for i, item in enumerate(found) if item not in found[:i]]
     selector = _selector(world, demand)
@@ -66,13 +64,6 @@ def rebalancer_of(world: "World", demand: Demand) -> "tuple[ObjectKey, Body]":
 def path_of(key: ObjectKey) -> str:
     """Return the file that a rebalancer is written to."""
     return f"{FOLDER}/{key.name}.yaml"
-
-
-def _check_placed(world: "World", word: str, namespace: str) -> None:
-    """Refuse a target that nothing is ever decided about, such as a cluster."""
-    from reconciler.cli.objects import decided_key, find_object
-
-    decided_key(world, find_object(world, word, namespace))
 
 
 def _selector(world: "World", demand: Demand) -> dict[str, object]:

@@ -9,6 +9,7 @@ import click
 
 from reconciler.cli.options import output_option, output_root_option
 from reconciler.errors import UsageError
+from reconciler.manifests.scope import BUILT_IN
 
 if TYPE_CHECKING:
     from reconciler.model.identity import ObjectKey
@@ -56,9 +57,17 @@ def command(
       reconciler get rb -A --at HEAD~5
     """
     world = _world(directory, branch, at, output_root)
-    found = _select(world, kind, name, None if all_namespaces else namespace)
+    group, kind_name = _kind(world, kind)
+    found = sorted(
+        key
+        for key in {*world.inputs, *world.outputs}
+        if (key.group, key.kind) == (group, kind_name)
+        and (name is None or key.name == name)
+        and (all_namespaces or key.namespace in ("", namespace))
+    )
     if not found:
-        where = "" if all_namespaces else f" in namespace {namespace}"
+        everywhere = all_namespaces or BUILT_IN.get((group, kind_name)) is False
+        where = "" if everywhere else f" in namespace {namespace}"
         click.echo(f"no {kind}{f' named {name}' if name else ''}{where}", err=True)
         return 1 if name else 0
     if output == "name":
@@ -89,16 +98,12 @@ def _world(directory: Path, branch: str | None, at: str | None, output_root: str
     return Loader(repository, load_schemas(), output_root=root, track=tracked).load(head)
 
 
-def _select(
-    world: "World", word: str, name: str | None, namespace: str | None
-) -> "list[ObjectKey]":
-    """Return the objects asked for, sorted."""
+def _kind(world: "World", word: str) -> tuple[str, str]:
+    """Return the group and the kind asked for; one that is known may have no object here."""
     from reconciler.cli.kinds import resolve_kind
 
-    keys = {*world.inputs, *world.outputs}
-    shown = {(key.group, key.kind) for key in keys}
-    always = {("work.karmada.io", "ResourceBinding"), ("work.karmada.io", "ClusterResourceBinding")}
-    kinds = resolve_kind(word, shown | always)
+    shown = {(key.group, key.kind) for key in (*world.inputs, *world.outputs)}
+    kinds = resolve_kind(word, shown | BUILT_IN.keys())
     if not kinds:
         known = ", ".join(sorted(kind.lower() for _, kind in shown)) or "nothing at all"
         raise UsageError(f'there is no kind "{word}" here; the repository has {known}')
@@ -106,13 +111,7 @@ def _select(
     if len(kinds) > 1:
         choices = ", ".join(f"{kind.lower()}.{group}" for group, kind in kinds)
         raise UsageError(f'"{word}" is ambiguous; name one of {choices}')
-    return sorted(
-        key
-        for key in keys
-        if (key.group, key.kind) == kinds[0]
-        and (name is None or key.name == name)
-        and (namespace is None or key.namespace in ("", namespace))
-    )
+    return kinds[0]
 
 
 def _body(world: "World", key: "ObjectKey") -> "Body":

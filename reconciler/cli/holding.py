@@ -114,7 +114,7 @@ def hold(
     source = _committed if branch is not None else _on_disk
     world, files = source(delivery, check_output_root(output_root))
     held = _held(world, files, word, namespace, suspend=suspend)
-    said = f"{held.name} is {'suspended' if suspend else 'not suspended'} already"
+    said = f"{held.name} is {'suspended already' if suspend else 'not suspended'}"
     if held.before != held.after:
         verb = "Suspend" if suspend else "Resume"
         said = "nothing is written (--dry-run)"

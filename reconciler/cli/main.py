@@ -111,6 +111,7 @@ def wants_colour() -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and exit; nothing but a sentence ever reaches the user on failure."""
+    _open_closed_outputs()
     gc.set_threshold(*COLLECTIONS)
     sys.exit(run(arguments))
 
@@ -175,6 +176,14 @@ def _is_main_thread() -> bool:
     import threading
 
     return threading.current_thread() is threading.main_thread()
+
+
+def _open_closed_outputs() -> None:
+    """Let what is printed to an output that the caller has closed (`>&-`) vanish."""
+    # Python has None for such an output, whatever its types say.
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # for good
 
 
 def _discard_output() -> None:

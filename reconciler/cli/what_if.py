@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.audit import edits
 from reconciler.audit.edits import Named
-from reconciler.cli.objects import find_object, near, spelled
+from reconciler.cli.objects import decided_key, find_object, near, spelled
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 
@@ -109,10 +109,15 @@ def _present(world: "World", word: str, namespace: str) -> "ObjectKey":
 
 
 def target_of(world: "World", word: str, namespace: str) -> "Body":
-    """Return a workload as a rebalancer names it; a binding stands for its workload."""
+    """Return a workload as a rebalancer names it; a binding stands for its workload.
+
+    Raises:
+        UsageError: There is no such object, or nothing is ever decided about its kind.
+    """
     from reconciler.model.fields import mapping, text
 
     key = find_object(world, word, namespace)
+    decided_key(world, key)
     if key.group == "work.karmada.io" and key in world.outputs:
         resource = mapping(mapping(world.outputs[key].body, "spec"), "resource")
         fields = ("apiVersion", "kind", "namespace", "name")

@@ -110,5 +110,8 @@ def _fault(removed: list[Decision], placed: int, allowed: str) -> Fault:
             f"{len(removed)} of {placed} placements would be removed, so they are kept for now: "
             f"{names}{more}"
         ),
-        expected=f"the files that are gone, or `allow: {allowed}` to remove exactly these",
+        expected=(
+            f"the files that are gone, or `allow: {allowed}` in `spec.safety` to remove "
+            "exactly these"
+        ),
     )

@@ -83,9 +83,8 @@ def _subject(
         plural = "s" if int(first.split()[1]) > 1 else ""
         return ", ".join((f"{first} workload{plural}", *(part.lower() for part in rest)))
     if removed:
-        return (
-            f"Remove {plain(removed[0])}" if len(removed) == 1 else f"Remove {len(removed)} files"
-        )
+        count = len(removed)
+        return f"Remove {plain(removed[0])}" if count == 1 else f"Remove {count} finished manifests"
     if stuck:
         return f"Report {_name(stuck[0])} as unschedulable"
     if outcome.faults:
@@ -163,9 +162,9 @@ def _place(fault: Fault) -> str:
 
 
 def _removed(outcome: Outcome, output_root: str) -> list[str]:
-    """Return the people's files that the pass removed or shortened."""
+    """Return the people's files that the pass removed, or of which it removed a part."""
     return [
-        change.path
+        change.path if isinstance(change, DeleteFile) else f"a part of {change.path}"
         for change in outcome.changes
         if isinstance(change, DeleteFile | WriteFile)
         and not change.path.startswith(f"{output_root}/")

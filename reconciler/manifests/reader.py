@@ -30,7 +30,18 @@ HINTS = (
     ("did not find expected key", "Indent the keys of one mapping alike."),
     ("did not find expected '-'", "Indent the items of one list alike."),
 )
-QUOTING = {"yaml-ambiguous-scalar", "yaml-number", "yaml-non-finite"}
+AMBIGUOUS = ("A value must not be ambiguous", "Put it in quotes if it is text.")
+QUOTING = {
+    "yaml-ambiguous-scalar": AMBIGUOUS,
+    "yaml-number": AMBIGUOUS,
+    "yaml-non-finite": AMBIGUOUS,
+    "yaml-alias": ("An alias must follow its anchor", 'Put text that starts with "*" in quotes.'),
+    "yaml-tag": ("A value must have no tag", "Remove the tag; put text in quotes."),
+}
+"""Rules whose messages quote the file, and what is said of a file that has a Secret instead.
+
+A password that begins with `*` or `!` and is not in quotes reads as the name of an alias or a tag.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +196,7 @@ def _located(
 ) -> Located:
     message, expected = error.message, error.expected
     if hidden and error.rule in QUOTING:
-        message = "A value must not be ambiguous; it is hidden, for the file has a Secret."
-        expected = "Put it in quotes if it is text."
+        said, expected = QUOTING[error.rule]
+        message = f"{said}; it is hidden, for the file has a Secret."
     fault = Fault(path, error.line, error.column, "", error.rule, message, expected)
     return Located(fault, index, foreign)

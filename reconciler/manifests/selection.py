@@ -13,9 +13,9 @@ NOT_MANIFESTS = ("**/templates/**", "kustomization.yaml", "Chart.yaml", "values*
 def selects(path: str, *, include: Iterable[str], exclude: Iterable[str]) -> bool:
     """Say whether a file is read.
 
-    YAML and JSON files are, but for those in folders or of names that begin with a dot, and those
-    of Helm and Kustomize. A glob without a slash is matched against the file's name, any other
-    against its path; `*` and `?` stay within a folder, `**` does not.
+    YAML and JSON files are, but for those in folders or of names that begin with a dot or cannot
+    be printed, and those of Helm and Kustomize. A glob without a slash is matched against the
+    file's name, any other against its path; `*` and `?` stay within a folder, `**` does not.
 
     Args:
         path: Root-relative POSIX path.
@@ -27,7 +27,7 @@ def selects(path: str, *, include: Iterable[str], exclude: Iterable[str]) -> boo
     >>> selects("apps/web.yaml", include=("clusters/**",), exclude=())
     False
     """
-    if not path.endswith(SUFFIXES):
+    if not path.endswith(SUFFIXES) or not path.isprintable():
         return False
     if path.startswith(".") or "/." in path:
         return False

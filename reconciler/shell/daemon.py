@@ -50,7 +50,6 @@ class Daemon:
     def run(self) -> None:
         """Run until the wakeups say to stop; a pass that has begun is finished."""
         log = structlog.get_logger()
-        log.info("serving", branch=self.passes.branch.name)
         log.info("serving", branch=self.passes.branch.name, version=__version__)
         if self.wakeups.problem:
             log.warning("no file events, polling", reason=self.wakeups.problem)

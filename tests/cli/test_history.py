@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.history import SHOP, answer, answer_json, told_fleet
-from tests.shell.fleet import EXAMPLE, run_pass
+from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
 from tests.shell.repositories import Checkout
 
 Capsys = pytest.CaptureFixture[str]
@@ -88,6 +88,21 @@ def test_an_edit_by_hand_is_told_and_blamed(tmp_path: Path, capsys: Capsys) -> N
 
     assert "edited by hand" in out
     assert "Ada: Prefer member2" in out
+
+
+@pytest.mark.parametrize("passes", [0, 1])
+def test_blame_tells_an_edit_that_a_pass_keeps(tmp_path: Path, capsys: Capsys, passes: int) -> None:
+    """Where it is now is asked of the outputs, whether a pass has seen the edit or not."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    edited = (fleet.folder / SHOP).read_text().replace("name: member1", "name: backup1")
+    fleet.commit({SHOP: edited}, "Prefer backup1")
+    for number in range(passes):
+        run_pass(fleet.folder, 60 + number)
+
+    _, [found] = answer_json(fleet, capsys, ["blame", "deployment/shop"])
+
+    assert ("backup1", "edited by hand") == (found["cluster"], found["cause"])
 
 
 def test_blame_names_the_commit_that_put_it_there(fleet: Checkout, capsys: Capsys) -> None:

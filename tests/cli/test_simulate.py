@@ -143,6 +143,11 @@ def test_exit_codes(fleet: Checkout, capsys: Capsys) -> None:
     )
 
 
+def test_a_workload_may_hold_anything(fleet: Checkout, capsys: Capsys) -> None:
+    """What no API server would take for a spec is passed through; no answer fails on it."""
+    assert {} == moved(fleet, capsys, "--set", "configmap/settings:/spec=3")
+
+
 @pytest.mark.parametrize("output", ["markdown", "html"])
 def test_it_prints_as_plan_does(fleet: Checkout, capsys: Capsys, output: str) -> None:
     """A comment or a page."""
@@ -166,6 +171,7 @@ def test_it_prints_as_plan_does(fleet: Checkout, capsys: Capsys, output: str) ->
         pytest.param(
             ["--set", "cluster/member1:/metadata/name/x=3"], "which has no fields", id="through"
         ),
+        pytest.param(["--rebalance", "cluster/member1"], "is not placed", id="rebalance"),
         pytest.param(["--add", "nowhere.yaml"], "cannot be read", id="file"),
         pytest.param(["--fail-each", "--fail", "member1"], "goes without --fail", id="both"),
         pytest.param(["--at", "v9", "--fail", "member1"], "there is no revision", id="revision"),

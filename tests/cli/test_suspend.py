@@ -57,6 +57,7 @@ def test_suspend_and_resume_are_no_change(
     assert '+    reconciler.dev/suspend: "true"' in out.splitlines()
     assert f"{path} is written, not committed" in err
     assert ("", True) == (again[1], "suspended already" in again[2])
+    assert answer(fleet, capsys, "resume", word)[2].endswith(" is not suspended\n")
     assert before == (fleet.folder / path).read_bytes()
     assert "" == fleet.status()
 

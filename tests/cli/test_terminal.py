@@ -97,6 +97,16 @@ def test_each_format_shows_each_kind(
             assert len({line.rstrip() == line for line in shown.out.splitlines()}) == 1
 
 
+def test_a_workload_may_hold_anything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What no API server would take for a spec is shown as far as it goes."""
+    odd = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: odd}\nspec: 3\n"
+    checkout = new_fleet(tmp_path / "fleet", {"workloads/odd.yaml": odd})
+
+    assert 0 == run(["-C", str(checkout.folder), "get", "deploy", "odd", "--no-headers"])
+    assert ["default", "odd", "<none>"] == capsys.readouterr().out.split()
+    assert 0 == run(["-C", str(checkout.folder), "simulate", "--scale", "deploy/odd=2"])
+
+
 @pytest.mark.parametrize("word", ["rb", "ResourceBinding", "resourcebindings.work.karmada.io"])
 def test_a_kind_has_several_names(
     fleet: Path, capsys: pytest.CaptureFixture[str], word: str
@@ -116,6 +126,17 @@ def test_what_is_not_there_is_told_beside_the_data(
 
     assert "" == shown.out
     assert "no rb named nope in namespace default\nno rb in namespace other\n" == shown.err
+
+
+@pytest.mark.parametrize("word", ["wr", "scheduletriggers", "PriorityClass"])
+def test_a_known_kind_may_have_no_object(
+    fleet: Path, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    """As with kubectl: nothing is found, which is no wrong usage; no namespace is at fault."""
+    assert 0 == run(["-C", str(fleet), "get", word])
+    shown = capsys.readouterr()
+
+    assert ("", f"no {word}\n") == (shown.out, shown.err)
 
 
 def test_no_file_name_or_value_reaches_the_terminal_raw(
@@ -169,6 +190,23 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
 
     assert (0, "") == (finished.returncode, finished.stderr)
     assert 1 == finished.stdout.count("\n")
+
+
+def test_closed_outputs_are_no_mistake_of_ours(fleet: Path) -> None:
+    """`reconciler get ... >&-` has nowhere to print, and says nothing."""
+    command = (
+        f"{sys.executable} -m reconciler get rb >&-; {sys.executable} -m reconciler why x 2>&-"
+    )
+    finished = subprocess.run(
+        ["bash", "-c", command],
+        cwd=fleet,
+        env=process_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (2, "", "") == (finished.returncode, finished.stdout, finished.stderr)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

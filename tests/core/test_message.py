@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from reconciler.core.changes import DeleteFile, Outcome
+from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
 from reconciler.core.message import commit_message, plain
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -90,6 +90,29 @@ def test_body_and_trailers() -> None:
         "Reconciled-At: 2026-11-20T12:00:00Z\n"
         "Reconciler-Version: 1.2.3\n"
     ) == text
+
+
+@pytest.mark.parametrize(
+    ("change", "subject"),
+    [
+        pytest.param(DeleteFile("rebalancers/x.yaml"), "Remove rebalancers/x.yaml", id="file"),
+        pytest.param(
+            WriteFile("rebalancers/x.yaml", "kept: 1\n"),
+            "Remove a part of rebalancers/x.yaml",
+            id="document",
+        ),
+    ],
+)
+def test_a_file_that_keeps_documents_is_not_called_removed(change: Change, subject: str) -> None:
+    """A finished rebalancer may stand beside others."""
+    outcome = Outcome(changes=(change,))
+    text = commit_message(
+        outcome, revision="ab" * 20, now=NOW, version="1.2.3", output_root="status"
+    )
+
+    assert [subject, "", f"- {subject.removeprefix('Remove ')}: finished and removed"] == (
+        text.splitlines()[:3]
+    )
 
 
 def test_user_text_cannot_forge_anything() -> None:
