@@ -95,6 +95,7 @@ ERRORS: Mapping[str, str] = {
     "set-unreadable": "A ManagedClusterSet must be readable",
     "trigger-duration": "The durations of a ScheduleTrigger must not be negative",
     "trigger-target": "A ScheduleTrigger must name something to reschedule",
+    "workload-replicas": "A workload's replicas must be a whole number",
     "yaml-alias": "An alias must follow its anchor, and stand in workloads only",
     "yaml-alias-limit": "Aliases must not unfold without bounds",
     "yaml-ambiguous-scalar": "A scalar must mean the same in YAML 1.1 and 1.2",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from reconciler.core.inspect import Admission
 from reconciler.dialects.karmada.admission import KARMADA_ADMISSIONS
+from reconciler.dialects.karmada.admission_workload import WORKLOAD_ADMISSIONS
 from reconciler.dialects.kubefleet.admission import KUBEFLEET_ADMISSIONS
 from reconciler.dialects.ocm.admission import OCM_ADMISSIONS
 from reconciler.rebalance.admission import REBALANCE_ADMISSIONS
@@ -13,5 +14,6 @@ ADMISSIONS: Mapping[tuple[str, str], Admission] = {
     **KUBEFLEET_ADMISSIONS,
     **OCM_ADMISSIONS,
     **REBALANCE_ADMISSIONS,
+    **WORKLOAD_ADMISSIONS,
 }
 """By (group, kind)."""

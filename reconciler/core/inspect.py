@@ -155,11 +155,12 @@ def _faults(
 
 
 def _violations(body: Body, identity: Identity, rules: Rules) -> tuple[Violation, ...]:
-    """Ask the schema first, then admission; a kind that nobody knows is not judged."""
+    """Ask the schema first, then admission; of a workload only admission, if that knows it."""
+    admission = rules.admissions.get((identity.group, identity.kind))
     if not rules.schemas.covers(identity.api_version, identity.kind):
         versions = rules.schemas.versions_of(identity.group, identity.kind)
         if not versions:
-            return ()
+            return () if admission is None else admission(body)
         known = ", ".join(versions)
         return (
             Violation(
@@ -172,7 +173,6 @@ def _violations(body: Body, identity: Identity, rules: Rules) -> tuple[Violation
     violations = rules.schemas.validate(body)
     if rules.status_only:
         violations = tuple(v for v in violations if (v.pointer, v.rule) != SPEC_MISSING)
-    admission = rules.admissions.get((identity.group, identity.kind))
     if violations or admission is None:
         return violations
     return admission(body)
