@@ -11,6 +11,7 @@ import click
 
 from reconciler.cli.objects import namespace_option
 from reconciler.cli.options import output_option, output_root_option
+from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.audit.happenings import Happening
@@ -97,6 +98,8 @@ def command(
     else:
         click.echo(json.dumps([_as_json(item) for item in found], indent=2, ensure_ascii=False))
     if not found and not watch:
+        if key is not None:
+            _refuse_unknown(revisions, head, key)
         click.echo("no event", err=True)
     if watch and name is not None:
         sys.stdout.flush()
@@ -110,6 +113,15 @@ def _key(revisions: "GitRevisions", head: str, word: str, namespace: str) -> "Ob
 
     world = revisions.loader.load(head)
     return decided_key(world, find_object(world, word, namespace))
+
+
+def _refuse_unknown(revisions: "GitRevisions", head: str, key: "ObjectKey") -> None:
+    """Raise if an object without events is not there either."""
+    from reconciler.cli.objects import near, spelled
+
+    world = revisions.loader.load(head)
+    if key not in world.inputs and key not in world.outputs:
+        raise UsageError(f"there is no {spelled(key)}{near(world, key)}, and there never was")
 
 
 class _Reader:

@@ -159,3 +159,11 @@ def test_colour_is_for_terminals_only(fleet: Checkout, capsys: Capsys) -> None:
     """A bold head on a terminal, plain text in a pipe."""
     assert ESCAPE in on_terminal(fleet.folder, ["events"], {})
     assert ESCAPE not in answer(fleet, capsys, "events")[1]
+
+
+def test_an_object_that_never_was_is_told(fleet: Checkout, capsys: Capsys) -> None:
+    """It is no object without events."""
+    code, out, err = answer(fleet, capsys, "events", "deployment/shpo")
+
+    assert (2, "") == (code, out)
+    assert "there is no" in err
