@@ -256,10 +256,12 @@ def test_of_two_workloads_of_one_binding_the_first_comer_keeps_it() -> None:
 
 
 def test_no_content_of_a_workload_stops_a_pass() -> None:
-    """What no API server would admit counts as absent."""
+    """What no API server would admit counts as absent; only replicas are judged before."""
     told = story(cluster(), policy(placement={"replicaScheduling": DYNAMIC}))
-    for number, replicas in enumerate((-1, 2**40, "3", None, True, 1.5)):
-        told.put({**deployment(f"d{number}"), "spec": {"replicas": replicas}})
+    containers = {"template": {"spec": {"containers": [7, {"resources": "much"}]}}}
+    specs = (3, ["?"], None, {"template": 7}, containers, {"replicas": None})
+    for number, spec in enumerate(specs):
+        told.put({**deployment(f"d{number}"), "spec": spec})
     told.run(0)
 
     assert [{"a": 0}] * 6 == [told.placed(f"d{number}-deployment") for number in range(6)]
