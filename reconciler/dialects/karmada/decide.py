@@ -97,10 +97,8 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     if demand is not None:
         spec["rescheduleTriggeredAt"] = format_moment(demand.at)
     binding = decode_binding({"metadata": draft.metadata, "spec": spec, "status": draft.status})
-    eviction = _evict(binding, around)
-    if eviction is not None:
-        binding = replace(binding, clusters=eviction.clusters, tasks=eviction.tasks)
     reports = reports_of(spec, around.feedback)
+    binding, eviction = _evict(binding, around)
     binding, failing = _fail_over(binding, spec, draft.metadata, reports, around)
     goal = read_goal(draft.metadata)
     binding = aimed_anew(binding, goal, demand, around.members, around.now)
@@ -133,10 +131,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
         ),
         edited=edited,
         until=earliest(
-            feedback.until,
-            tasks_until,
-            failing.until,
-            eviction.until if eviction is not None else None,
+            feedback.until, tasks_until, failing.until, None if eviction is None else eviction.until
         ),
         explain=partial(explain, draft, binding, verdict, around.members, around.now),
     )
@@ -169,17 +164,18 @@ def _required_on(spec: Body) -> set[ClusterName]:
     return {name for required in bodies(spec, "requiredBy") for name, _ in decode_targets(required)}
 
 
-def _evict(binding: Binding, around: Surroundings) -> Eviction | None:
+def _evict(binding: Binding, around: Surroundings) -> tuple[Binding, Eviction | None]:
     """Leave clusters whose NoExecute taints are not tolerated; clusters in order of name."""
     if not around.failover.enabled:
-        return None
-    return evict(
+        return binding, None
+    eviction = evict(
         binding,
         _views(binding, around.members),
         around.now,
         purge_mode=around.failover.purge_mode,
         default_toleration_seconds=around.failover.default_toleration_seconds,
     )
+    return replace(binding, clusters=eviction.clusters, tasks=eviction.tasks), eviction
 
 
 def _fail_over(

@@ -13,12 +13,12 @@ from reconciler.dialects.karmada.placement import (
     WEIGHTED,
     Placement,
     ReplicaScheduling,
-    StaticWeight,
 )
 from reconciler.dialects.karmada.rank import Ranking
 from reconciler.dialects.karmada.request import Request
+from reconciler.dialects.karmada.static_weights import static_weights
 from reconciler.schedule.apportion import allot, breaks_ties_descending, least_weight
-from reconciler.schedule.framework import NOBODY, Mask, mask_of, positions_of
+from reconciler.schedule.framework import mask_of
 from reconciler.schedule.gosort import sort_descending
 
 Shares = list[tuple[int, int]]
@@ -189,26 +189,6 @@ def _divide_tier(
         )
         return Division(strategy, shares, (step,))
     return _divide_by_room(strategy, request, ranking, clusters, wanted=wanted)
-
-
-def static_weights(
-    rules: Sequence[StaticWeight], selected: Mask, members: Members
-) -> dict[int, int]:
-    """Return the weight of each selected cluster: the greatest of the rules that mean it.
-
-    Clusters without a positive weight are left out; if all are, each weighs 1.
-
-    Source: karmada@f8fdd02 pkg/scheduler/core/util.go `getStaticWeightInfoList`.
-    """
-    votes: dict[int, int] = {}
-    left = selected
-    for rule in sorted(rules, key=lambda rule: rule.weight, reverse=True):
-        if rule.weight <= 0 or left == NOBODY:
-            break
-        meant = Mask(members.matching(rule.target) & left)
-        left = Mask(left & ~meant)
-        votes |= dict.fromkeys(positions_of(meant), rule.weight)
-    return votes or dict.fromkeys(positions_of(selected), 1)
 
 
 def _dispense(replicas: int, parties: Sequence[int], weights: Sequence[int], uid: str) -> Shares:

@@ -6,9 +6,9 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
-from reconciler.dialects.kubefleet.binding_file import binding_file
 from reconciler.dialects.kubefleet.clusters import Members, decode_member, members_of
 from reconciler.dialects.kubefleet.explain import asked_of, explain, explain_failure
+from reconciler.dialects.kubefleet.files import files_of
 from reconciler.dialects.kubefleet.memory import Memory
 from reconciler.dialects.kubefleet.names import (
     BINDING,
@@ -22,12 +22,11 @@ from reconciler.dialects.kubefleet.restore import (
     Wanted,
     owner_of,
     restore,
-    snapshot_file,
 )
 from reconciler.dialects.kubefleet.revision import Owner
 from reconciler.dialects.kubefleet.select import Selection as Selected
 from reconciler.dialects.kubefleet.select import select_resources
-from reconciler.dialects.kubefleet.settle import Settled, settle
+from reconciler.dialects.kubefleet.settle import settle
 from reconciler.dialects.kubefleet.status import placement_file
 from reconciler.dialects.kubefleet.tell import known_problem, tell, tell_removed, unsettled
 from reconciler.dialects.kubefleet.transition import policy_in_force, refuse_change
@@ -42,7 +41,7 @@ from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of, uid_of
 from reconciler.model.labels import labels_of
 from reconciler.model.memory import Rest
-from reconciler.model.moments import earliest, stamp
+from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Fault, Manifest, World
@@ -222,7 +221,7 @@ class Fleets:
             ),
             rebalanced=trigger is not None,
         )
-        outputs = _outputs(settled, self.now)
+        outputs = files_of(settled, self.now)
         outputs[key] = placement_file(
             placement, metadata, admitted.generation, settled, status, self.now
         )
@@ -290,21 +289,6 @@ class KubeFleet:
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""
         self.memory.forget()
-
-
-def _outputs(settled: Settled, now: datetime) -> dict[ObjectKey, Body]:
-    """Return the files of a placement but for its status."""
-    outputs: dict[ObjectKey, Body] = {}
-    for kind, found in (
-        (POLICY_SNAPSHOT, settled.policies),
-        (RESOURCE_SNAPSHOT, settled.resources),
-    ):
-        for name, body in found.items():
-            key = ObjectKey(GROUP, kind, "", name)
-            outputs[key] = snapshot_file(key, body, stamp(now))
-    for name, binding in settled.bindings.items():
-        outputs[ObjectKey(GROUP, BINDING, "", name)] = binding_file(binding, stamp(now))
-    return outputs
 
 
 KUBEFLEET = Dialect(
