@@ -1,11 +1,13 @@
 """Manifests and worlds for tests: keyword arguments, the dullest defaults."""
 
 import json
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
+from reconciler.dialects.karmada.elections import Policies, index_policies
+from reconciler.dialects.karmada.policies import CLUSTER_WIDE, NAMESPACED, decode_policy
 from reconciler.model.identity import ObjectKey, Origin, group_of
 from reconciler.model.world import Manifest
 from reconciler.rebalance.target import Reference, Selection, Target
@@ -260,3 +262,12 @@ def text_of(moment: datetime) -> str:
 def after(seconds: int) -> datetime:
     """A moment after NOW."""
     return NOW + timedelta(seconds=seconds)
+
+
+def policies_among(manifests: Iterable[Manifest]) -> Policies:
+    """The policies among manifests, indexed as a pass does."""
+    known = {found.key: found for found in manifests}
+    kinds = (NAMESPACED, CLUSTER_WIDE)
+    return index_policies(
+        decode_policy(found, known) for key, found in known.items() if key.kind in kinds
+    )

@@ -1,4 +1,4 @@
-"""Kinds that the audit tells apart: what is placed, on what, and what demands it afresh."""
+"""Kinds that the audit tells apart: what is placed, and on what."""
 
 PLACED = frozenset(
     {
@@ -15,8 +15,3 @@ OCM = ("cluster.open-cluster-management.io", "ManagedCluster")
 KUBEFLEET = ("cluster.kubernetes-fleet.io", "MemberCluster")
 CLUSTERS = (KARMADA, OCM, KUBEFLEET)
 """(group, kind) of clusters."""
-
-RUN_ONCE = frozenset(
-    {("apps.karmada.io", "WorkloadRebalancer"), ("policy.karmada.io", "ScheduleTrigger")}
-)
-"""(group, kind) of demands whose record says that they have run."""

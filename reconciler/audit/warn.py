@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from reconciler.audit.kinds import CLUSTERS, RUN_ONCE
+from reconciler.audit.kinds import CLUSTERS
 from reconciler.core.brake import REMOVAL_BRAKED
 from reconciler.core.changes import Outcome
-from reconciler.core.survey import CONFIGURATION
+from reconciler.core.survey import CONFIGURATION, DELETABLE
 from reconciler.dialects.karmada.bindings import binding_key
 from reconciler.model.decision import Decision
 from reconciler.model.fields import bodies, mapping, text
@@ -128,7 +128,7 @@ def warn_repeated(question: Question) -> Iterator[Warned]:
     """Name the rebalancers and triggers that would run again since their record goes."""
     lost = question.base.outputs.keys() - question.merged.outputs.keys()
     for key in sorted(lost & question.merged.inputs.keys()):
-        if (key.group, key.kind) in RUN_ONCE:
+        if (key.group, key.kind) in DELETABLE:
             message = "its record goes and it stays, so it would run again"
             yield Warned("rebalancer-repeated", key.name, message)
 

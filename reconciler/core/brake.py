@@ -7,6 +7,12 @@ files of all its clusters are. Moves, evictions, taints and expiry never count.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from reconciler.core.survey import CONFIGURATION_PATH
+from reconciler.dialects.karmada.bindings import GROUP as KARMADA
+from reconciler.dialects.kubefleet.names import GROUP as KUBEFLEET
+from reconciler.dialects.kubefleet.names import PARENT, PLACEMENT
+from reconciler.dialects.ocm.decisions import PLACEMENT_LABEL
+from reconciler.dialects.ocm.placement import GROUP as OCM
 from reconciler.manifests.admission import digest
 from reconciler.model.decision import Decision
 from reconciler.model.fields import bodies, mapping, number, text
@@ -17,20 +23,13 @@ from reconciler.model.world import Body, Fault, Manifest, World
 FEWEST = 10  # placements from which on a share says something
 NAMED = 3
 REMOVAL_BRAKED = "removal-braked"
-CONFIGURATION_PATH = "reconciler.yaml"
 
-KARMADA = "work.karmada.io"
-OCM = "cluster.open-cluster-management.io"
-KUBEFLEET = "placement.kubernetes-fleet.io"
 CLUSTERS: Mapping[str, tuple[str, str]] = {
     KARMADA: ("cluster.karmada.io", "Cluster"),
     OCM: (OCM, "ManagedCluster"),
     KUBEFLEET: ("cluster.kubernetes-fleet.io", "MemberCluster"),
 }
 """Group of a decision to (group, kind) of its clusters."""
-
-DECIDED_BY = "cluster.open-cluster-management.io/placement"
-PARENT = "kubernetes-fleet.io/parent-CRP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +44,8 @@ class Brake:
 def brake(world: World, decisions: Iterable[Decision], safety: Safety) -> Brake:
     """Hold removals back if they are more than the limit and nobody allowed exactly these."""
     removed = [decision for decision in decisions if _is_removed(decision, world)]
+    if not removed:
+        return Brake()
     placed = sum(_is_placed(manifest) for manifest in world.outputs.values())
     if placed < FEWEST or len(removed) * 100 <= placed * safety.max_removed_percent:
         return Brake()
@@ -81,7 +82,7 @@ def _is_placed(manifest: Manifest) -> bool:
     status = mapping(body, "status")
     if (key.group, key.kind) == (OCM, "Placement"):
         return number(status, "numberOfSelectedClusters") > 0
-    if (key.group, key.kind) == (KUBEFLEET, "ClusterResourcePlacement"):
+    if (key.group, key.kind) == (KUBEFLEET, PLACEMENT):
         return any(text(item, "clusterName") for item in bodies(status, "placementStatuses"))
     return False
 
@@ -89,10 +90,10 @@ def _is_placed(manifest: Manifest) -> bool:
 def _owner(manifest: Manifest) -> ObjectKey | None:
     """Return the placement that an output belongs to, `None` if to none."""
     key, labels = manifest.key, mapping(mapping(manifest.body, "metadata"), "labels")
-    if key.group == OCM and DECIDED_BY in labels:
-        return ObjectKey(OCM, "Placement", key.namespace, text(labels, DECIDED_BY))
+    if key.group == OCM and PLACEMENT_LABEL in labels:
+        return ObjectKey(OCM, "Placement", key.namespace, text(labels, PLACEMENT_LABEL))
     if key.group == KUBEFLEET and PARENT in labels:
-        return ObjectKey(KUBEFLEET, "ClusterResourcePlacement", "", text(labels, PARENT))
+        return ObjectKey(KUBEFLEET, PLACEMENT, "", text(labels, PARENT))
     return None
 
 

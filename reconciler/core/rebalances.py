@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.core.removal import removable
+from reconciler.core.survey import REBALANCER, TRIGGER
 from reconciler.dialects.base import Dialect, Prepared, Trigger
 from reconciler.manifests.admission import Admitted, admit
 from reconciler.manifests.paths import is_frozen
@@ -17,9 +18,6 @@ from reconciler.rebalance.rebalancer_spec import decode_rebalancer
 from reconciler.rebalance.schedule_trigger import TRIGGERED, decode_trigger, fire, triggered_in
 from reconciler.rebalance.target import Reference, Selection, Target
 from reconciler.rebalance.workload_rebalancer import advance
-
-REBALANCER = ("apps.karmada.io", "WorkloadRebalancer")
-TRIGGER = ("policy.karmada.io", "ScheduleTrigger")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

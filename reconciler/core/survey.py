@@ -27,9 +27,9 @@ OWNED_KINDS = frozenset(
 
 CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
 CONFIGURATION_PATH = "reconciler.yaml"
-DELETABLE = frozenset(
-    {("apps.karmada.io", "WorkloadRebalancer"), ("policy.karmada.io", "ScheduleTrigger")}
-)
+REBALANCER = ("apps.karmada.io", "WorkloadRebalancer")
+TRIGGER = ("policy.karmada.io", "ScheduleTrigger")
+DELETABLE = frozenset({REBALANCER, TRIGGER})
 """Kinds that people write and a pass may remove from their file."""
 
 

@@ -86,7 +86,7 @@ def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Fired:
     The first pass triggers the union of all targets; later ones only what failed until then. An
     edit of the targets is a new run. The trigger's moment is the present one, as the proposal says.
 
-    Source: karmada docs/proposals/scheduling/activation, the proposal of `ScheduleTrigger`.
+    Source: Karmada's proposal of `ScheduleTrigger`, implementation logic.
     """
     first = trigger.triggered != trigger.digest
     wanted = _wanted(trigger, targets) if first else _again(trigger, targets)

@@ -4,12 +4,12 @@ The pass itself cannot know: a rebalancer without a record is one that never ran
 """
 
 from reconciler.core.changes import Outcome, WriteFile
+from reconciler.core.survey import DELETABLE
 from reconciler.manifests.paths import output_path
 from reconciler.model.world import World
 from reconciler.shell.git.history import read_removal
 from reconciler.shell.git.repository import Repository
 
-KINDS = ("WorkloadRebalancer", "ScheduleTrigger")
 OUR_TRAILER = "Reconciled-From"
 
 
@@ -20,8 +20,8 @@ def find_reruns(repository: Repository, world: World, outcome: Outcome) -> list[
     """
     written = {change.path for change in outcome.changes if isinstance(change, WriteFile)}
     found = []
-    for key in sorted(world.inputs):
-        path = output_path(world.output_root, key) if key.kind in KINDS else ""
+    for key in sorted(m.key for kind in DELETABLE for m in world.of_kind(*kind)):
+        path = output_path(world.output_root, key)
         if path not in written or path in world.present:
             continue
         removal = read_removal(repository, world.revision, path)

@@ -10,12 +10,11 @@ from reconciler.dialects.karmada.bindings import (
     draft_binding,
 )
 from reconciler.dialects.karmada.defaults import mutated
-from reconciler.dialects.karmada.elections import decode_policies
 from reconciler.dialects.karmada.policies import decode_policy, template_of
 from reconciler.errors import UserError
 from reconciler.model.identity import ObjectKey
 from reconciler.shell.resources import load_schemas
-from tests.builders import manifest
+from tests.builders import manifest, policies_among
 from tests.conformance.compare import first_difference
 
 Body = Mapping[str, object]
@@ -37,7 +36,7 @@ def check_policymatch(case: Body) -> str | None:
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     template = manifest(cast(Body, given["template"]))
     policies = [manifest(body) for body in cast(Sequence[Body], given["policies"])]
-    known, present = decode_policies(policies), claimant(template.body)
+    known, present = policies_among(policies), claimant(template.body)
     if given["policyEvents"] is True:
         preempting = given["preemptionFeatureGate"] is True
         present = known.release(template_of(template), present, preempting=preempting)

@@ -5,17 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.dialects.karmada.policies import (
-    CLUSTER_WIDE,
-    GROUP,
     NAMESPACED,
     Implicit,
     Policy,
     Template,
-    decode_policy,
     implicit_priority,
 )
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Manifest
 
 Question = tuple[str, str, str, str]
 """API version, kind and name of a workload, `""` for any name; and the policy's namespace."""
@@ -133,16 +129,6 @@ def _best(candidates: Iterable[Policy], template: Template) -> Policy | None:
         if not policy.deleting and (closeness := implicit_priority(policy, template))
     ]
     return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
-
-
-def decode_policies(manifests: Iterable[Manifest]) -> Policies:
-    """Index the policies among the manifests."""
-    known = {manifest.key: manifest for manifest in manifests}
-    return index_policies(
-        decode_policy(manifest, known)
-        for key, manifest in known.items()
-        if key.group == GROUP and key.kind in (NAMESPACED, CLUSTER_WIDE)
-    )
 
 
 def index_policies(policies: Iterable[Policy]) -> Policies:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from reconciler.dialects.karmada.elections import decode_policies
 from reconciler.dialects.karmada.policies import (
     Implicit,
     decode_policy,
@@ -16,6 +15,7 @@ from tests.builders import (
     cluster_policy,
     deployment,
     manifest,
+    policies_among,
     policy,
     selector,
 )
@@ -29,7 +29,7 @@ WEB = template_of(manifest(deployment(labels={"app": "web"})))
 def winner(*policies: Body, present: ObjectKey | None = None, namespace: str = "default") -> str:
     """The name of the policy that claims web, `""` for none."""
     template = template_of(manifest(deployment(namespace=namespace)))
-    claimed = decode_policies(map(manifest, policies)).claim(template, present)
+    claimed = policies_among(map(manifest, policies)).claim(template, present)
     return "" if claimed is None else claimed.key.name
 
 
@@ -117,4 +117,4 @@ def test_a_workload_owned_elsewhere_is_passed_over() -> None:
     """The label of another controller keeps policies away."""
     owned = deployment(labels={"resourcetemplate.karmada.io/claimed-by": "federatedhpa"})
 
-    assert decode_policies([manifest(policy())]).claim(template_of(manifest(owned)), None) is None
+    assert policies_among([manifest(policy())]).claim(template_of(manifest(owned)), None) is None
