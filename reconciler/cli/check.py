@@ -110,7 +110,7 @@ def _world(surveyed: Survey, directory: Path, output_root: str) -> World:
     return compose(
         surveyed,
         {},
-        State(state.manifests, {}, frozenset(), ()),
+        State(state.manifests, {}, frozenset(), frozenset(), ()),
         revision="",
         output_root=output_root,
         texts={},

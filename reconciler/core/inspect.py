@@ -6,10 +6,11 @@ The answer depends on the file alone, so it is remembered by path and blob id.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from reconciler.manifests.canonical import read_canonical
 from reconciler.manifests.identify import OUR_GROUPS, Identity, Unidentified, identify
 from reconciler.manifests.limits import MAX_BYTES
 from reconciler.manifests.positions import locate
-from reconciler.manifests.reader import Document, read
+from reconciler.manifests.reader import Document, Reading, read
 from reconciler.manifests.schema import Schemas
 from reconciler.manifests.texts import LFS_POINTER
 from reconciler.manifests.violations import Violation
@@ -26,7 +27,8 @@ Admission = Callable[[Body], tuple[Violation, ...]]
 class Rules:
     """What documents are held against: schemas, and admission by (group, kind).
 
-    `status_only` lets a document lack its `spec`: the outputs beside what people write do.
+    `status_only` is for outputs: they are read as we write them, if they are so, and may lack their
+    `spec`, as those beside what people write do.
     """
 
     schemas: Schemas
@@ -54,7 +56,11 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What one file holds. `ignored` counts documents that are not for us."""
+    """What one file holds.
+
+    `ignored` counts documents that are not for us. `canonical` is true of an output that is to the
+    letter what `encode` writes of its body.
+    """
 
     path: str
     blob: str
@@ -62,6 +68,7 @@ class Inspection:
     broken: tuple[Broken, ...]
     ignored: int
     data: bytes
+    canonical: bool = False
 
     @property
     def looks_ours(self) -> bool:
@@ -76,7 +83,9 @@ class Inspection:
 
 def inspect(path: str, blob: str, data: bytes, rules: Rules) -> Inspection:
     """Read one file and hold each of its documents against the rules. Raises nothing."""
-    reading = read(data, path)
+    ours = rules.status_only and not path.endswith(".json")
+    own = read_canonical(data) if ours else None
+    reading = read(data, path) if own is None else Reading((Document(0, 1, own),))
     documents: list[Inspected] = []
     broken = [Broken(located.fault, None) for located in reading.faults if not located.foreign]
     ignored = sum(1 for located in reading.faults if located.foreign)
@@ -104,7 +113,9 @@ def inspect(path: str, blob: str, data: bytes, rules: Rules) -> Inspection:
                     documents.append(
                         Inspected(identity, document.index, document.line, document.body)
                     )
-    return Inspection(path, blob, tuple(documents), tuple(broken), ignored, data)
+    return Inspection(
+        path, blob, tuple(documents), tuple(broken), ignored, data, canonical=own is not None
+    )
 
 
 def oversized(path: str, blob: str, size_bytes: int) -> Inspection:

@@ -75,6 +75,7 @@ def compose(
         outputs=state.manifests,
         present=state.present,
         frozen=state.frozen,
+        canonical=state.canonical,
         blobs={**surveyed.blobs, **{entry.path: entry.blob for entry in held}},
         texts=texts,
         faults=tuple(sorted((*faults, *state.faults))),

@@ -23,14 +23,12 @@ class Memo:
     Attributes:
         dialects: The memory of each dialect.
         settings: The configuration decoded, under one name.
-        written: Path to the blob id of an output that is written as `encode` writes it.
     """
 
     dialects: dict[Dialect, Memory] = field(
         default_factory=lambda: {dialect: dialect.begin() for dialect in DIALECTS}
     )
     settings: Table[None, Settings] = field(default_factory=Table)
-    written: dict[str, str] = field(default_factory=dict)
     _last: tuple[World, Rest, Outcome] | None = None
 
     def idle(self, world: World, now: datetime) -> Outcome | None:

@@ -69,7 +69,7 @@ def reconcile(
     faults = tuple(sorted({*world.faults, *settled.faults, *braked.faults}))
     if faults or world.held:
         outputs[FAULTS] = faults_body(faults, world.held)
-    changes = _diff(world, outputs, memo)
+    changes = _diff(world, outputs)
     changes += remove_documents(world, settled.removed)
     if changes:
         record = record_body(world.revision, now, __version__)
@@ -210,30 +210,26 @@ def _oscillates(world: World, key: ObjectKey) -> Fault:
     )
 
 
-def _diff(world: World, outputs: Mapping[ObjectKey, Body], memo: Memo) -> list[Change]:
+def _diff(world: World, outputs: Mapping[ObjectKey, Body]) -> list[Change]:
     """Compare desired outputs with the files that stand below the output root.
 
-    A body that is the one read from its file is not written anew where that file is known to be as
-    `encode` writes it.
+    A body that is the one read from its file is not encoded where that file is as `encode` writes.
     """
     changes: list[Change] = []
-    written: dict[str, str] = {}
+    written: set[str] = set()
     record = output_path(world.output_root, RECORD)
     for key, body in outputs.items():
         known = world.outputs.get(key)
         path = output_path(world.output_root, key) if known is None else known.origin.path
-        written[path] = blob = memo.written.get(path, "")
-        if path in world.frozen:
-            continue
-        if known is not None and known.body is body and blob and blob == world.present.get(path):
+        written.add(path)
+        as_read = known is not None and known.body is body and path in world.canonical
+        if as_read or path in world.frozen:
             continue
         content = encode(body)
-        written[path] = blob_id(content.encode(), like=world.revision)
-        if world.present.get(path) != written[path]:
+        if world.present.get(path) != blob_id(content.encode(), like=world.revision):
             changes.append(WriteFile(path, content))
-    gone = world.present.keys() - written.keys() - world.frozen - {record}
+    gone = world.present.keys() - written - world.frozen - {record}
     changes.extend(DeleteFile(path) for path in gone)
-    memo.written = written
     return changes
 
 

@@ -14,11 +14,15 @@ from reconciler.model.world import Fault, Manifest
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What stands below the output root: readable outputs, blob ids, and what is left alone."""
+    """What stands below the output root.
+
+    Readable outputs, blob ids, the paths of what is left alone, and of what is as we write it.
+    """
 
     manifests: Mapping[ObjectKey, Manifest]
     present: Mapping[str, str]
     frozen: frozenset[str]
+    canonical: frozenset[str]
     faults: tuple[Fault, ...]
 
 
@@ -27,6 +31,7 @@ def read_state(outputs: Iterable[Inspection], root: str) -> State:
     manifests: dict[ObjectKey, Manifest] = {}
     present: dict[str, str] = {}
     frozen: set[str] = set()
+    canonical: set[str] = set()
     faults: list[Fault] = []
     for file in sorted(outputs, key=lambda inspection: inspection.path):
         present[file.path] = file.blob
@@ -41,7 +46,9 @@ def read_state(outputs: Iterable[Inspection], root: str) -> State:
         owned = key in (RECORD, FAULTS) or (key.group in OUR_GROUPS and key.kind in PLURALS)
         if owned and output_path(root, key) == file.path:
             manifests[key] = Manifest(key, Origin(file.path), document.body)
-    return State(manifests, present, frozenset(frozen), tuple(faults))
+            if file.canonical:
+                canonical.add(file.path)
+    return State(manifests, present, frozenset(frozen), frozenset(canonical), tuple(faults))
 
 
 def _frozen(fault: Fault) -> Fault:

@@ -76,7 +76,7 @@ def _write_mapping(body: Mapping[str, object], indent: str, parts: list[str], de
             parts.append("\n")
             _write_items(value, indent, parts, depth + 1, indent)
         else:
-            parts.append(f" {_written(value)}\n")
+            parts.append(f" {encode_scalar(value)}\n")
 
 
 def _write_items(
@@ -95,11 +95,13 @@ def _write_items(
         elif item and isinstance(item, list | tuple):
             _write_items(item, indent + "  ", parts, depth + 1, "")
         else:
-            parts.append(f"{_written(item)}\n")
+            parts.append(f"{encode_scalar(item)}\n")
 
 
-def _written(value: object) -> str:
-    """Return a scalar that is no text, or an empty collection, as text."""
+def encode_scalar(value: object) -> str:
+    """Return a scalar or an empty collection as `encode` writes it."""
+    if isinstance(value, str):
+        return _written_text(value)
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -82,6 +82,7 @@ class World:
         outputs: What earlier passes wrote below `output_root`.
         present: Path to git blob id of every manifest file below `output_root`, readable or not.
         frozen: Paths below `output_root` that cannot be read; they are left as they are.
+        canonical: Those of them that are to the letter as their bodies are written.
         blobs: Path to git blob id of the input files, of a held file that of its last good version.
         texts: Text of those input files from which a pass may have to remove a document.
         faults: What is wrong with the inputs and outputs, sorted.
@@ -96,6 +97,7 @@ class World:
     feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
     present: Mapping[str, str] = field(default_factory=dict)
     frozen: frozenset[str] = frozenset()
+    canonical: frozenset[str] = frozenset()
     blobs: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, bytes] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
