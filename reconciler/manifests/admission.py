@@ -19,6 +19,8 @@ from reconciler.model.world import Body
 SPEC_DIGEST = "reconciler.dev/spec-digest"
 GENERATION_SEEN_AT = "reconciler.dev/generation-seen-at"
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
@@ -35,8 +37,7 @@ def digest(value: object) -> str:
     >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     True
     """
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"sha256:{hashlib.sha256(_encode(value).encode()).hexdigest()}"
 
 
 def admit(

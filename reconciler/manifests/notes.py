@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 from reconciler.model.moments import is_moment
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
 
 def write_note(entries: Mapping[str, object]) -> str:
     """Return a mapping as the text of an annotation.
@@ -12,7 +14,7 @@ def write_note(entries: Mapping[str, object]) -> str:
     >>> write_note({"b": 1, "a": "x"})
     '{"a":"x","b":1}'
     """
-    return json.dumps(entries, sort_keys=True, separators=(",", ":"))
+    return _encode(entries)
 
 
 def read_note(text: str) -> Mapping[str, object]:
@@ -21,8 +23,10 @@ def read_note(text: str) -> Mapping[str, object]:
     >>> read_note('{"a": 1}'), read_note("{"), read_note("[1]")
     ({'a': 1}, {}, {})
     """
+    if not text:
+        return {}
     try:
-        found = json.loads(text or "{}")
+        found = json.loads(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -1,11 +1,13 @@
 """Reading the fields of a decoded document by type; a field of `null` counts as absent."""
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from reconciler.errors import UserError
 from reconciler.model.world import Body
 
 _NOTHING: Body = {}
+_ONLY_DICTS = frozenset({dict})
 
 
 def mapping_or_none(body: Body, field: str) -> Body | None:
@@ -29,6 +31,8 @@ def items_or_none(body: Body, field: str) -> Sequence[object] | None:
     value = body.get(field)
     if value is None:
         return None
+    if type(value) is list:  # the usual case, and faster
+        return value
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise UserError("must be a list", field=field)
     return value
@@ -37,7 +41,11 @@ def items_or_none(body: Body, field: str) -> Sequence[object] | None:
 def bodies_or_none(body: Body, field: str) -> tuple[Body, ...] | None:
     """Return the mappings listed below `field`, `None` if there is no list."""
     found = items_or_none(body, field)
-    return None if found is None else tuple(as_mapping(item, field) for item in found)
+    if found is None:
+        return None
+    if _ONLY_DICTS.issuperset(map(type, found)):  # the usual case, and faster
+        return tuple(cast("Sequence[Body]", found))
+    return tuple(as_mapping(item, field) for item in found)
 
 
 def bodies(body: Body, field: str) -> tuple[Body, ...]:
@@ -67,12 +75,15 @@ def pairs_or_none(body: Body, field: str) -> tuple[tuple[str, str], ...] | None:
 def text(body: Body, field: str) -> str:
     """Return the string below `field`, `""` if there is none."""
     value = body.get(field)
+    if type(value) is str:
+        return value
     return "" if value is None else as_text(value, field)
 
 
 def number(body: Body, field: str) -> int:
     """Return the integer below `field`, 0 if there is none."""
-    return number_or_none(body, field) or 0
+    value = body.get(field)
+    return value if type(value) is int else number_or_none(body, field) or 0
 
 
 def number_or_none(body: Body, field: str) -> int | None:

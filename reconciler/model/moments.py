@@ -4,6 +4,7 @@ Kubernetes times have whole seconds; so has every moment in the core.
 """
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 
 class Stamp(str):
@@ -29,6 +30,7 @@ def format_moment(moment: datetime) -> str:
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
+@lru_cache(maxsize=1 << 14)  # the objects of one pass share its moment
 def parse_moment(text: str) -> datetime:
     """Return the moment that an RFC 3339 text names, as aware UTC, cut to the second.
 

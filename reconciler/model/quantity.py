@@ -1,6 +1,7 @@
 """Kubernetes quantities, exact: a whole number of nano units, and their canonical texts."""
 
 import re
+from functools import lru_cache
 from typing import NewType
 
 Quantity = NewType("Quantity", int)
@@ -19,6 +20,7 @@ _SYNTAX = re.compile(
 _MAX_EXPONENT = 64  # beyond it every amount is capped, or rounds up to one nano
 
 
+@lru_cache(maxsize=1 << 14, typed=True)  # workloads ask for the same few amounts
 def parse_quantity(text: str | int) -> Quantity:
     """Return the amount that a quantity names, digits below a nano rounded away from zero.
 

@@ -59,12 +59,12 @@ def gather(
     known = read_moments(text(mapping(metadata, "annotations"), PLACED_AT))
     placed_at = {name: known.get(name) or str(stamp(now)) for name in names}
     reported = {name: item for name in names if (item := reports.item(name)) is not None}
+    silent = [name for name in names if name not in reported]
     assumptions = {
-        name: assume(parse_moment(placed_at[name]), assume_after_seconds, now)
-        for name in names
-        if name not in reported
+        at: assume(parse_moment(at), assume_after_seconds, now)
+        for at in {placed_at[name] for name in silent}
     }
-    assumed = [name for name, assumption in assumptions.items() if assumption.available]
+    assumed = [name for name in silent if assumptions[placed_at[name]].available]
     items: dict[str, Body] = {
         name: {"clusterName": name, "applied": True, "health": "Healthy"} for name in assumed
     }

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 
 from reconciler.dialects.karmada.gojson import explain_json_error
 from reconciler.dialects.karmada.placement import (
@@ -84,6 +85,7 @@ def placement_changed(placement: Placement, applied: str, *, observed_affinity: 
     return now_term is None or then_term is None or now_term != then_term
 
 
+@lru_cache(maxsize=1024)  # many bindings share a few policies
 def read_applied(text: str) -> Placement:
     """Return the placement that an annotation holds.
 

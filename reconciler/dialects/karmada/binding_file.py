@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 
 from reconciler.dialects.karmada.aggregate import PLACED_AT, Feedback, with_feedback
 from reconciler.dialects.karmada.applied import APPLIED_PLACEMENT
@@ -23,6 +24,7 @@ DECISION_DIGEST = "reconciler.dev/decision-digest"
 def binding_file(
     draft: Draft,
     spec: Body,
+    after: Placed,
     binding: Binding,
     verdict: Verdict | None,
     feedback: Feedback,
@@ -30,16 +32,21 @@ def binding_file(
     *,
     notes: Mapping[str, str],
 ) -> Body:
-    """Return the whole file of a binding; `notes` are annotations, left out where empty."""
+    """Return the whole file of a binding.
+
+    `after` are the clusters of the spec by name; `notes` are annotations, left out where empty.
+    """
     present = draft.present
     known = number(draft.metadata, "generation")
     same = present is not None and mapping(present, "spec") == spec
     generation = known if same and known else known + 1
     kept = {PLACED_AT: feedback.placed_at, **notes}
+    kept = {name: value for name, value in kept.items() if value}
+    kept[DECISION_DIGEST] = _decision_digest(after)
     return {
         "apiVersion": API_VERSION,
         "kind": draft.key.kind,
-        "metadata": _metadata(draft, spec, verdict, kept, generation, now),
+        "metadata": _metadata(draft, verdict, kept, generation, now),
         "spec": spec,
         "status": _status(draft, binding, verdict, feedback, generation, now),
     }
@@ -47,7 +54,6 @@ def binding_file(
 
 def _metadata(
     draft: Draft,
-    spec: Body,
     verdict: Verdict | None,
     notes: Mapping[str, str],
     generation: int,
@@ -60,8 +66,7 @@ def _metadata(
         annotations[APPLIED_PLACEMENT] = applied
     if verdict is not None and verdict.applied is not None:
         annotations[APPLIED_PLACEMENT] = verdict.applied
-    annotations |= {name: value for name, value in notes.items() if value}
-    annotations[DECISION_DIGEST] = _decision_digest(spec)
+    annotations |= notes
     metadata: dict[str, object] = {"name": draft.key.name}
     if draft.key.namespace:
         metadata["namespace"] = draft.key.namespace
@@ -112,15 +117,16 @@ def _status(
     return {name: status[name] for name in order if name in status}
 
 
-def _decision_digest(spec: Body) -> str:
+@lru_cache(maxsize=1024)  # many bindings are on the same clusters, and most stay there
+def _decision_digest(clusters: Placed) -> str:
     """Return the digest by which a later pass sees that a person edited the clusters."""
-    return digest([[name, replicas] for name, replicas in placed(spec)])
+    return digest([[name, replicas] for name, replicas in clusters])
 
 
-def is_edited(present: Body) -> bool:
-    """Say whether the clusters differ from what the last pass wrote."""
+def is_edited(present: Body, before: Placed) -> bool:
+    """Say whether the clusters of a file, by name, differ from what the last pass wrote."""
     written = text(mapping(mapping(present, "metadata"), "annotations"), DECISION_DIGEST)
-    return bool(written) and written != _decision_digest(mapping(present, "spec"))
+    return bool(written) and written != _decision_digest(before)
 
 
 def placed(spec: Body) -> Placed:

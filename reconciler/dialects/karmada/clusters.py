@@ -174,7 +174,8 @@ class Members:
     """The fleet of Karmada clusters, indexed by what its scheduler asks.
 
     `regions[i]` is the region of cluster i. `by_field` holds provider and region the way labels are
-    indexed; empty ones count as missing. The memos are filled by the rules that ask.
+    indexed; empty ones count as missing. `no_execute` has those with a taint of that effect. The
+    memos are filled by the rules that ask.
     """
 
     fleet: Fleet
@@ -184,6 +185,7 @@ class Members:
     zoned: Mask
     declared: Mask
     by_api: Mapping[tuple[str, str], Mask]
+    no_execute: Mask
     regions: tuple[str, ...]
     affinities: dict[ClusterAffinity, Mask] = field(default_factory=dict, repr=False)
     untolerated: dict[tuple[Toleration, ...], tuple[Rejection, ...]] = field(
@@ -262,5 +264,10 @@ def members_of(clusters: Iterable[MemberCluster]) -> Members:
         zoned=mask_of(position for position, view in enumerate(views) if view.zones),
         declared=group_by([view.declared for view in views], skip=False).get(True, NOBODY),
         by_api={api: mask_of(found) for api, found in apis.items()},
+        no_execute=mask_of(
+            position
+            for position, view in enumerate(views)
+            if any(taint.effect is TaintEffect.NO_EXECUTE for taint in view.cluster.taints)
+        ),
         regions=regions,
     )

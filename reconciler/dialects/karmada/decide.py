@@ -17,7 +17,7 @@ from reconciler.dialects.karmada.binding import (
     decode_binding,
     decode_targets,
 )
-from reconciler.dialects.karmada.binding_file import binding_file, is_edited
+from reconciler.dialects.karmada.binding_file import binding_file, is_edited, placed
 from reconciler.dialects.karmada.bindings import Draft, ordered
 from reconciler.dialects.karmada.clusters import MemberCluster, Members, Target
 from reconciler.dialects.karmada.evict import Eviction, evict
@@ -50,7 +50,7 @@ from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import earliest, format_moment
 from reconciler.model.world import Body, Manifest
-from reconciler.schedule.framework import positions_of
+from reconciler.schedule.framework import Mask, positions_of
 
 DEFAULT_SCHEDULER = "default-scheduler"
 
@@ -114,20 +114,30 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     )
     tasks, tasks_until = _assess(binding, verdict, clusters, feedback, around)
     _place(spec, clusters, tasks)
+    before, after = placed(mapping(present, "spec")), tuple(sorted(clusters))
     body = binding_file(
         draft,
         ordered(spec),
+        after,
         binding,
         verdict,
         feedback,
         around.now,
         notes={UNHEALTHY_SINCE: failing.since, MOVING_TO: write_goal(moved.goal)},
     )
-    edited = is_edited(present)
+    edited = is_edited(present, before)
     return Decided(
         body=body,
         decision=tell(
-            draft, body, demand, eviction, failing, verdict, around.members, edited=edited
+            draft,
+            before,
+            after,
+            demand,
+            eviction,
+            failing,
+            verdict,
+            around.members,
+            edited=edited,
         ),
         edited=edited,
         until=earliest(
@@ -166,11 +176,12 @@ def _required_on(spec: Body) -> set[ClusterName]:
 
 def _evict(binding: Binding, around: Surroundings) -> tuple[Binding, Eviction | None]:
     """Leave clusters whose NoExecute taints are not tolerated; clusters in order of name."""
-    if not around.failover.enabled:
+    views = _tainted(binding, around.members) if around.failover.enabled else []
+    if not views:
         return binding, None
     eviction = evict(
         binding,
-        _views(binding, around.members),
+        views,
         around.now,
         purge_mode=around.failover.purge_mode,
         default_toleration_seconds=around.failover.default_toleration_seconds,
@@ -192,10 +203,12 @@ def _fail_over(
     return replace(binding, clusters=clusters, tasks=(*binding.tasks, *tasks)), failing
 
 
-def _views(binding: Binding, members: Members) -> list[MemberCluster]:
-    """Return the clusters that a binding is on."""
-    mask = members.fleet.named(name for name, _ in binding.clusters)
-    return [members.views[position] for position in positions_of(mask)]
+def _tainted(binding: Binding, members: Members) -> list[MemberCluster]:
+    """Return the clusters that a binding is on and that have a NoExecute taint."""
+    if not members.no_execute:
+        return []
+    mask = members.no_execute & members.fleet.named(name for name, _ in binding.clusters)
+    return [members.views[position] for position in positions_of(Mask(mask))]
 
 
 def _considered(draft: Draft, spec: Body) -> bool:
@@ -221,6 +234,8 @@ def _assess(
 
     The generations are those of the end of the chain: equal unless the scheduler failed.
     """
+    if not binding.tasks:
+        return (), None
     observed = _is_observed(verdict, binding)
     settled = replace(
         binding,

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from reconciler.dialects.base import Trigger as Demand
-from reconciler.dialects.karmada.binding_file import placed
 from reconciler.dialects.karmada.bindings import Draft
 from reconciler.dialects.karmada.clusters import Members
 from reconciler.dialects.karmada.evict import Action, Eviction
@@ -11,8 +10,8 @@ from reconciler.dialects.karmada.explain import LEAVING
 from reconciler.dialects.karmada.failing import Failing
 from reconciler.dialects.karmada.triggers import Trigger
 from reconciler.dialects.karmada.verdict import Verdict
-from reconciler.model.decision import Cause, CauseKind, Decision
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.decision import Cause, CauseKind, Decision, Placed
+from reconciler.model.fields import bodies, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.world import Body
 from reconciler.schedule.framework import positions_of
@@ -20,7 +19,8 @@ from reconciler.schedule.framework import positions_of
 
 def tell(
     draft: Draft,
-    body: Body,
+    before: Placed,
+    after: Placed,
     demand: Demand | None,
     eviction: Eviction | None,
     failing: Failing,
@@ -30,8 +30,6 @@ def tell(
     edited: bool,
 ) -> Decision | None:
     """Tell what moved, or what is newly wrong; `None` if neither."""
-    before = placed(mapping(draft.present or {}, "spec"))
-    after = placed(mapping(body, "spec"))
     problem = verdict.error.message if verdict is not None and verdict.error is not None else ""
     if before == after and (not problem or problem == _known_problem(draft.status)):
         return None
