@@ -33,6 +33,10 @@ class Schemas:
         self._gates: dict[str, Callable[[object], bool]] = {}
         self._gate: Callable[[str], Callable[[object], bool]] | None = None
 
+    def __reduce__(self) -> "tuple[type[Schemas], tuple[Mapping[str, Json]]]":
+        """Travel to another process as the documents; they are compiled anew there."""
+        return Schemas, (self._documents,)
+
     def covers(self, api_version: str, kind: str) -> bool:
         """Tell whether there is a schema for the kind, in exactly this version."""
         return (api_version, kind) in self._names

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from reconciler.core.admissions import ADMISSIONS
-from reconciler.core.inspect import Inspection, Rules, inspect, oversized
+from reconciler.core.inspect import Inspection, Rules
 from reconciler.core.intake import Earlier, compose, configuration_of, earlier_versions
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import State, read_state
@@ -20,8 +20,9 @@ from reconciler.manifests.selection import SUFFIXES, selects
 from reconciler.model.settings import Settings, decode_settings
 from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.objects import Entry, Oversized, list_files, read_blobs
+from reconciler.shell.git.objects import Entry, list_files, read_blobs
 from reconciler.shell.git.repository import Repository
+from reconciler.shell.inspections import inspect_all
 
 T = TypeVar("T")
 
@@ -49,12 +50,17 @@ class Loader:
         *,
         output_root: str,
         track: Track = untracked,
+        processes: int = 1,
     ) -> None:
-        """Remember where to read (the repository's prefix is the root) and what is ours there."""
+        """Remember where to read (the repository's prefix is the root) and what is ours there.
+
+        Up to so many processes read where there are thousands of files.
+        """
         self._repository = repository
         self._output_root = output_root
-        self._inputs = _Shelf(repository, Rules(schemas, ADMISSIONS), track)
-        self._outputs = _Shelf(repository, Rules(schemas, {}, status_only=True), track)
+        self._inputs = _Shelf(repository, Rules(schemas, ADMISSIONS), track, processes)
+        outputs = Rules(schemas, {}, status_only=True)
+        self._outputs = _Shelf(repository, outputs, track, processes)
         self._last: tuple[tuple[str, str | None], World] | None = None
 
     def load(self, revision: str, *, outputs: str | None = None) -> World:
@@ -144,10 +150,11 @@ class Loader:
 class _Shelf:
     """Inspections of one tree by path and blob id."""
 
-    def __init__(self, repository: Repository, rules: Rules, track: Track) -> None:
+    def __init__(self, repository: Repository, rules: Rules, track: Track, processes: int) -> None:
         self._repository = repository
         self._track = track
         self._rules = rules
+        self._processes = processes
         self._known: dict[tuple[str, str], Inspection] = {}
 
     def inspect(self, entries: Mapping[str, Entry]) -> list[Inspection]:
@@ -170,13 +177,10 @@ class _Shelf:
     def _read(self, pairs: list[tuple[str, str]]) -> None:
         """Read and inspect what is not known."""
         contents = read_blobs(self._repository, [blob for _, blob in pairs])
-        both = self._track(zip(pairs, contents, strict=True), len(pairs))
-        for (path, blob), (_, content) in both:
-            self._known[path, blob] = (
-                oversized(path, blob, content.size_bytes)
-                if isinstance(content, Oversized)
-                else inspect(path, blob, content, self._rules)
-            )
+        files = ((*pair, content) for pair, (_, content) in zip(pairs, contents, strict=True))
+        found = inspect_all(files, len(pairs), self._rules, processes=self._processes)
+        for inspection in self._track(found, len(pairs)):
+            self._known[inspection.path, inspection.blob] = inspection
 
 
 @dataclass(slots=True)

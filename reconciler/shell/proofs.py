@@ -1,9 +1,6 @@
-"""The only file that starts worker processes: they prove a history piece by piece."""
+"""Proves a history piece by piece, in several processes where it is long."""
 
-import multiprocessing
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +8,7 @@ from reconciler.audit.proof import Proof, prove
 from reconciler.audit.revisions import Commit
 from reconciler.core.memo import Memo
 from reconciler.shell.revisions import GitRevisions
+from reconciler.shell.workers import processors, start_workers
 
 PIECE = 16  # commits; neighbours share nearly all files, so a piece costs one cold load at most
 FEW = 2 * PIECE  # ours: so few are done about as soon as a process has started
@@ -32,13 +30,12 @@ def prove_all(place: Place, commits: Sequence[Commit], *, jobs: int | None) -> I
         commits: Neighbours should be neighbours in history, too.
         jobs: How many processes work; `None` is one a processor.
     """
-    workers = min(jobs or os.cpu_count() or 1, len(commits) // PIECE + 1)
+    workers = min(jobs or processors(), len(commits) // PIECE + 1)
     if workers == 1 or (jobs is None and len(commits) <= FEW):
         yield from _prove_here(place, commits)
         return
     pieces = [tuple(commits[i : i + PIECE]) for i in range(0, len(commits), PIECE)]
-    context = multiprocessing.get_context("spawn")  # a fork would copy threads in mid-air
-    with ProcessPoolExecutor(workers, context, _open, (place,)) as pool:
+    with start_workers(workers, _open, place) as pool:
         for proofs in pool.map(_prove_piece, pieces):
             yield from proofs
 

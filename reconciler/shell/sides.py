@@ -12,6 +12,7 @@ from reconciler.shell.git.scratch import merge_trees, scratch
 from reconciler.shell.git.snapshot import take_files
 from reconciler.shell.load import Loader, Track, untracked
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.workers import processors
 
 FILES = "the files of this checkout"
 SERVED = ("refs/heads/main", "refs/remotes/origin/main", "refs/remotes/origin/HEAD")
@@ -69,7 +70,13 @@ def open_sides(
         if head is None:
             theirs, uncommitted = take_files(repository, private, head_revision)
         tree = merge_trees(private, base_revision, theirs)
-        loader = Loader(private, load_schemas(), output_root=output_root, track=track)
+        loader = Loader(
+            private,
+            load_schemas(),
+            output_root=output_root,
+            track=track,
+            processes=processors(),
+        )
         yield Sides(
             base=loader.load(base_revision),
             merged=loader.load(tree),

@@ -1,6 +1,7 @@
 """What an API server would refuse of a workload's replicas: a typo there must take nothing away."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from reconciler.dialects.karmada.workloads import MOST_REPLICAS
 from reconciler.manifests.violations import Violation
@@ -15,27 +16,23 @@ COUNTS: Mapping[tuple[str, str], tuple[str, ...]] = {
 """(group, kind) to the fields of its spec that are numbers of pods."""
 
 
-def refuse_counts(fields: tuple[str, ...]) -> Callable[[Body], tuple[Violation, ...]]:
-    """Return what says that some fields of a spec are no numbers of pods.
+def refuse_counts(fields: tuple[str, ...], body: Body) -> tuple[Violation, ...]:
+    """Say which fields of a workload's spec are no numbers of pods.
 
     Nothing else of a workload is judged: its content is its member cluster's to judge.
     """
-
-    def refuse(body: Body) -> tuple[Violation, ...]:
-        spec = body.get("spec")
-        found = spec if isinstance(spec, Mapping) else {}
-        return tuple(
-            Violation(
-                f"/spec/{field}",
-                "workload-replicas",
-                f"`{field}` must be a whole number of pods, from 0 to {MOST_REPLICAS}",
-                "a number without quotes",
-            )
-            for field in fields
-            if not _is_count(found.get(field))
+    spec = body.get("spec")
+    found = spec if isinstance(spec, Mapping) else {}
+    return tuple(
+        Violation(
+            f"/spec/{field}",
+            "workload-replicas",
+            f"`{field}` must be a whole number of pods, from 0 to {MOST_REPLICAS}",
+            "a number without quotes",
         )
-
-    return refuse
+        for field in fields
+        if not _is_count(found.get(field))
+    )
 
 
 def _is_count(value: object) -> bool:
@@ -46,6 +43,6 @@ def _is_count(value: object) -> bool:
 
 
 WORKLOAD_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = {
-    kind: refuse_counts(fields) for kind, fields in COUNTS.items()
+    kind: partial(refuse_counts, fields) for kind, fields in COUNTS.items()
 }
 """By (group, kind)."""

@@ -1,6 +1,7 @@
 """What OCM's API server and webhooks refuse beyond the schemas, said in one sentence each."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from reconciler.dialects.ocm.clusters import decode_cluster
 from reconciler.dialects.ocm.placement import GROUP, decode_placement
@@ -20,7 +21,7 @@ def refuse_placement(body: Body) -> tuple[Violation, ...]:
     Source: ours; upstream crashes on a negative number, and loses the decisions of a name that
     cannot be a label.
     """
-    unreadable = _unreadable(decode_placement, "placement")(body)
+    unreadable = _refuse_unreadable(decode_placement, "placement", body)
     if unreadable:
         return unreadable
     placement = decode_placement(body)
@@ -52,7 +53,7 @@ def refuse_binding(body: Body) -> tuple[Violation, ...]:
     Source: ocm@00f84c3 vendor/open-cluster-management.io/api/cluster/v1beta2
     `ManagedClusterSetBinding`: the name must match the set's.
     """
-    unreadable = _unreadable(decode_set_binding, "binding")(body)
+    unreadable = _refuse_unreadable(decode_set_binding, "binding", body)
     if unreadable:
         return unreadable
     binding = decode_set_binding(body)
@@ -68,25 +69,23 @@ def refuse_binding(body: Body) -> tuple[Violation, ...]:
     )
 
 
-def _unreadable(decode: Callable[[Body], object], what: str) -> Refuse:
-    """Return a rule that refuses what cannot be decoded."""
-
-    def refuse(body: Body) -> tuple[Violation, ...]:
-        try:
-            decode(body)
-        except UserError as error:
-            where = f" in `{error.field}`" if error.field else ""
-            message = f"a value{where} {error.message}"
-            return (Violation("", f"{what}-unreadable", message),)
-        return ()
-
-    return refuse
+def _refuse_unreadable(
+    decode: Callable[[Body], object], what: str, body: Body
+) -> tuple[Violation, ...]:
+    """Refuse what cannot be decoded."""
+    try:
+        decode(body)
+    except UserError as error:
+        where = f" in `{error.field}`" if error.field else ""
+        message = f"a value{where} {error.message}"
+        return (Violation("", f"{what}-unreadable", message),)
+    return ()
 
 
 OCM_ADMISSIONS: Mapping[tuple[str, str], Refuse] = {
-    (GROUP, "AddOnPlacementScore"): _unreadable(decode_report, "score"),
-    (GROUP, "ManagedCluster"): _unreadable(decode_cluster, "cluster"),
-    (GROUP, "ManagedClusterSet"): _unreadable(decode_set, "set"),
+    (GROUP, "AddOnPlacementScore"): partial(_refuse_unreadable, decode_report, "score"),
+    (GROUP, "ManagedCluster"): partial(_refuse_unreadable, decode_cluster, "cluster"),
+    (GROUP, "ManagedClusterSet"): partial(_refuse_unreadable, decode_set, "set"),
     (GROUP, "ManagedClusterSetBinding"): refuse_binding,
     (GROUP, "Placement"): refuse_placement,
 }

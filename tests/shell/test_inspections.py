@@ -1,0 +1,87 @@
+"""Many files are inspected by several processes; what they find is the same."""
+
+import multiprocessing
+import os
+import pickle
+
+import pytest
+
+from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.inspect import Rules
+from reconciler.errors import ShellError
+from reconciler.manifests.violations import Violation
+from reconciler.model.world import Body
+from reconciler.shell.git.objects import Oversized
+from reconciler.shell.inspections import PIECE, File, inspect_all
+from reconciler.shell.resources import load_schemas
+
+RULES = Rules(load_schemas(), ADMISSIONS)
+GOOD = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web-{}}}\nspec: {{replicas: 2}}\n"
+BAD = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web-{}}}\nspec: {{replicas: two}}\n"
+
+
+def files(count: int) -> list[File]:
+    """Files of every sort, each of its own content."""
+    texts = [(GOOD, BAD, "a: [\n", "not: ours\n")[number % 4] for number in range(count)]
+    found: list[File] = [
+        (f"{number}.yaml", f"{number:040x}", text.format(number).encode())
+        for number, text in enumerate(texts)
+    ]
+    return [*found, ("large.yaml", "f" * 40, Oversized(1 << 30))]
+
+
+def die_elsewhere(body: Body) -> tuple[Violation, ...]:
+    """An admission that ends the process that helps, as a machine out of memory would."""
+    if multiprocessing.parent_process() is not None:
+        os._exit(1)
+    return ADMISSIONS["apps", "Deployment"](body)
+
+
+def refuse_start(*_: object) -> None:
+    """What some sandboxes answer when a process is to be started."""
+    raise OSError("no semaphores here")
+
+
+def test_helpers_find_what_one_process_finds() -> None:
+    """Each file once, bodies and faults equal, whoever read it."""
+    given = files(4 * PIECE)
+    alone = list(inspect_all(given, len(given), RULES, processes=1))
+    together = list(inspect_all(iter(given), len(given), RULES, processes=2, enough=PIECE))
+
+    assert sorted(alone, key=lambda one: one.path) == sorted(together, key=lambda one: one.path)
+
+
+def test_helper_that_is_killed_is_replaced_by_this_process() -> None:
+    """Nothing is lost, nothing is told twice."""
+    given = files(4 * PIECE)
+    rules = Rules(load_schemas(), {**ADMISSIONS, ("apps", "Deployment"): die_elsewhere})
+    alone = list(inspect_all(given, len(given), RULES, processes=1))
+    together = list(inspect_all(iter(given), len(given), rules, processes=2, enough=PIECE))
+
+    assert sorted(alone, key=lambda one: one.path) == sorted(together, key=lambda one: one.path)
+
+
+def test_machine_without_processes_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some sandboxes have no shared memory."""
+    monkeypatch.setattr("reconciler.shell.workers.ProcessPoolExecutor", refuse_start)
+    given = files(2 * PIECE)
+
+    assert len(given) == len(list(inspect_all(given, len(given), RULES, processes=2, enough=PIECE)))
+
+
+def test_fault_of_reading_is_told_not_hidden() -> None:
+    """A repository that cannot be read is not a process that could not be started."""
+
+    def broken() -> "list[File]":
+        raise ShellError("an object is missing")
+
+    with pytest.raises(ShellError, match="an object is missing"):
+        list(inspect_all((file for file in broken()), 2 * PIECE, RULES, processes=2, enough=PIECE))
+
+
+def test_rules_travel() -> None:
+    """Every admission is a function that another process can be sent."""
+    again = pickle.loads(pickle.dumps(RULES))  # noqa: S301  # our own
+
+    assert again.admissions.keys() == RULES.admissions.keys()
+    assert again.schemas.covers("policy.karmada.io/v1alpha1", "PropagationPolicy")
