@@ -161,8 +161,9 @@ def _failed(error: Exception) -> int:
 
 def _tell(message: str) -> None:
     """Print what went wrong as one line; git and file names may hold control characters."""
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
-    click.echo(f"reconciler: {safe}", err=True)
+    from reconciler.audit.printable import printable
+
+    click.echo(f"reconciler: {printable(message)}", err=True)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

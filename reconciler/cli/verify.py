@@ -86,7 +86,7 @@ def _commits(revisions: "GitRevisions", span: str) -> "list[Commit]":
 
 def _print(proofs: "Sequence[Proof]", *, verbose: bool) -> None:
     """Print what is wrong, then what was proven."""
-    from reconciler.core.message import plain
+    from reconciler.audit.printable import printable
 
     for proof in proofs:
         told = proof.state.is_finding or proof.state == "other version"
@@ -94,11 +94,11 @@ def _print(proofs: "Sequence[Proof]", *, verbose: bool) -> None:
             continue
         glyph = GLYPHS.get(proof.state, "✘")
         colour = COLOURS.get(proof.state, "red")
-        where = f"{proof.commit.revision[:SHORT_ID]} {plain(proof.commit.subject)}"
+        where = f"{proof.commit.revision[:SHORT_ID]} {printable(proof.commit.subject)}"
         click.echo(f"{click.style(f'{glyph} {proof.state}', fg=colour)}  {where}")
         for finding in proof.findings:
-            place = f"{plain(finding.path)}: " if finding.path else ""
-            click.echo(f"    {place}{plain(finding.message)}")
+            place = f"{printable(finding.path)}: " if finding.path else ""
+            click.echo(f"    {place}{printable(finding.message)}")
     click.echo(_summary(proofs))
 
 
