@@ -148,7 +148,9 @@ def _failed(error: Exception) -> int:
         case ReconcilerError():
             _tell(str(error))
         case OSError():
-            _tell(f'"{error.filename}": {error.strerror}' if error.filename else str(error))
+            from reconciler.shell.disk import refusal_of
+
+            _tell(refusal_of(error))
         case _ if os.environ.get("RECONCILER_DEBUG"):
             raise error
         case _:

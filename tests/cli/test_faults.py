@@ -29,4 +29,7 @@ def test_a_fault_is_shown_as_it_is_and_committed_harmless(
 
     assert shown.startswith(f'{PATH}:4:1: "x[0]\\x1b[2J\\n***\\u202e" is not a field')
     assert "\x1b" not in shown
-    assert 'clusters/member(9) (skip ci).yaml:4: "x(0)\\x1b(2J\\n* * *\\u202e" is not a field' in written
+    assert (
+        'clusters/member(9) (skip ci).yaml:4: "x(0)\\x1b(2J\\n* * *\\u202e" is not a field'
+        in written
+    )
