@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.options import output_option, output_root_option
+from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.audit.proof import Proof
@@ -78,6 +79,11 @@ def _commits(revisions: "GitRevisions", span: str) -> "list[Commit]":
     from reconciler.shell.git.revisions import resolve_revision
 
     start, dots, end = span.partition("..")
+    if end.startswith("."):
+        raise UsageError(
+            f'"{span}" has three dots; name a range with two: "{start}..{end.lstrip(".")}" is what '
+            "the second has and the first has not"
+        )
     repository = revisions.repository
     head = resolve_revision(repository, (end or "HEAD") if dots else start)
     but = resolve_revision(repository, start or "HEAD") if dots else None
