@@ -12,7 +12,7 @@ import pytest
 from reconciler.cli.main import run
 from reconciler.shell.disk import refusal, refusal_of, user_named
 from reconciler.shell.git.command import Finished, Git
-from tests.shell.fleet import new_fleet, reconciler
+from tests.shell.fleet import eventually, new_fleet, reconciler, running
 
 FULL = 'the disk that holds "/f" is full; free some space and try again'
 READ_ONLY = '"/f" is on a read-only file system; make it writable, or work on a copy elsewhere'
@@ -111,6 +111,20 @@ def test_a_pass_on_a_full_disk(small: Path, but: int) -> None:
     assert head in fleet.git("log", "--format=%H").split()
     assert "" == fleet.status()
     fleet.git("fsck", "--strict")
+
+
+@pytest.mark.parametrize("but", [0, 98_304, 131_072])
+def test_the_daemon_outlives_a_full_disk(small: Path, but: int) -> None:
+    """It says so and tries again; once there is room, it goes on by itself."""
+    fleet = new_fleet(small / "fleet")
+    fill(small, but=but)
+    log = small.with_name("log")
+
+    with running(fleet.folder, log=log):
+        eventually(lambda: "is full" in log.read_text(), "a warning")
+        (small / "filling").unlink()
+        eventually(lambda: "status/reconciler.yaml" in fleet.git("ls-files"), "a pass")
+        eventually(lambda: "" == fleet.status(), "the files")
 
 
 def test_a_pass_on_a_read_only_disk(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
