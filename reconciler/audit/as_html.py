@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from html import escape
 
 from reconciler.audit.preview import Entry, Preview
+from reconciler.audit.printable import printable
 from reconciler.audit.wording import (
     Heading,
     change,
@@ -14,7 +15,6 @@ from reconciler.audit.wording import (
     share,
     summary,
 )
-from reconciler.core.message import plain
 
 STYLE = """\
 :root { color-scheme: light dark; --line: #8884; --good: #2a7d2a; --bad: #c0392b; }
@@ -93,4 +93,4 @@ def _tone(delta: int) -> str:
 
 def _text(text: str) -> str:
     """Return user text as text, never as markup."""
-    return escape(plain(text), quote=True)
+    return escape(printable(text), quote=True)

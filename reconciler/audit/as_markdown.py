@@ -5,6 +5,7 @@ it, and without the characters by which it could leave it.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from reconciler.audit.preview import Entry, Preview
 from reconciler.audit.wording import (
@@ -18,6 +19,7 @@ from reconciler.audit.wording import (
     summary,
 )
 from reconciler.core.message import plain
+from reconciler.model.world import Fault
 
 MARKER = "<!-- reconciler:plan -->"
 LIMIT_BYTES = 65_536  # of a comment on GitHub, in characters; bytes are on the safe side
@@ -34,7 +36,7 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
     head = [MARKER, f"### {heading.verb.capitalize()}: {headline(preview.counts)}", ""]
     head += [_code(heading.line), "", ""]
     warnings = [_line(f"⚠️ {_named(w.subject)}{_code(w.message)}") for w in preview.warnings]
-    faults = [_line(f"❌ {_code(fault_line(fault))}") for fault in preview.faults]
+    faults = [_line(f"❌ {_fault(fault)}") for fault in preview.faults]
     faults += [_line(f"✅ mended: {_code(fault_line(fault))}") for fault in preview.mended]
     faults += [_line(f"🗑️ the pass removes {_code(path)}") for path in preview.removes]
     objects = [_section(entry) for entry in preview.entries]
@@ -104,6 +106,12 @@ def _named(subject: str) -> str:
 def _code(text: str) -> str:
     """Return text as code: no backtick ends it, no pipe ends a table's cell."""
     return f"`{_safe(text).replace('`', chr(39)).replace('|', '¦') or ' '}`"
+
+
+def _fault(fault: Fault) -> str:
+    """Return a fault; a long message does not cut off what would be right."""
+    told = _code(fault_line(replace(fault, expected="")))
+    return f"{told}, expected: {_code(fault.expected)}" if fault.expected else told
 
 
 def _html(text: str) -> str:

@@ -117,6 +117,7 @@ ERRORS: Mapping[str, str] = {
 """What never takes effect as it is written."""
 
 WARNINGS: Mapping[str, str] = {
+    "feedback-cluster-unknown": "A cluster that reports should be there",
     "placement-cluster-unknown": "PickFixed should name clusters that are there",
     "placement-selects-nothing": "A ClusterResourcePlacement should select something",
     "placement-set-missing": "A Placement should stand where a cluster set is bound",

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from reconciler.audit.kinds import CLUSTERS
-from reconciler.core.brake import REMOVAL_BRAKED
 from reconciler.core.changes import Outcome
 from reconciler.core.survey import CONFIGURATION, DELETABLE
 from reconciler.dialects.karmada.bindings import binding_key
@@ -66,14 +65,6 @@ def warn_nowhere(question: Question) -> Iterator[Warned]:
         lost = decision.before and not decision.after
         if lost and not decision.removed and not decision.problem:
             yield Warned("nowhere", decision.subject, "it would be on no cluster any more")
-
-
-def warn_mass_removal(question: Question) -> Iterator[Warned]:
-    """Say that so much would go that the pass would hold it back, and how to let it through."""
-    known = {fault.message for fault in question.baseline.faults}
-    for fault in question.outcome.faults:
-        if fault.rule == REMOVAL_BRAKED and fault.message not in known:
-            yield Warned("mass-removal", "", f"{fault.message}; needed: {fault.expected}")
 
 
 def warn_evicting(question: Question) -> Iterator[Warned]:
@@ -143,7 +134,6 @@ WARNINGS: tuple[Warn, ...] = (
     warn_suspended,
     warn_unschedulable,
     warn_nowhere,
-    warn_mass_removal,
     warn_evicting,
     warn_clusters_gone,
     warn_edited_outputs,

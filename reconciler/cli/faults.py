@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import click
 
-from reconciler.core.message import plain
+from reconciler.audit.printable import printable
 from reconciler.model.world import Fault
 
 
@@ -19,9 +19,9 @@ def fault_text(fault: Fault) -> str:
     first = fault_line(fault)
     if fault.subject:
         first = f"{first} ({fault.subject})"
-    lines = [plain(first)]
+    lines = [printable(first)]
     if fault.expected:
-        lines.append(f"  expected: {plain(fault.expected)}")
+        lines.append(f"  expected: {printable(fault.expected)}")
     return "\n".join(lines)
 
 

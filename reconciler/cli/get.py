@@ -26,7 +26,7 @@ DEFAULT_NAMESPACE = "default"
 @output_option("table", "wide", "yaml", "json", "name", says="How to print them.")
 @click.option("--no-headers", is_flag=True, help="Leave out the first line of a table.")
 @click.option(
-    "--branch", metavar="NAME", envvar="RECONCILER_BRANCH", help="Branch to read  [default: HEAD's]"
+    "--branch", metavar="NAME", envvar="RECONCILER_BRANCH", help="Branch to read  [default: HEAD]"
 )
 @click.option("--at", metavar="REV", help="Show them as they were at a revision: main~3, a tag.")
 @output_root_option
@@ -93,7 +93,7 @@ def _world(directory: Path, branch: str | None, at: str | None, output_root: str
     if at is not None:
         head = resolve_revision(repository, at)
     else:
-        head = repository.resolve(branch or repository.head_branch())
+        head = repository.head() if branch is None else repository.resolve(branch)
     root = check_output_root(output_root)
     return Loader(repository, load_schemas(), output_root=root, track=tracked).load(head)
 

@@ -86,16 +86,16 @@ def open_history(
 
 def nothing_said(key: "ObjectKey", at: str) -> str:
     """Return the line for an object about which nothing was ever decided."""
+    from reconciler.audit.printable import printable
     from reconciler.cli.objects import spelled
-    from reconciler.core.message import plain
 
-    return plain(f"nothing was decided about {spelled(key)} in the history of {at}")
+    return printable(f"nothing was decided about {spelled(key)} in the history of {at}")
 
 
 def _print(events: "list[Event]") -> None:
     """Print a table; the notes come below."""
+    from reconciler.audit.printable import printable
     from reconciler.cli.table import print_table
-    from reconciler.core.message import plain
     from reconciler.model.moments import format_moment
 
     rows = []
@@ -116,9 +116,9 @@ def _print(events: "list[Event]") -> None:
     for event in events:
         place = event.commit.revision[:SHORT_ID]
         if event.decision is not None and event.decision.problem:
-            click.echo(plain(f"{place}: {event.decision.problem}"))
+            click.echo(printable(f"{place}: {event.decision.problem}"))
         if event.decision is not None and event.note:
-            click.echo(plain(f"{place}: {event.note}"))
+            click.echo(printable(f"{place}: {event.note}"))
 
 
 def placed_text(placed: "Placed") -> str:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.printable import printable
 from reconciler.cli.delivery import Delivery, delivery_options
 from reconciler.cli.objects import find_object, namespace_option, near, spelled
 from reconciler.cli.options import output_root_option
-from reconciler.core.message import plain
 from reconciler.errors import UsageError
 from reconciler.manifests.suspension import SUSPEND
 from reconciler.model.identity import ObjectKey
@@ -121,7 +121,7 @@ def hold(
         if not dry_run:
             said = delivery.deliver({held.path: held.after}, f"{verb} {held.name}")
     _print(held, output, suspend=suspend)
-    click.echo(plain(said), err=True)
+    click.echo(printable(said), err=True)
     return 0
 
 

@@ -148,7 +148,9 @@ def _failed(error: Exception) -> int:
         case ReconcilerError():
             _tell(str(error))
         case OSError():
-            _tell(f'"{error.filename}": {error.strerror}' if error.filename else str(error))
+            from reconciler.shell.disk import refusal_of
+
+            _tell(refusal_of(error))
         case _ if os.environ.get("RECONCILER_DEBUG"):
             raise error
         case _:
@@ -161,8 +163,9 @@ def _failed(error: Exception) -> int:
 
 def _tell(message: str) -> None:
     """Print what went wrong as one line; git and file names may hold control characters."""
-    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
-    click.echo(f"reconciler: {safe}", err=True)
+    from reconciler.audit.printable import printable
+
+    click.echo(f"reconciler: {printable(message)}", err=True)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:

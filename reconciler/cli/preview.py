@@ -6,6 +6,7 @@ from collections.abc import Callable
 import click
 
 from reconciler.audit.preview import Entry, Kind, Preview
+from reconciler.audit.printable import printable
 from reconciler.audit.wording import (
     Heading,
     change,
@@ -16,7 +17,6 @@ from reconciler.audit.wording import (
     share,
     summary,
 )
-from reconciler.core.message import plain
 
 GLYPHS = {Kind.NEW: "+", Kind.REMOVED: "-", Kind.STUCK: "!", Kind.KEPT: "=", Kind.CHANGED: "~"}
 COLOURS = {Kind.NEW: "green", Kind.REMOVED: "red", Kind.STUCK: "red", Kind.CHANGED: "yellow"}
@@ -36,7 +36,7 @@ def print_preview(preview: Preview, heading: Heading, output: str, **facts: obje
 def _text(preview: Preview, heading: Heading) -> str:
     """Return the preview for a terminal."""
     title = f"{heading.verb.capitalize()}: {headline(preview.counts)}"
-    lines = [click.style(title, bold=True), plain(heading.line)]
+    lines = [click.style(title, bold=True), printable(heading.line)]
     for entry in preview.entries:
         lines += ["", *_entry(entry)]
     if preview.faults or preview.mended or preview.removes:
@@ -52,7 +52,7 @@ def _text(preview: Preview, heading: Heading) -> str:
     if preview.anyway:
         lines += ["", click.style("Anyway, without this change:", bold=True)]
         lines += [
-            f"  {plain(entry.subject)}: {plain(summary(entry))}: {plain(entry.cause)}"
+            f"  {printable(entry.subject)}: {printable(summary(entry))}: {printable(entry.cause)}"
             for entry in preview.anyway
         ]
     return "\n".join((*lines, "", footer(preview), ""))
@@ -61,10 +61,12 @@ def _text(preview: Preview, heading: Heading) -> str:
 def _entry(entry: Entry) -> list[str]:
     """Return one object: its name and why, then a table of its clusters."""
     glyph = click.style(GLYPHS[entry.kind], fg=COLOURS.get(entry.kind))
-    title = click.style(plain(entry.subject), bold=True)
-    lines = [f"{glyph} {title} ({entry.kind}): {plain(reason(entry))}"]
+    title = click.style(printable(entry.subject), bold=True)
+    lines = [f"{glyph} {title} ({entry.kind}): {printable(reason(entry))}"]
     rows = [("CLUSTER", "BEFORE", "AFTER", "CHANGE")]
-    rows += [(plain(m.cluster), share(m.before), share(m.after), change(m)) for m in entry.moves]
+    rows += [
+        (printable(m.cluster), share(m.before), share(m.after), change(m)) for m in entry.moves
+    ]
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
     for row in rows if entry.moves else ():
         cells = [row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3))]
@@ -72,13 +74,15 @@ def _entry(entry: Entry) -> list[str]:
         colour = {"+": "green", "-": "red"}.get(row[3][:1])
         lines.append(click.style(line, fg=colour) if colour else line)
     if entry.problem:
-        lines.append(f"    {plain(entry.problem)}")
-        lines += [f"      {plain(name)}: {plain(why)}" for name, why in entry.rejected.items()]
+        lines.append(f"    {printable(entry.problem)}")
+        lines += [
+            f"      {printable(name)}: {printable(why)}" for name, why in entry.rejected.items()
+        ]
     return lines
 
 
 def _coloured(word: str, colour: str, text: str) -> str:
-    return f"{click.style(word, fg=colour)}: {plain(text)}"
+    return f"{click.style(word, fg=colour)}: {printable(text)}"
 
 
 def _markdown(preview: Preview, heading: Heading) -> str:

@@ -148,8 +148,8 @@ def _plan(world: "World", key: "ObjectKey", body: "Body") -> "tuple[Preview, lis
 
 def _unmatched(changes: "Sequence[Change]", output_root: str, key: "ObjectKey") -> list[str]:
     """Say which workloads no policy has placed, as the rebalancer's status would."""
+    from reconciler.audit.printable import printable
     from reconciler.core.changes import WriteFile
-    from reconciler.core.message import plain
     from reconciler.manifests.paths import output_path
     from reconciler.manifests.reader import read
     from reconciler.model.fields import bodies, mapping, text
@@ -167,9 +167,9 @@ def _unmatched(changes: "Sequence[Change]", output_root: str, key: "ObjectKey") 
         workload = mapping(item, "workload")
         name = f"{text(workload, 'kind')} {text(workload, 'name')}"
         if text(item, "reason"):
-            told.append(plain(f"warning: {name} is placed by nothing"))
+            told.append(printable(f"warning: {name} is placed by nothing"))
         elif not text(item, "result") and "progress" not in status:
-            told.append(plain(f"warning: {name} has to wait: it is suspended or faulty"))
+            told.append(printable(f"warning: {name} has to wait: it is suspended or faulty"))
     return told
 
 

@@ -2,8 +2,9 @@
 
 import click
 
+from reconciler.audit.printable import printable
 from reconciler.core.changes import DeleteFile
-from reconciler.core.message import decision_line, plain
+from reconciler.core.message import decision_line
 from reconciler.model.moments import format_moment
 from reconciler.shell.passes import Report
 
@@ -15,11 +16,11 @@ def print_pass(report: Report, *, branch: str, dry_run: bool, moved: bool) -> No
         if decision.before != decision.after:
             click.echo(decision_line(decision))
         if decision.problem:
-            click.echo(f"{plain(decision.subject)}: {plain(decision.problem)}")
+            click.echo(f"{printable(decision.subject)}: {printable(decision.problem)}")
     if dry_run:
         for change in outcome.changes:
             verb = "delete" if isinstance(change, DeleteFile) else "write "
-            click.echo(f"{verb} {plain(change.path)}")
+            click.echo(f"{verb} {printable(change.path)}")
     click.echo(_summary(report, branch, dry_run=dry_run, moved=moved))
     if outcome.recheck_at is not None:
         click.echo(f"next look at {format_moment(outcome.recheck_at)}", err=True)
@@ -37,4 +38,4 @@ def _summary(report: Report, branch: str, *, dry_run: bool, moved: bool) -> str:
         return "nothing to do"
     if not moved:
         return f"{files} changed in {report.commit}, which no branch points to"
-    return f"{files} changed in {report.commit[:12]} on {plain(branch)}"
+    return f"{files} changed in {report.commit[:12]} on {printable(branch)}"

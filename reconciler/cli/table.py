@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import click
 
-from reconciler.core.message import plain
+from reconciler.audit.printable import printable
 
 
 def print_table(
@@ -20,7 +20,7 @@ def table_lines(
     titles: Sequence[str], rows: Sequence[Sequence[str]], *, headers: bool = True
 ) -> list[str]:
     """Return an aligned table line by line; its head is bold on a terminal."""
-    shown = [[plain(cell) for cell in row] for row in rows]
+    shown = [[printable(cell) for cell in row] for row in rows]
     lines = [list(titles), *shown] if headers else shown
     widths = [max(len(line[i]) for line in lines) for i in range(len(titles))] if lines else []
     aligned = [

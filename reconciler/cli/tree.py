@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.printable import printable
 from reconciler.cli.objects import namespace_option, spelled
 from reconciler.cli.options import at_option, output_option, output_root_option
-from reconciler.core.message import plain
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _lines(
     The namespace is named where it is not that of the node above.
     """
     scope = f" ({node.namespace})" if node.namespace not in ("", within) else ""
-    yield f"{first}{plain(f'{node.kind}/{node.name}{scope}')}", plain(_facts(node))
+    yield f"{first}{printable(f'{node.kind}/{node.name}{scope}')}", printable(_facts(node))
     for child in node.children:
         last = child is node.children[-1]
         yield from _lines(

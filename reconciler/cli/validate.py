@@ -102,8 +102,8 @@ def _matters(finding: "Finding", fail_level: str) -> bool:
 
 def _list_files(inspections: "Iterable[Inspection]") -> None:
     """Say of each file what was found in it, on standard error."""
+    from reconciler.audit.printable import printable
     from reconciler.core.inspect import described
-    from reconciler.core.message import plain
 
     for file in inspections:
         names = [described(document.identity) for document in file.documents]
@@ -111,7 +111,7 @@ def _list_files(inspections: "Iterable[Inspection]") -> None:
             names.append(f"{file.ignored} ignored, without apiVersion and kind")
         if file.broken and not file.looks_ours:
             names.append("ignored, no manifest")
-        click.echo(f"{plain(file.path)}: {plain(', '.join(names)) or 'nothing'}", err=True)
+        click.echo(f"{printable(file.path)}: {printable(', '.join(names)) or 'nothing'}", err=True)
 
 
 def _print(

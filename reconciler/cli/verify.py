@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.options import output_option, output_root_option
+from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.audit.proof import Proof
@@ -78,6 +79,11 @@ def _commits(revisions: "GitRevisions", span: str) -> "list[Commit]":
     from reconciler.shell.git.revisions import resolve_revision
 
     start, dots, end = span.partition("..")
+    if end.startswith("."):
+        raise UsageError(
+            f'"{span}" has three dots; name a range with two: "{start}..{end.lstrip(".")}" is what '
+            "the second has and the first has not"
+        )
     repository = revisions.repository
     head = resolve_revision(repository, (end or "HEAD") if dots else start)
     but = resolve_revision(repository, start or "HEAD") if dots else None
@@ -86,7 +92,7 @@ def _commits(revisions: "GitRevisions", span: str) -> "list[Commit]":
 
 def _print(proofs: "Sequence[Proof]", *, verbose: bool) -> None:
     """Print what is wrong, then what was proven."""
-    from reconciler.core.message import plain
+    from reconciler.audit.printable import printable
 
     for proof in proofs:
         told = proof.state.is_finding or proof.state == "other version"
@@ -94,11 +100,11 @@ def _print(proofs: "Sequence[Proof]", *, verbose: bool) -> None:
             continue
         glyph = GLYPHS.get(proof.state, "✘")
         colour = COLOURS.get(proof.state, "red")
-        where = f"{proof.commit.revision[:SHORT_ID]} {plain(proof.commit.subject)}"
+        where = f"{proof.commit.revision[:SHORT_ID]} {printable(proof.commit.subject)}"
         click.echo(f"{click.style(f'{glyph} {proof.state}', fg=colour)}  {where}")
         for finding in proof.findings:
-            place = f"{plain(finding.path)}: " if finding.path else ""
-            click.echo(f"    {place}{plain(finding.message)}")
+            place = f"{printable(finding.path)}: " if finding.path else ""
+            click.echo(f"    {place}{printable(finding.message)}")
     click.echo(_summary(proofs))
 
 

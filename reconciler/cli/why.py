@@ -109,26 +109,26 @@ def _check_cluster(why: "Why", cluster: str | None) -> None:
 
 def _unanswered(subject: "Subject", why: "Why") -> str:
     """Say why there is nothing to explain, and what to do."""
+    from reconciler.audit.printable import printable
     from reconciler.cli.history import SHORT_ID, by_whom, placed_text
     from reconciler.cli.objects import near, spelled
-    from reconciler.core.message import plain
 
     world, named, event = subject.world, subject.named, why.event
     if why.key not in world.outputs and event is not None and event.decision is not None:
         short = event.commit.revision[:SHORT_ID]
-        return plain(
+        return printable(
             f"{spelled(named)} is nowhere since {short} ({event.decision.cause}; "
             f"{by_whom(event)}); it was {placed_text(event.decision.before)}: "
             f"reconciler why {subject.word} --at {short}~1"
         )
     if named not in world.inputs and named not in world.outputs:
-        return plain(f"there is no {spelled(named)}{near(world, named)}")
+        return printable(f"there is no {spelled(named)}{near(world, named)}")
     if why.key in world.outputs:
-        return plain(
+        return printable(
             f"{spelled(named)} cannot be explained now: passes are suspended, or its output cannot "
             "be read; see reconciler validate"
         )
-    return plain(
+    return printable(
         f"nothing is decided about {spelled(named)}: no policy claims it, "
         "or no pass has run; see reconciler get pp -A, reconciler reconcile --dry-run"
     )

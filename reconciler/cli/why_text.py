@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from reconciler.audit.printable import printable
 from reconciler.audit.reasons import Why, against
 from reconciler.cli.faults import fault_line
 from reconciler.cli.history import SHORT_ID, by_whom, commit_json, placed_json, placed_text
 from reconciler.cli.table import table_lines
-from reconciler.core.message import plain
 from reconciler.model.explanation import ClusterAnswer, Explanation, ScorePart, Verdict
 from reconciler.model.moments import format_moment
 
@@ -50,8 +50,8 @@ def _head(why: Why, told: Explanation) -> list[str]:
     if why.faults:
         facts["faults"] = "; ".join(map(fault_line, why.faults))
     width = max(map(len, facts))
-    lines = [f"  {name.ljust(width)}  {plain(text)}" for name, text in facts.items() if text]
-    return [click.style(plain(title), bold=True), *lines]
+    lines = [f"  {name.ljust(width)}  {printable(text)}" for name, text in facts.items() if text]
+    return [click.style(printable(title), bold=True), *lines]
 
 
 def _table(clusters: Sequence[ClusterAnswer]) -> list[str]:
@@ -112,7 +112,7 @@ def _reasons(clusters: Sequence[ClusterAnswer]) -> list[str]:
     lines = []
     for verdicts, names in sorted(alike.items(), key=lambda pair: pair[1]):
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        lines.append(f"Why not {plain(', '.join(names[:MOST_NAMES]))}{more}:")
+        lines.append(f"Why not {printable(', '.join(names[:MOST_NAMES]))}{more}:")
         lines += _against(verdicts)
     return lines
 
@@ -120,16 +120,16 @@ def _reasons(clusters: Sequence[ClusterAnswer]) -> list[str]:
 def _against(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield each reason with what would have to change."""
     for verdict in verdicts:
-        yield f"  {plain(against(verdict))}"
+        yield f"  {printable(against(verdict))}"
         if verdict.remedy:
-            yield f"    to be eligible: {plain(verdict.remedy)}"
+            yield f"    to be eligible: {printable(verdict.remedy)}"
 
 
 def _steps(told: Explanation) -> list[str]:
     """Return the steps, numbered."""
     if not told.steps:
         return []
-    return ["Steps:", *(f"  {i}. {plain(step)}" for i, step in enumerate(told.steps, start=1))]
+    return ["Steps:", *(f"  {i}. {printable(step)}" for i, step in enumerate(told.steps, start=1))]
 
 
 def _only(told: Explanation, cluster: str) -> list[ClusterAnswer]:
@@ -138,13 +138,13 @@ def _only(told: Explanation, cluster: str) -> list[ClusterAnswer]:
 
 def _detail(item: ClusterAnswer) -> list[str]:
     """Return all about one cluster."""
-    lines = [f"{plain(item.cluster)}: {_verdict(item)}"]
+    lines = [f"{printable(item.cluster)}: {_verdict(item)}"]
     if item.replicas is not None:
         lines.append(f"  replicas: {item.replicas}")
     if item.scores or item.total is not None:
-        lines.append(f"  score: {plain(_score(item))}")
+        lines.append(f"  score: {printable(_score(item))}")
     if item.note:
-        lines.append(f"  note: {plain(item.note)}")
+        lines.append(f"  note: {printable(item.note)}")
     return [*lines, *_against(item.verdicts)]
 
 
@@ -156,11 +156,11 @@ def _since(why: Why, cluster: str | None) -> list[str]:
     if why.now is None:
         return ["Now: not scheduled; passes are suspended, or it is gone."]
     if not why.now.judged:
-        return [f"Now: {plain(why.now.result)}."]
+        return [f"Now: {printable(why.now.result)}."]
     if not shifts:
         who = "every cluster" if cluster is None else "it"
         return [f"Now: {who} would be judged as it was then."]
-    lines = [f"  {plain(shift.cluster)} {plain(shift.message)}" for shift in shifts]
+    lines = [f"  {printable(shift.cluster)} {printable(shift.message)}" for shift in shifts]
     return ["Now, other than then:", *lines]
 
 

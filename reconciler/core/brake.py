@@ -112,7 +112,7 @@ def _fault(removed: list[Decision], placed: int, allowed: str) -> Fault:
             f"{names}{more}"
         ),
         expected=(
-            f"the files that are gone, or `allow: {allowed}` in `spec.safety` to remove "
-            "exactly these"
+            f"`allow: {allowed}` below `spec.safety` in {CONFIGURATION_PATH} to remove exactly "
+            "these, or the files that are gone"
         ),
     )

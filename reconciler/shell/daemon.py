@@ -1,7 +1,7 @@
 """The daemon: a pass whenever the branch moves or a moment comes, until it is told to stop.
 
 It keeps nothing that matters: kill it anywhere, the next start goes on. This is the only file that
-catches `ShellError`: it says so, backs off, and tries again.
+catches what the outside refused: it says so, backs off, and tries again.
 """
 
 import random
@@ -16,6 +16,7 @@ from reconciler import __version__
 from reconciler.core.message import decision_line
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.moments import format_moment
+from reconciler.shell.disk import refusal_of
 from reconciler.shell.passes import Passes, Report
 
 FIRST_DELAY_SECONDS = 1.0
@@ -65,10 +66,11 @@ class Daemon:
                     _tell(log, report, known_faults=faults)
                     faults = report.outcome.faults
                 failures = 0
-            except (ShellError, UsageError) as error:
+            except (ShellError, UsageError, OSError) as error:
                 failures += 1
                 seen = None
-                log.warning("pass failed, trying again", error=str(error), failures=failures)
+                told = refusal_of(error) if isinstance(error, OSError) else str(error)
+                log.warning("pass failed, trying again", error=told, failures=failures)
             sleep_seconds = self._sleep_seconds(seen, failures)
         log.info("stopped")
 

@@ -191,3 +191,34 @@ def test_single_files_are_checked_by_themselves_unless_asked_otherwise(tmp_path:
     assert expected == told(tmp_path, wrong, ["policies/shop.yaml"], references=True)
     assert [] == told(tmp_path, wrong, references=False)
     assert 2 == len(told(tmp_path, wrong, ["."]))
+
+
+REPORT = EXAMPLE["workloads/shop.yaml"] + "status:\n  readyReplicas: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("clusters", "found"),
+    [
+        pytest.param(["member1", "backup1"], [], id="karmada"),
+        pytest.param(["edge1", "fleet1"], [], id="other-apis"),
+        pytest.param(["membr1"], ["feedback/membr1/a.yaml:1"], id="misspelt"),
+        pytest.param(["gone", "x"], ["feedback/gone/a.yaml:1", "feedback/x/a.yaml:1"], id="two"),
+    ],
+)
+def test_reports_of_a_cluster_that_is_not_there_are_told_once(
+    tmp_path: Path, clusters: Sequence[str], found: Sequence[str]
+) -> None:
+    """At the first document of its folder, however many there are, whatever kind a cluster has."""
+    files = {f"feedback/{name}/{part}.yaml": REPORT for name in clusters for part in "ab"}
+    files = {path: text.replace("name: shop", f"name: {path[-6]}") for path, text in files.items()}
+
+    assert [f"{place} feedback-cluster-unknown" for place in found] == told(tmp_path, files)
+
+
+def test_a_faulty_cluster_may_report(tmp_path: Path) -> None:
+    """It is told of as such."""
+    wrong = edited("clusters/member1.yaml", ("kind: Cluster\n", "kind: Cluster\ntypo: 1\n"))
+
+    assert ["clusters/member1.yaml:4 schema-unknown-field"] == told(
+        tmp_path, {**wrong, "feedback/member1/a.yaml": REPORT}
+    )

@@ -40,7 +40,10 @@ def detached(folder: Path) -> None:
     new_checkout(folder, {"a.txt": ""}).git("switch", "--quiet", "--detach")
 
 
-@pytest.mark.parametrize("verb", [["reconcile"], ["get", "clusters"], ["run"]])
+VERBS: list[list[str]] = [["reconcile"], ["get", "clusters"], ["run"]]
+
+
+@pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -49,7 +52,6 @@ def detached(folder: Path) -> None:
         pytest.param(absent, "is not a folder", id="absent"),
         pytest.param(empty_repository, 'branch "main" has no commit yet', id="empty"),
         pytest.param(unborn_branch, 'there is no branch "maim"; near it: main', id="unborn"),
-        pytest.param(detached, "HEAD is detached); name a branch", id="detached"),
     ],
 )
 def test_a_place_without_a_branch_is_wrong_usage(
@@ -68,6 +70,33 @@ def test_a_place_without_a_branch_is_wrong_usage(
     assert "" == shown.out
     assert said in shown.err
     assert 1 == shown.err.count("\n")
+
+
+@pytest.mark.parametrize("verb", [["reconcile"], ["run"], ["events", "--watch"]])
+def test_what_serves_a_branch_needs_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    """A detached HEAD names none; the option that does is told."""
+    detached(tmp_path / "place")
+
+    assert 2 == run(["-C", str(tmp_path / "place"), *verb])
+    assert "HEAD is detached); name one with --branch" in capsys.readouterr().err
+
+
+def test_a_detached_commit_is_read_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `git log` does, and as pipelines check out; --branch reads the branch."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    fleet.git("switch", "--quiet", "--detach", "HEAD~1")
+
+    def names(*options: str) -> str:
+        assert 0 == run(["-C", str(fleet.folder), "get", "rb", "-A", "-o", "name", *options])
+        return capsys.readouterr().out
+
+    assert "" == names()
+    assert names("--branch", "main") == names("--at", "main") != ""
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """`reconciler plan`, on real repositories."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -7,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from tests.builders import configmap, configuration, rebalancer, target, text
+from tests.builders import (
+    cluster_policy,
+    configmap,
+    configuration,
+    rebalancer,
+    selector,
+    target,
+    text,
+)
 from tests.cli.history import FAILED, SCALED, answer, answer_json, told_fleet
 from tests.shell.fleet import EXAMPLE, new_fleet, reconciler, run_pass
 from tests.shell.repositories import Checkout, git
@@ -17,6 +26,7 @@ __all__ = ["trap"]  # a fixture
 
 Capsys = pytest.CaptureFixture[str]
 LATER = ("--now", "2026-11-20T12:10:00Z")
+FORMATS = ("text", "markdown", "html", "json")
 PASSWORD = "hunter2"  # noqa: S105  # the secret that must not appear
 
 
@@ -293,3 +303,33 @@ def test_a_subfolder_is_planned_by_itself(tmp_path: Path, capsys: Capsys) -> Non
 
     assert 0 == run(["-C", str(fleet.folder / "prod"), "plan", *LATER])
     assert "~ default/shop" in capsys.readouterr().out
+
+
+def test_a_braked_removal_is_told_once_with_what_to_write(tmp_path: Path, capsys: Capsys) -> None:
+    """In every format: the digest is whole, however long names are; written down, it lets go."""
+    names = [f"{letter}{'x' * 150}" for letter in "abcdefghij"]
+    files = {f"workloads/{name[0]}.yaml": text(configmap(name)) for name in names}
+    fleet = new_fleet(tmp_path / "fleet")
+    fleet.commit(
+        {
+            **files,
+            "policies/all.yaml": text(cluster_policy("all", selectors=[selector("ConfigMap")])),
+        },
+        "Start",
+    )
+    run_pass(fleet.folder, 0)
+    for path in files:
+        (fleet.folder / path).unlink()
+
+    told = {output: answer(fleet, capsys, "plan", *LATER, "-o", output)[1] for output in FORMATS}
+    faults = json.loads(told["json"])["faults"]
+
+    assert ["removal-braked"] == [fault["rule"] for fault in faults]
+    [digest] = set(re.findall("sha256:[0-9a-f]{64}", "".join(told.values())))
+    assert dict.fromkeys(FORMATS, (1, 1)) == {
+        output: (shown.count("would be removed"), shown.count(f"allow: {digest}"))
+        for output, shown in told.items()
+    }
+    assert 2 == answer(fleet, capsys, "plan", *LATER, "--detailed-exitcode")[0]
+    fleet.write({"reconciler.yaml": text(configuration(safety={"allow": digest}))})
+    assert [] == answer_json(fleet, capsys, ["plan", *LATER])[1]["faults"]

@@ -185,12 +185,20 @@ def test_ranges(fleet: Checkout, capsys: Capsys) -> None:
 
 def test_an_unknown_revision_is_told_in_one_line(fleet: Checkout, capsys: Capsys) -> None:
     """Usage, with the branches that there are."""
-    for span in ("nowhere", "HEAD...main", "--all", "HEAD~99..HEAD", "a\nb"):
+    for span in ("nowhere", "--all", "HEAD~99..HEAD", "a\nb"):
         code, out, err = answer(fleet, capsys, "verify", "--", span)
 
         assert (2, "") == (code, out)
         assert "there is no revision" in err
         assert 1 == err.count("\n")
+
+
+def test_three_dots_are_no_range(fleet: Checkout, capsys: Capsys) -> None:
+    """What git means by them is another question; the range that may be meant is offered."""
+    code, out, err = answer(fleet, capsys, "verify", "HEAD~2...main")
+
+    assert (2, "", 1) == (code, out, err.count("\n"))
+    assert '"HEAD~2...main" has three dots; name a range with two: "HEAD~2..main"' in err
 
 
 def test_a_shallow_clone_is_told_in_one_line(fleet: Checkout, tmp_path: Path) -> None:

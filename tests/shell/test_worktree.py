@@ -11,6 +11,7 @@ import pytest
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell.git import worktree
 from reconciler.shell.git.checkouts import find_checkouts
+from reconciler.shell.git.command import Finished, Git
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
 from reconciler.shell.git.identity import Identity
@@ -293,6 +294,32 @@ def test_an_edit_after_the_dry_run_puts_the_branch_back(
 
     assert old == checkout.head()
     assert " M status/a.yaml" == checkout.status()
+    assert not (checkout.folder / ".git/index.lock").exists()
+
+
+def test_a_disk_that_is_full_half_way_is_made_good_by_the_next_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some files are written, one is cut short, and nothing could be put back either."""
+    checkout, repository, old, new = start(tmp_path)
+    place = checkout.folder / "status/a.yaml"
+
+    def full(git: Git, move: Move) -> None:
+        place.write_text("ne")
+        (checkout.folder / "status/gone.yaml").unlink(missing_ok=True)
+        raise worktree._refusal(git.folder, Finished(128, b"", "error: No space left on device"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(worktree, "_move", full)
+        with pytest.raises(GitError, match=r"follows with the next pass: .* is full; free"):
+            advance(repository, "main", old=old, new=new)
+
+        with pytest.raises(GitError, match="follows with the next pass"):
+            recover(repository, "main")
+    assert new == repository.resolve("main")
+    recover(repository, "main")
+    assert "" == checkout.status()
+    assert "new\n" == place.read_text()
     assert not (checkout.folder / ".git/index.lock").exists()
 
 

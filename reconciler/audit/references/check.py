@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from reconciler.audit.findings import Finding, finding_of
+from reconciler.audit.references.feedback import dangling_in_feedback
 from reconciler.audit.references.karmada import dangling_in_karmada
 from reconciler.audit.references.known import Dangling, Known, known_in
 from reconciler.audit.references.kubefleet import dangling_in_kubefleet
@@ -14,6 +15,7 @@ CHECKS: tuple[Callable[[Known], Iterator[Dangling]], ...] = (
     dangling_in_karmada,
     dangling_in_ocm,
     dangling_in_kubefleet,
+    dangling_in_feedback,
 )
 
 
@@ -41,7 +43,7 @@ def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding,
 
 def _placed(one: Dangling, world: World, texts: Mapping[str, bytes]) -> Fault:
     """Return what leads nowhere as a fault at its place."""
-    origin = world.inputs[one.key].origin
+    origin = (world.feedback if one.key.reporter else world.inputs)[one.key].origin
     data = texts.get(origin.path)
     line, column = (0, 0) if data is None else locate(data, origin.index, one.pointer)
     return Fault(

@@ -24,7 +24,8 @@ def as_sarif(report: Report) -> str:
     A result carries a fingerprint that does not change when lines move, so that a service knows a
     finding again.
 
-    Source: OASIS, Static Analysis Results Interchange Format 2.1.0.
+    Source: OASIS, Static Analysis Results Interchange Format 2.1.0; GitHub, "SARIF support for code
+    scanning", which asks for both descriptions and a help text of each rule.
     """
     rules = sorted({finding.fault.rule for finding in report.findings})
     driver = {
@@ -44,10 +45,13 @@ def as_sarif(report: Report) -> str:
 def _rule(rule: str) -> dict[str, object]:
     """Return what is to be known of a rule; one that is not in the list goes by its id."""
     severity = finding_of(Fault("", 0, 0, "", rule, "")).severity
+    line, page = f"{RULES.get(rule, rule)}.", help_uri(rule)
     return {
         "id": rule,
-        "shortDescription": {"text": f"{RULES.get(rule, rule)}."},
-        "helpUri": help_uri(rule),
+        "shortDescription": {"text": line},
+        "fullDescription": {"text": line},
+        "help": {"text": f"{line} See {page}", "markdown": f"{line} See [{rule}]({page})."},
+        "helpUri": page,
         "defaultConfiguration": {"level": str(severity)},
     }
 
@@ -64,7 +68,7 @@ def _results(report: Report, rules: list[str]) -> Iterable[dict[str, object]]:
             "ruleId": fault.rule,
             "ruleIndex": rules.index(fault.rule),
             "level": str(finding.severity),
-            "message": {"text": f"{fault.message}{expected}"},
+            "message": {"text": _words(f"{fault.message}{expected}")},
             "locations": [_location(finding, report)],
             "partialFingerprints": {FINGERPRINT: f"{digest}:{alike[digest]}"},
         }
@@ -81,8 +85,13 @@ def _location(finding: Finding, report: Report) -> dict[str, object]:
         "physicalLocation": {"artifactLocation": artifact, "region": region}
     }
     if fault.subject:
-        location["logicalLocations"] = [{"fullyQualifiedName": f"{fault.subject}{fault.field}"}]
+        location["logicalLocations"] = [{"fullyQualifiedName": _words(fault.subject + fault.field)}]
     return location
+
+
+def _words(text: str) -> str:
+    """Return text that is Unicode: a file name may hold bytes that are no UTF-8."""
+    return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _digest(fault: Fault) -> str:

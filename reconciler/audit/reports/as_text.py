@@ -1,8 +1,9 @@
 """Findings for people: where, what, the line itself with a caret, and what would be right."""
 
 from reconciler.audit.findings import Finding
+from reconciler.audit.printable import printable
 from reconciler.audit.reports.excerpt import excerpt
-from reconciler.audit.reports.report import Report, is_hidden, one_line
+from reconciler.audit.reports.report import Report, is_hidden
 
 
 def as_text(report: Report) -> str:
@@ -22,7 +23,7 @@ def _lines(finding: Finding, text: str) -> list[str]:
     fault = finding.fault
     place = f":{fault.line}:{fault.column}" if fault.line else ""
     subject = f" ({fault.subject})" if fault.subject else ""
-    message = one_line(f"{fault.message}{subject} [{fault.rule}]")
+    message = printable(f"{fault.message}{subject} [{fault.rule}]")
     lines = [f"{_path(fault.path)}{place}: {finding.severity}: {message}"]
     found = None if is_hidden(finding, text) else excerpt(text, fault.line, fault.column)
     if found is not None and found.line:
@@ -30,11 +31,11 @@ def _lines(finding: Finding, text: str) -> list[str]:
         lines.append(f"  {number} | {found.line}")
         lines.append(f"  {' ' * len(number)} | {' ' * found.offset}^")
     if fault.expected:
-        lines.append(f"  expected: {one_line(fault.expected)}")
+        lines.append(f"  expected: {printable(fault.expected)}")
     return lines
 
 
 def _path(path: str) -> str:
     """Return a path that begins no command of a forge's log, such as `::stop-commands::`."""
-    shown = one_line(path)
+    shown = printable(path)
     return f"./{shown}" if shown.startswith((":", "#")) else shown

@@ -41,12 +41,3 @@ def is_hidden(finding: Finding, text: str) -> bool:
     """
     kind = finding.fault.subject.partition(".")[0]
     return kind == SECRET if kind else SECRET in text
-
-
-def one_line(text: str) -> str:
-    r"""Return user text fit for one line of a terminal: printable, without line breaks.
-
-    >>> one_line("a\nb\x1b[2J")
-    'a b [2J'
-    """
-    return "".join(c if c.isprintable() else " " for c in text).strip()

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from reconciler.shell.disk import refusal
 from reconciler.shell.git.errors import GitError
 
 try:
@@ -213,6 +214,8 @@ class Git:
         """Return the error that a finished command stands for."""
         if finished.code == NOT_FOUND:
             return GitError("git was not found; install git 2.34 or later and put it on the PATH")
+        if found := refusal(finished.stderr, str(self.folder)):
+            return GitError(found)
         said = one_line(finished.stderr) or f"exit code {finished.code}"
         return GitError(f"git {arguments[0]}: {said}")
 

@@ -17,11 +17,15 @@ from pathlib import Path
 
 from reconciler.shell.git.checkouts import Checkout
 from reconciler.shell.git.command import Git
-from reconciler.shell.git.errors import CheckoutBusy
+from reconciler.shell.git.errors import CheckoutBusy, GitError
 
 JOURNAL = re.compile(rb"reconciler moves ([0-9a-f]{40,64}) to ([0-9a-f]{40,64})\n")
 COPY_PREFIX = "reconciler-index-"
 LOCK_PREFIX = "reconciler-lock-"
+
+
+class MoveUnfinished(GitError):
+    """A branch moved, a checkout of it did not; the lock stays, and the next start finishes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ def locked_index(checkout: Checkout, move: Move) -> Iterator[LockedIndex]:
     lock = checkout.git_dir / "index.lock"
     journal = f"reconciler moves {move.old} to {move.new}\n".encode()
     descriptor, unfinished = _take(checkout, lock, journal)
+    stays = False
     try:
         os.pwrite(descriptor, journal, 0)  # first write, then cut: it never says nothing
         os.ftruncate(descriptor, len(journal))
@@ -82,10 +87,14 @@ def locked_index(checkout: Checkout, move: Move) -> Iterator[LockedIndex]:
             copy=copy,
             unfinished=unfinished,
         )
+    except MoveUnfinished:
+        stays = True
+        raise
     finally:
         for leftover in checkout.git_dir.glob(f"{COPY_PREFIX}*"):
             leftover.unlink()
-        lock.unlink(missing_ok=True)
+        if not stays:
+            lock.unlink(missing_ok=True)
         os.close(descriptor)
 
 

@@ -2,7 +2,6 @@
 
 import difflib
 import os
-import pwd
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
+from reconciler.shell.disk import user_named
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import GitError
 
@@ -99,8 +99,21 @@ class Repository:
         finished = self.git.run("symbolic-ref", "--quiet", "HEAD")
         name = finished.stdout.decode(errors="surrogateescape").removesuffix("\n")
         if finished.code != 0 or not name.startswith("refs/heads/"):
-            raise UsageError("no branch is checked out (HEAD is detached); name a branch")
+            raise UsageError(
+                "no branch is checked out (HEAD is detached); name one with --branch, or check "
+                "one out with git switch"
+            )
         return check_branch(name.removeprefix("refs/heads/"))
+
+    def head(self) -> str:
+        """Return the full hex id of the commit that HEAD names, by a branch or by itself.
+
+        Raises:
+            UsageError: The branch is not there, or has no commit yet.
+        """
+        if self.git.run("symbolic-ref", "--quiet", "HEAD").code == 0:
+            return self.resolve(self.head_branch())
+        return self.git.line("rev-parse", "--verify", "HEAD^{commit}")
 
     def find(self, branch: str) -> str | None:
         """Return the full hex id of the commit a branch points to, `None` if there is no branch."""
@@ -192,14 +205,8 @@ def _check_owner(named: Path) -> None:
         users.add(int(os.environ["SUDO_UID"]))
     if owner in users:
         return
+    ours = user_named(os.geteuid())
     raise UsageError(
-        f'"{named}" belongs to {_user(owner)}, but this process runs as {_user(os.geteuid())}; '
+        f'"{named}" belongs to {user_named(owner)}, but this process runs as {ours}; '
         "run it as the owner, change the owner, or trust the owner explicitly"
     )
-
-
-def _user(number: int) -> str:
-    try:
-        return f'user "{pwd.getpwuid(number).pw_name}"'
-    except KeyError:
-        return f"user {number}"

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from reconciler.shell.disk import refusal
 from reconciler.shell.git.checkouts import Checkout, find_checkouts, refuse_obstacles
 from reconciler.shell.git.command import Finished, Git, one_line
 from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
-from reconciler.shell.git.index import LockedIndex, Move, left_behind, locked_index
+from reconciler.shell.git.index import LockedIndex, Move, MoveUnfinished, left_behind, locked_index
 from reconciler.shell.git.objects import ChangedFile, changed_files
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository, check_branch
@@ -65,6 +66,8 @@ def advance(
             for locked in prepared:
                 begun.append(locked)
                 _move(locked.git, move)
+        except (GitError, OSError) as error:  # whatever is written now may fail, too
+            raise MoveUnfinished(_unfinished(move, error)) from error
         except BaseException:
             _put_back(repository, branch, begun, move)
             raise
@@ -94,10 +97,24 @@ def _recover(repository: Repository, checkouts: Sequence[Checkout], *, head: str
         with locked_index(checkout, move) as locked:
             if not moved:
                 continue  # killed before the branch moved, so before any file did
-            done = _adopt(locked, changes, move)
-            _check(locked, [change for change in changes if change.path not in done], move)
-            _move(locked.git, move)
-            locked.install()
+            try:
+                _finish(locked, changes, move)
+            except (GitError, OSError) as error:
+                raise MoveUnfinished(_unfinished(move, error)) from error
+
+
+def _finish(locked: LockedIndex, changes: Sequence[ChangedFile], move: Move) -> None:
+    """Move the files that a killed process did not, or that the disk did not take."""
+    _complete(locked, changes)
+    done = _adopt(locked, changes, move)
+    _check(locked, [change for change in changes if change.path not in done], move)
+    _move(locked.git, move)
+    locked.install()
+
+
+def _unfinished(move: Move, error: Exception) -> str:
+    """Say how far a move is, and why no farther."""
+    return f"the branch is at {move.new[:12]}, its checkout follows with the next pass: {error}"
 
 
 def _contains(repository: Repository, tip: str, commit: str) -> bool:
@@ -124,6 +141,17 @@ def _adopt(locked: LockedIndex, changes: Sequence[ChangedFile], move: Move) -> s
     stdin = "".join(records).encode(errors="surrogateescape")
     locked.git.output("update-index", "--add", "--remove", "-z", "--index-info", stdin=stdin)
     return done
+
+
+def _complete(locked: LockedIndex, changes: Sequence[ChangedFile]) -> None:
+    """Write the rest of files of which only the beginning was written, since the disk was full."""
+    for change in changes:
+        place, after = locked.checkout.folder / change.path, change.after
+        if after is None or not after.is_file or place.is_symlink() or not place.is_file():
+            continue
+        whole, found = locked.git.output("cat-file", "blob", after.blob), place.read_bytes()
+        if len(found) < len(whole) and whole.startswith(found):
+            place.write_bytes(whole)
 
 
 @contextlib.contextmanager
@@ -176,7 +204,9 @@ def _put_back(
         ) from error
 
 
-def _refusal(folder: Path, finished: Finished) -> CheckoutBusy:
+def _refusal(folder: Path, finished: Finished) -> CheckoutBusy | GitError:
+    if found := refusal(finished.stderr, str(folder)):
+        return GitError(found)
     entry = ENTRY.search(finished.stderr)
     if entry is None:
         return CheckoutBusy(f"{folder}: {one_line(finished.stderr)}")

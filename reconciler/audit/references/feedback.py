@@ -1,0 +1,27 @@
+"""What clusters report: each must be one that is there."""
+
+from collections.abc import Iterator
+
+from reconciler.audit.kinds import CLUSTERS
+from reconciler.audit.references.known import Dangling, Known, proposal
+from reconciler.manifests.feedback import FEEDBACK
+from reconciler.manifests.names import shown
+from reconciler.model.identity import ObjectKey
+
+
+def dangling_in_feedback(known: Known) -> Iterator[Dangling]:
+    """Yield the first document of each folder of reports whose cluster nobody has declared."""
+    clusters = frozenset().union(*(known.names(group, kind) for group, kind in CLUSTERS))
+    first: dict[str, ObjectKey] = {}
+    for key, manifest in sorted(known.world.feedback.items(), key=lambda item: item[1].origin):
+        if manifest.key.reporter not in clusters:
+            first.setdefault(key.reporter, key)
+    for reporter, key in first.items():
+        yield Dangling(
+            key,
+            "",
+            "feedback-cluster-unknown",
+            f"no cluster is named {shown(reporter)}, so nobody hears what stands below "
+            f"{FEEDBACK}/{reporter}/",
+            proposal(reporter, clusters, "cluster"),
+        )
