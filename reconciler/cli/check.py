@@ -14,7 +14,9 @@ from reconciler.core.survey import Survey, survey
 from reconciler.errors import UsageError
 from reconciler.model.world import Fault, World
 from reconciler.shell.files import STDIN, find_manifests, find_records, read_file
+from reconciler.shell.inspections import inspect_all
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.workers import processors
 
 RECORDS = ("scheduletriggers.policy.karmada.io", "workloadrebalancers.apps.karmada.io")
 """Folders of what became of the demands that people write."""
@@ -66,10 +68,7 @@ def check(
     if wanted and not whole:
         rest = find_manifests(directory, (), output_root=output_root, rules=rules)
         everything = sorted({*named, *rest})
-    inspections = [
-        inspect(path, "", read_file(directory, path), rules)
-        for path in tracked(everything, len(everything))
-    ]
+    inspections = _inspect(directory, everything, rules)
     surveyed = survey(inspections)
     findings = list(map(finding_of, _faults(surveyed)))
     unreadable = False
@@ -86,6 +85,14 @@ def check(
         findings=tuple(sorted(found for found in findings if found.fault.path in asked)),
         unreadable=unreadable,
     )
+
+
+def _inspect(directory: Path, paths: Sequence[str], rules: Rules) -> list[Inspection]:
+    """Inspect files, in the order given."""
+    files = ((path, "", read_file(directory, path)) for path in paths)
+    found = inspect_all(files, len(paths), rules, processes=processors())
+    by_path = {file.path: file for file in tracked(found, len(paths))}
+    return [by_path[path] for path in paths]
 
 
 def _faults(surveyed: Survey) -> list[Fault]:

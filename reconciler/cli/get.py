@@ -83,11 +83,9 @@ def command(
 def _world(directory: Path, branch: str | None, at: str | None, output_root: str) -> "World":
     """Load the world at a revision, or at the head of a branch."""
     from reconciler.cli.options import check_output_root
-    from reconciler.cli.progress import tracked
+    from reconciler.cli.world import open_loader
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.git.revisions import resolve_revision
-    from reconciler.shell.load import Loader
-    from reconciler.shell.resources import load_schemas
 
     repository = Repository.open(directory)
     if at is not None:
@@ -95,7 +93,7 @@ def _world(directory: Path, branch: str | None, at: str | None, output_root: str
     else:
         head = repository.head() if branch is None else repository.resolve(branch)
     root = check_output_root(output_root)
-    return Loader(repository, load_schemas(), output_root=root, track=tracked).load(head)
+    return open_loader(repository, root).load(head)
 
 
 def _kind(world: "World", word: str) -> tuple[str, str]:

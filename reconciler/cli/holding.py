@@ -152,14 +152,12 @@ def _on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
 
 def _committed(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
     """Return what the branch that is checked out holds."""
-    from reconciler.cli.progress import tracked
+    from reconciler.cli.world import open_loader
     from reconciler.shell.git.objects import read_file
-    from reconciler.shell.load import Loader
-    from reconciler.shell.resources import load_schemas
 
     repository, head = delivery.repository, delivery.base
     prefix = f"{repository.prefix}/" if repository.prefix else ""
-    loader = Loader(repository, load_schemas(), output_root=output_root, track=tracked)
+    loader = open_loader(repository, output_root)
     return loader.load(head), lambda path: read_file(repository, head, f"{prefix}{path}") or b""
 
 

@@ -140,17 +140,15 @@ def open_passes(directory: Path, service: Service) -> "Passes":
     Raises:
         UsageError: The options name nothing that can be served; the message says what would do.
     """
-    from reconciler.cli.progress import tracked
+    from reconciler.cli.world import open_loader
     from reconciler.shell.clock import SystemClock
-    from reconciler.shell.load import Loader
     from reconciler.shell.passes import Passes
-    from reconciler.shell.resources import load_schemas
 
     served = _branch(directory, service)
     root = check_output_root(service.output_root)
     return Passes(
         branch=served,
-        loader=Loader(served.repository, load_schemas(), output_root=root, track=tracked),
+        loader=open_loader(served.repository, root),
         clock=SystemClock(),
         author=parse_author(service.author),
     )

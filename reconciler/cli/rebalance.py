@@ -101,15 +101,13 @@ def _open(
     directory: Path, base: str, branch: str | None, author: str | None, output_root: str
 ) -> "tuple[Delivery, World]":
     """Load the world that the rebalancer is written for."""
-    from reconciler.cli.progress import tracked
+    from reconciler.cli.world import open_loader
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.git.revisions import resolve_revision
-    from reconciler.shell.load import Loader
-    from reconciler.shell.resources import load_schemas
 
     repository = Repository.open(directory)
     head = resolve_revision(repository, base)
-    loader = Loader(repository, load_schemas(), output_root=output_root, track=tracked)
+    loader = open_loader(repository, output_root)
     delivery = Delivery(
         directory=directory, repository=repository, base=head, branch=branch, author=author
     )

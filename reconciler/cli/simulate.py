@@ -116,16 +116,14 @@ def command(
 def _world(directory: Path, at: str, output_root: str) -> "tuple[str, World]":
     """Load the world of a revision."""
     from reconciler.cli.options import check_output_root
-    from reconciler.cli.progress import tracked
+    from reconciler.cli.world import open_loader
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.git.revisions import resolve_revision
-    from reconciler.shell.load import Loader
-    from reconciler.shell.resources import load_schemas
 
     repository = Repository.open(directory)
     revision = resolve_revision(repository, at)
     root = check_output_root(output_root)
-    loader = Loader(repository, load_schemas(), output_root=root, track=tracked)
+    loader = open_loader(repository, root)
     return revision, loader.load(revision)
 
 

@@ -5,6 +5,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reconciler.model.world import World
+    from reconciler.shell.git.repository import Repository
+    from reconciler.shell.load import Loader
+
+
+def open_loader(repository: "Repository", output_root: str) -> "Loader":
+    """Return what loads worlds, with a bar on terminals, and with all processors."""
+    from reconciler.cli.progress import tracked
+    from reconciler.shell.load import Loader
+    from reconciler.shell.resources import load_schemas
+    from reconciler.shell.workers import processors
+
+    return Loader(
+        repository,
+        load_schemas(),
+        output_root=output_root,
+        track=tracked,
+        processes=processors(),
+    )
 
 
 def load_world(directory: Path, at: str, output_root: str) -> "World":
@@ -14,13 +32,10 @@ def load_world(directory: Path, at: str, output_root: str) -> "World":
         UsageError: There is no repository or no such revision.
     """
     from reconciler.cli.options import check_output_root
-    from reconciler.cli.progress import tracked
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.git.revisions import resolve_revision
-    from reconciler.shell.load import Loader
-    from reconciler.shell.resources import load_schemas
 
     repository = Repository.open(directory)
     head = resolve_revision(repository, at)
     root = check_output_root(output_root)
-    return Loader(repository, load_schemas(), output_root=root, track=tracked).load(head)
+    return open_loader(repository, root).load(head)

@@ -8,6 +8,7 @@ from itertools import islice
 
 from reconciler.core.inspect import Inspection, Rules, inspect, oversized
 from reconciler.shell.git.objects import Oversized
+from reconciler.shell.workers import start_workers
 
 PIECE = 250  # files; a twentieth of a second
 AHEAD = 2  # pieces that each helper has: one at hand, one to go on with
@@ -43,8 +44,6 @@ def inspect_all(
 
 def _start(helpers: int, rules: Rules, stack: contextlib.ExitStack) -> Executor | None:
     """Start the helpers, `None` if this machine cannot; the stack ends them."""
-    from reconciler.shell.workers import start_workers  # noqa: PLC0415  # rarely needed, and slow
-
     try:
         return stack.enter_context(start_workers(helpers, _begin, rules))
     except OSError:

@@ -1,11 +1,13 @@
 """The only file that starts worker processes."""
 
 import contextlib
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 
 def processors() -> int:
@@ -18,7 +20,7 @@ def processors() -> int:
 @contextlib.contextmanager
 def start_workers(
     count: int, begin: Callable[..., None], *arguments: object
-) -> Iterator[ProcessPoolExecutor]:
+) -> "Iterator[ProcessPoolExecutor]":
     """Start worker processes, and end them when the block ends; what is not begun is dropped.
 
     Args:
@@ -29,6 +31,9 @@ def start_workers(
     Raises:
         OSError: This machine cannot start any.
     """
+    import multiprocessing  # noqa: PLC0415  # rarely needed, and slow
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+
     context = multiprocessing.get_context("spawn")  # a fork would copy threads in mid-air
     try:
         pool = ProcessPoolExecutor(count, context, _begin, (begin, arguments))

@@ -63,7 +63,7 @@ def test_helper_that_is_killed_is_replaced_by_this_process() -> None:
 
 def test_machine_without_processes_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some sandboxes have no shared memory."""
-    monkeypatch.setattr("reconciler.shell.workers.ProcessPoolExecutor", refuse_start)
+    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", refuse_start)
     given = files(2 * PIECE)
 
     assert len(given) == len(list(inspect_all(given, len(given), RULES, processes=2, enough=PIECE)))
