@@ -31,6 +31,7 @@ NO_EXAMPLE = {
     "oscillates": "a guard: no input that does so is known",
     "placement-immutable": "a change, not a state",
     "placement-unreadable": "a guard: the schema refuses such a document first",
+    "removal-braked": "a change, not a state",
     "set-unreadable": "a guard: the schema refuses such a document first",
 }
 """Rules whose pages have no example, and why."""

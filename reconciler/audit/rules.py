@@ -90,6 +90,7 @@ ERRORS: Mapping[str, str] = {
     "schema-type": "A field must have its type",
     "schema-unknown-field": "A field must be one that the kind has",
     "schema-version": "apiVersion must be a version that is read",
+    "removal-braked": "A pass must not remove most of what is placed, unless that is allowed",
     "score-unreadable": "Scores must be readable",
     "set-binding-name": "A ManagedClusterSetBinding must be named like its set",
     "set-unreadable": "A ManagedClusterSet must be readable",
