@@ -1,16 +1,22 @@
 """The decisions about one object over time, and which commits of people caused them."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 
-from reconciler.audit.revisions import Claim, Commit, Revisions, Unreadable, claim_of
+from reconciler.audit.placed import paths_of, placed_on
+from reconciler.audit.replay import Replay, Run
+from reconciler.audit.revisions import Commit, Revisions, Unreadable, claim_of, pass_of
 from reconciler.core.changes import WriteFile
-from reconciler.core.reconcile import reconcile
 from reconciler.manifests.paths import blob_id, output_path
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import World
+
+BY_HAND, REMOVED, UNREADABLE = "edited by hand", "removed by hand", "edited by hand, cannot be read"
+SAME_CLUSTERS = "edited by hand, on the same clusters"
+OTHERWISE = "the commit holds something else; see reconciler verify"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +26,8 @@ class Event:
     Attributes:
         commit: The commit that wrote its output.
         at: Moment of the pass, of a person's commit that of the commit.
+        before: Where the object was, `None` if that cannot be told.
+        after: Where it was then, `None` if that cannot be told.
         decision: What the pass decided, `None` where a person edited the output or where the pass
             cannot be computed again.
         causes: The commits of people that brought it about, the oldest first; of several between
@@ -29,9 +37,21 @@ class Event:
 
     commit: Commit
     at: datetime
-    decision: Decision | None
+    before: Placed | None = None
+    after: Placed | None = None
+    decision: Decision | None = None
     causes: tuple[Commit, ...] = ()
     note: str = ""
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person did it, not a pass."""
+        return is_by_hand(self.commit)
+
+    @property
+    def why(self) -> str:
+        """Why the object moved, in a few words."""
+        return self.note if self.decision is None else str(self.decision.cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,28 +64,23 @@ class Blame:
 
 
 def tell_history(
-    key: ObjectKey, lineage: Sequence[Commit], touched: Container[str], revisions: Revisions
+    key: ObjectKey, lineage: Sequence[Commit], touched: Iterable[str], replay: Replay
 ) -> Iterator[Event]:
     """Yield what happened to an object, the newest first.
 
     Args:
-        key: The output that holds the decision.
+        key: What decisions about the object bear.
         lineage: The whole history along first parents, the newest first.
-        touched: The revisions among them that changed the file of this output.
-        revisions: Where worlds come from.
+        touched: The revisions among them that may have changed where it is, in the same order.
+        replay: What computes passes again.
     """
-    for i, commit in enumerate(lineage):
-        if commit.revision not in touched:
-            continue
-        claim = claim_of(commit)
-        if claim is None or claim.inputs is None or claim.at is None:
-            note = "edited by hand"
-            yield Event(commit=commit, at=commit.committed_at, decision=None, note=note)
-            continue
-        before = lineage[i + 1 :]
-        people = tuple(takewhile(lambda c: claim_of(c) is None, before))
-        since = (*people, *before[len(people) : len(people) + 1])
-        event = _event(key, commit, claim, claim.at, since, revisions)
+    position = {commit.revision: i for i, commit in enumerate(lineage)}
+    for revision in touched:
+        i = position[revision]
+        if is_by_hand(lineage[i]):
+            event = _edit(key, lineage[i], replay.revisions)
+        else:
+            event = _pass(key, lineage[i], _since(lineage[i + 1 :]), replay)
         if event is not None:
             yield event
 
@@ -75,82 +90,161 @@ def tell_blame(events: Iterable[Event], present: Placed) -> list[Blame]:
 
     Args:
         events: What happened to it, the newest first; read no further than needed.
-        present: Where it is now. A pass that keeps what a person wrote into a decision decides
-            nothing, so the events alone do not tell.
+        present: Where it is now.
     """
     wanted = dict(present)
     found: dict[ClusterName, Blame] = {}
-    by_hand: Event | None = None
+    untold: Event | None = None  # the oldest event since, of which nobody knows what it moved
     for event in events:
-        if event.decision is None:
-            by_hand = event
+        if event.before is None or event.after is None:
+            untold = event
             continue
-        before = {name for name, _ in event.decision.before}
-        after = {name for name, _ in event.decision.after}
-        for name in sorted(wanted.keys() - found.keys()):
-            if name not in after and by_hand is not None:
-                found[name] = Blame(name, wanted[name], by_hand)
+        before, after = dict(event.before), dict(event.after)
+        for name in wanted.keys() - found.keys():
+            if name not in after and untold is not None:
+                found[name] = Blame(name, wanted[name], untold)
             elif name in after and name not in before:
                 found[name] = Blame(name, wanted[name], event)
-        by_hand = None
         if found.keys() >= wanted.keys():
             break
-    if by_hand is not None:
+    if untold is not None:
         rest = wanted.keys() - found.keys()
-        found.update((name, Blame(name, wanted[name], by_hand)) for name in rest)
+        found.update((name, Blame(name, wanted[name], untold)) for name in rest)
     return [found[name] for name in sorted(found)]
 
 
-def _event(
-    key: ObjectKey,
-    commit: Commit,
-    claim: Claim,
-    now: datetime,
-    since: tuple[Commit, ...],
-    revisions: Revisions,
+def is_by_hand(commit: Commit) -> bool:
+    """Say whether a commit is a person's: it does not claim what a pass claims."""
+    return pass_of(commit) is None
+
+
+def _since(before: Sequence[Commit]) -> tuple[Commit, ...]:
+    """Return people's commits since the pass before, the newest first, then that pass if any."""
+    people = tuple(takewhile(lambda commit: claim_of(commit) is None, before))
+    return (*people, *before[len(people) : len(people) + 1])
+
+
+def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
+    """Tell what a person did to the outputs of an object; `None` if nothing."""
+    sides = _sides(key, commit, revisions)
+    if isinstance(sides, Unreadable):
+        note = f"{BY_HAND}; {sides.reason}"
+        return Event(commit=commit, at=commit.committed_at, causes=(commit,), note=note)
+    before, after = sides
+    if before.files == after.files:
+        return None
+    note = BY_HAND
+    if after.placed is None:
+        note = UNREADABLE
+    elif after.files.items() < before.files.items():
+        note = REMOVED
+    elif before.placed == after.placed:
+        note = SAME_CLUSTERS
+    return Event(
+        commit=commit,
+        at=commit.committed_at,
+        before=before.placed,
+        after=after.placed,
+        causes=(commit,),
+        note=note,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The outputs of an object at a commit: path to blob id, and where it is by them.
+
+    `placed` is `None` where one of them cannot be read.
+    """
+
+    files: Mapping[str, str]
+    placed: Placed | None
+
+
+def _sides(
+    key: ObjectKey, commit: Commit, revisions: Revisions
+) -> tuple[_Side, _Side] | Unreadable:
+    """Return the outputs of an object before a commit and after it."""
+    after = revisions.world(commit.revision, commit.revision)
+    if isinstance(after, Unreadable):
+        return after
+    if commit.parent is None:
+        return _Side({}, ()), _side(key, after, paths_of(after, key))
+    before = revisions.world(commit.parent, commit.parent)
+    if isinstance(before, Unreadable):
+        return before
+    paths = paths_of(before, key) | paths_of(after, key)
+    return _side(key, before, paths), _side(key, after, paths)
+
+
+def _side(key: ObjectKey, world: World, paths: frozenset[str]) -> _Side:
+    """Return one side of a commit."""
+    files = {path: world.present[path] for path in paths if path in world.present}
+    return _Side(files, None if paths & world.frozen else placed_on(world, key))
+
+
+def _pass(
+    key: ObjectKey, commit: Commit, since: tuple[Commit, ...], replay: Replay
 ) -> Event | None:
     """Compute a pass again; `None` if it decided nothing about the object."""
-    world = revisions.world(claim.inputs or "", commit.parent or claim.inputs or "")
-    if isinstance(world, Unreadable):
-        return Event(commit=commit, at=now, decision=None, note=world.reason)
-    outcome = reconcile(world, now)
-    decision = next((d for d in outcome.decisions if d.key == key), None)
+    inputs, at = pass_of(commit) or ("", commit.committed_at)
+    run = replay.run(inputs, commit.parent or inputs, at)
+    if isinstance(run, Unreadable):
+        return Event(commit=commit, at=at, note=run.reason)
+    decision = run.decision_on(key)
     if decision is None or (decision.before == decision.after and not decision.problem):
         return None
-    path = output_path(world.output_root, key)
-    written = {c.path: c.content for c in outcome.changes if isinstance(c, WriteFile)}
+    return Event(
+        commit=commit,
+        at=at,
+        before=decision.before,
+        after=decision.after,
+        decision=decision,
+        causes=_causes(decision, (inputs, commit.parent), at, since, replay),
+        note="" if _is_as_computed(key, commit, run, replay.revisions) else OTHERWISE,
+    )
+
+
+def _is_as_computed(key: ObjectKey, commit: Commit, run: Run, revisions: Revisions) -> bool:
+    """Say whether the commit wrote the output of an object as the pass computes it."""
+    path = output_path(run.world.output_root, key)
+    written = {c.path: c.content for c in run.outcome.changes if isinstance(c, WriteFile)}
     actual = next((c.after for c in revisions.changes(commit) if c.path == path), None)
     content = written.get(path)
-    expected = None if content is None else blob_id(content.encode(), like=world.revision)
-    note = "" if actual == expected else "the commit holds something else; see reconciler verify"
-    causes = _causes(decision, since, commit, now, revisions)
-    return Event(commit=commit, at=now, decision=decision, causes=causes, note=note)
+    expected = None if content is None else blob_id(content.encode(), like=run.world.revision)
+    return actual == expected
 
 
 def _causes(
     decision: Decision,
-    since: tuple[Commit, ...],
-    commit: Commit,
+    asked: tuple[str, str | None],
     now: datetime,
-    revisions: Revisions,
+    since: tuple[Commit, ...],
+    replay: Replay,
 ) -> tuple[Commit, ...]:
-    """Return the first of people's commits whose inputs are enough for a decision.
+    """Return the first of people's commits that is enough for a decision.
 
-    A pass takes several commits together; the same pass over the inputs of each tells which one
-    mattered. If those of the pass before are enough, time alone was the cause.
+    A pass takes several commits together; the same pass over the inputs and outputs of each tells
+    which one mattered, whether it changed what people write or what passes wrote. If those of the
+    pass before are enough, time alone was the cause.
 
     Args:
         decision: What the pass decided.
-        since: People's commits since the pass before, the newest first, then that pass if any.
-        commit: The commit of the pass.
+        asked: The revisions whose inputs and outputs the pass looked at.
         now: Its moment.
-        revisions: Where worlds come from.
+        since: People's commits since the pass before, the newest first, then that pass if any.
+        replay: What computes passes again.
     """
+    people = tuple(c for c in reversed(since) if claim_of(c) is None)
+    if not people:
+        return ()
     for candidate in reversed(since):
-        world = revisions.world(candidate.revision, commit.parent or candidate.revision)
-        if isinstance(world, Unreadable):
+        if asked == (candidate.revision, candidate.revision):
+            return (candidate,)  # that is what the pass looked at
+        run = replay.run(candidate.revision, candidate.revision, now)
+        if isinstance(run, Unreadable):
             continue
-        found = (d for d in reconcile(world, now).decisions if d.key == decision.key)
-        if any((d.before, d.after) == (decision.before, decision.after) for d in found):
+        found = run.decision_on(decision.key)
+        if found is not None and (found.before, found.after) == (decision.before, decision.after):
             return () if claim_of(candidate) is not None else (candidate,)
-    return tuple(c for c in reversed(since) if claim_of(c) is None)
+    return people

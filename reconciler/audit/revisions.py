@@ -99,6 +99,14 @@ def claim_of(commit: Commit) -> Claim | None:
     return Claim(whole, moment, version)
 
 
+def pass_of(commit: Commit) -> tuple[str, datetime] | None:
+    """Return the inputs and the moment that a pass names, `None` of what cannot be a pass."""
+    claim = claim_of(commit)
+    if claim is None or claim.inputs is None or claim.at is None:
+        return None
+    return claim.inputs, claim.at
+
+
 def _only(found: Sequence[tuple[str, str]], wanted: str) -> str | None:
     """Return the value of a trailer that stands exactly once."""
     values = [value for key, value in found if key == wanted]

@@ -65,17 +65,12 @@ def _print(found: "list[Blame]") -> None:
             str(item.replicas or "-"),
             format_moment(item.event.at),
             item.event.commit.revision[:SHORT_ID],
-            _why(item),
+            item.event.why,
             by_whom(item.event),
         ]
         for item in found
     ]
     print_table(["CLUSTER", "REPLICAS", "SINCE", "DECISION", "WHY", "BY"], rows)
-
-
-def _why(item: "Blame") -> str:
-    decision = item.event.decision
-    return item.event.note if decision is None else str(decision.cause)
 
 
 def _as_json(item: "Blame") -> dict[str, object]:
@@ -87,6 +82,6 @@ def _as_json(item: "Blame") -> dict[str, object]:
         "replicas": item.replicas,
         "since": format_moment(item.event.at),
         "decision": item.event.commit.revision,
-        "cause": _why(item),
+        "cause": item.event.why,
         "inputs": [commit_json(cause) for cause in item.event.causes],
     }

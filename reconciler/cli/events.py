@@ -177,8 +177,8 @@ class _Reader:
         from reconciler.shell.git.revisions import cut_off
 
         ends = cut_off(self.repository)
-        path = self._output_root
-        commits = self._revisions.commits(head, but=after, path=path, whole=False)
+        paths = [self._output_root]
+        commits = self._revisions.commits(head, but=after, paths=paths, whole=False)
         if any(commit.revision in ends for commit in commits):
             click.echo("this clone is shallow; git fetch --unshallow for older events", err=True)
         whole = [commit for commit in commits if commit.revision not in ends]

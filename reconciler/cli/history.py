@@ -98,19 +98,17 @@ def _print(events: "list[Event]") -> None:
     from reconciler.core.message import plain
     from reconciler.model.moments import format_moment
 
-    rows = []
-    for event in events:
-        decision = event.decision
-        rows.append(
-            [
-                event.commit.revision[:SHORT_ID],
-                format_moment(event.at),
-                "?" if decision is None else placed_text(decision.before),
-                "?" if decision is None else placed_text(decision.after),
-                event.note if decision is None else str(decision.cause),
-                by_whom(event),
-            ]
-        )
+    rows = [
+        [
+            event.commit.revision[:SHORT_ID],
+            format_moment(event.at),
+            placed_text(event.before),
+            placed_text(event.after),
+            event.why,
+            by_whom(event),
+        ]
+        for event in events
+    ]
     if rows:
         print_table(["COMMIT", "WHEN", "FROM", "TO", "WHY", "BY"], rows)
     for event in events:
@@ -121,8 +119,10 @@ def _print(events: "list[Event]") -> None:
             click.echo(plain(f"{place}: {event.note}"))
 
 
-def placed_text(placed: "Placed") -> str:
-    """Return clusters with their replicas, `nowhere` if there are none."""
+def placed_text(placed: "Placed | None") -> str:
+    """Return clusters with their replicas, `nowhere` if there are none, `?` if nobody knows."""
+    if placed is None:
+        return "?"
     shown = ", ".join(f"{name}({count})" if count else str(name) for name, count in placed)
     return shown or "nowhere"
 
@@ -130,10 +130,8 @@ def placed_text(placed: "Placed") -> str:
 def by_whom(event: "Event") -> str:
     """Return whose commit caused it: name, short id and subject."""
     causes = event.causes
-    if event.decision is None:
-        causes = (event.commit,)
     if not causes:
-        return "time"
+        return "?" if event.decision is None else "time"
     return "; ".join(
         f"{name_of(cause)}: {cause.subject} ({cause.revision[:SHORT_ID]})" for cause in causes
     )
@@ -153,8 +151,8 @@ def event_json(event: "Event") -> dict[str, object]:
         "commit": event.commit.revision,
         "at": format_moment(event.at),
         "subject": event.commit.subject,
-        "before": None if decision is None else placed_json(decision.before),
-        "after": None if decision is None else placed_json(decision.after),
+        "before": placed_json(event.before),
+        "after": placed_json(event.after),
         "cause": None if decision is None else str(decision.cause),
         "problem": None if decision is None else decision.problem,
         "inputs": [commit_json(cause) for cause in event.causes],
@@ -168,6 +166,8 @@ def commit_json(commit: "Commit") -> dict[str, str]:
     return {"commit": commit.revision, "author": commit.author, "subject": commit.subject}
 
 
-def placed_json(placed: "Placed") -> list[dict[str, object]]:
-    """Return clusters with their replicas for machines."""
+def placed_json(placed: "Placed | None") -> list[dict[str, object]] | None:
+    """Return clusters with their replicas for machines, `None` if nobody knows."""
+    if placed is None:
+        return None
     return [{"cluster": str(name), "replicas": replicas} for name, replicas in placed]

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reconciler.audit.journal import Event
+    from reconciler.audit.replay import Replay
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
     from reconciler.shell.revisions import GitRevisions
+
+PIECE = 64  # commits whose changes are read together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,7 @@ class Subject:
         world: The world at that revision.
         head: Full hex id of the revision.
         revisions: Where earlier worlds come from.
+        replay: What computes passes again.
     """
 
     word: str
@@ -31,6 +35,7 @@ class Subject:
     world: "World"
     head: str
     revisions: "GitRevisions"
+    replay: "Replay"
 
     def events(self, *, whole: bool = True) -> "Iterator[Event]":
         """Return what happened to it, the newest first.
@@ -42,12 +47,26 @@ class Subject:
             HistoryMissing: It is cut off.
         """
         from reconciler.audit.journal import tell_history
-        from reconciler.manifests.paths import output_path
 
         lineage = self.revisions.commits(self.head, whole=whole)
-        path = output_path(self.world.output_root, self.key)
-        listed = self.revisions.commits(self.head, path=path, whole=whole)
-        return tell_history(self.key, lineage, {c.revision for c in listed}, self.revisions)
+        return tell_history(self.key, lineage, self._touching(whole=whole), self.replay)
+
+    def _touching(self, *, whole: bool) -> "Iterator[str]":
+        """Yield the revisions that may have changed where the object is, the newest first."""
+        from reconciler.audit.placed import may_concern, places_of
+        from reconciler.shell.git.revisions import cut_off
+
+        places = places_of(self.key, self.world.output_root)
+        ends = cut_off(self.revisions.repository)  # nobody knows what these changed
+        listed = self.revisions.commits(self.head, paths=places, whole=whole)
+        listed = [commit for commit in listed if commit.revision not in ends]
+        for start in range(0, len(listed), PIECE):
+            piece = listed[start : start + PIECE]
+            self.revisions.prepare(piece)
+            for commit in piece:
+                changes = self.revisions.changes(commit)
+                if may_concern(self.key, changes, places, self.revisions.texts):
+                    yield commit.revision
 
 
 def open_subject(
@@ -58,6 +77,7 @@ def open_subject(
     Raises:
         UsageError: There is no such revision or kind, or nothing is decided about that kind.
     """
+    from reconciler.audit.replay import Replay
     from reconciler.cli.objects import decided_key, find_object
     from reconciler.cli.options import check_output_root
     from reconciler.shell.git.revisions import resolve_revision
@@ -74,4 +94,5 @@ def open_subject(
         world=world,
         head=head,
         revisions=revisions,
+        replay=Replay(revisions),
     )

@@ -32,21 +32,22 @@ class GitRevisions:
         return cls(repository, Loader(repository, load_schemas(), output_root=output_root))
 
     def commits(
-        self, head: str, *, but: str | None = None, path: str = "", whole: bool = True
+        self, head: str, *, but: str | None = None, paths: Sequence[str] = (), whole: bool = True
     ) -> list[Commit]:
         """Return the commits that lead to `head` along first parents, the newest first.
 
         Args:
             head: Full hex commit id.
             but: A commit that they must not be part of, nor its ancestors; `None` for none.
-            path: Only commits that changed something there, relative to the root; `""` for all.
+            paths: Only commits that changed something there, relative to the root; none for all.
             whole: Whether a history that a shallow clone cuts off is refused.
 
         Raises:
             HistoryMissing: It is cut off.
         """
-        place = f"{self.repository.prefix}/{path}" if self.repository.prefix and path else path
-        listed = list_range(self.repository, head, but=but, path=place)
+        prefix = f"{self.repository.prefix}/" if self.repository.prefix else ""
+        places = [f"{prefix}{path}" for path in paths]
+        listed = list_range(self.repository, head, but=but, paths=places)
         records = list(read_commits(self.repository, listed))
         if whole:
             check_whole(self.repository, records)
