@@ -1,10 +1,11 @@
 """Passes computed again: what a pass decided, or would have decided from other inputs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.audit.revisions import Revisions, Unreadable
 from reconciler.core.changes import Outcome
+from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explanation
@@ -26,16 +27,22 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Computes passes of one repository again; `revisions` is where worlds come from."""
+    """Computes passes of one repository again; neighbours in history share most of their work.
+
+    Attributes:
+        revisions: Where worlds come from.
+        memo: What earlier passes remember; it only saves work.
+    """
 
     revisions: Revisions
+    memo: Memo = field(default_factory=Memo)
 
     def run(self, inputs: str, outputs: str, now: datetime) -> Run | Unreadable:
         """Compute the pass over the inputs of one commit and the outputs of another."""
         world = self.revisions.world(inputs, outputs)
         if isinstance(world, Unreadable):
             return world
-        return Run(world, reconcile(world, now))
+        return Run(world, reconcile(world, now, memo=self.memo))
 
     def explain(
         self, world: World, key: ObjectKey, now: datetime
@@ -46,6 +53,6 @@ class Replay:
             Both are `None` where passes are suspended or nobody wants the object placed, the second
             one also where it stays.
         """
-        outcome = reconcile(world, now, asked=frozenset({key}))
+        outcome = reconcile(world, now, asked=frozenset({key}), memo=self.memo)
         explain = outcome.explanations.get(key)
         return None if explain is None else explain(), Run(world, outcome).decision_on(key)
