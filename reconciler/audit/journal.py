@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from reconciler.audit.placed import paths_of, placed_on
 from reconciler.audit.replay import Replay, Run
@@ -14,6 +14,7 @@ from reconciler.model.decision import Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
 
+PIECE = 16  # passes that are computed in one go
 BY_HAND, REMOVED, UNREADABLE = "edited by hand", "removed by hand", "edited by hand, cannot be read"
 SAME_CLUSTERS = "edited by hand, on the same clusters"
 OTHERWISE = "the commit holds something else; see reconciler verify"
@@ -75,14 +76,9 @@ def tell_history(
         replay: What computes passes again.
     """
     position = {commit.revision: i for i, commit in enumerate(lineage)}
-    for revision in touched:
-        i = position[revision]
-        if is_by_hand(lineage[i]):
-            event = _edit(key, lineage[i], replay.revisions)
-        else:
-            event = _pass(key, lineage[i], _since(lineage[i + 1 :]), replay)
-        if event is not None:
-            yield event
+    for piece in _pieces(touched):
+        told = [_event(key, lineage, position[found], replay) for found in reversed(piece)]
+        yield from (event for event in reversed(told) if event is not None)
 
 
 def tell_blame(events: Iterable[Event], present: Placed) -> list[Blame]:
@@ -122,6 +118,27 @@ def _since(before: Sequence[Commit]) -> tuple[Commit, ...]:
     """Return people's commits since the pass before, the newest first, then that pass if any."""
     people = tuple(takewhile(lambda commit: claim_of(commit) is None, before))
     return (*people, *before[len(people) : len(people) + 1])
+
+
+def _pieces(revisions: Iterable[str]) -> Iterator[list[str]]:
+    """Yield revisions in pieces that grow: whoever asks for the last one pays for no other.
+
+    Inside of a piece time goes on, which is what passes remember each other for.
+    """
+    rest, size = iter(revisions), 1
+    while piece := list(islice(rest, size)):
+        yield piece
+        size = min(2 * size, PIECE)
+
+
+def _event(
+    key: ObjectKey, lineage: Sequence[Commit], position: int, replay: Replay
+) -> Event | None:
+    """Tell what one commit meant to an object; `None` if nothing."""
+    commit = lineage[position]
+    if is_by_hand(commit):
+        return _edit(key, commit, replay.revisions)
+    return _pass(key, commit, _since(lineage[position + 1 :]), replay)
 
 
 def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
