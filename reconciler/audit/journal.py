@@ -50,6 +50,11 @@ class Event:
         return is_by_hand(self.commit)
 
     @property
+    def is_still(self) -> bool:
+        """Whether a person's edit left the object where it was."""
+        return self.by_hand and self.before is not None and self.before == self.after
+
+    @property
     def why(self) -> str:
         """Why the object moved, in a few words."""
         return self.note if self.decision is None else str(self.decision.cause)

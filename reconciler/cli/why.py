@@ -48,7 +48,8 @@ def command(
     Exit codes: 0 told, 1 nothing is decided about it, 2 no such kind, revision or cluster.
     """
     from reconciler.cli.subject import open_subject
-    from reconciler.cli.why_text import why_json, why_text
+    from reconciler.cli.why_json import why_json
+    from reconciler.cli.why_text import why_text
 
     subject = open_subject(directory, word, namespace, at=at, output_root=output_root)
     why = _answer(subject)
@@ -85,7 +86,7 @@ def _answer(subject: "Subject") -> "Why":
         subject.key,
         subject.world,
         events,
-        subject.revisions,
+        subject.replay,
         named=subject.named,
         clock=clock,
     )
@@ -114,19 +115,24 @@ def _unanswered(subject: "Subject", why: "Why") -> str:
     from reconciler.core.message import plain
 
     world, named, event = subject.world, subject.named, why.event
-    if why.key not in world.outputs and event is not None and event.decision is not None:
+    if why.key not in world.outputs and event is not None:
         short = event.commit.revision[:SHORT_ID]
         return plain(
-            f"{spelled(named)} is nowhere since {short} ({event.decision.cause}; "
-            f"{by_whom(event)}); it was {placed_text(event.decision.before)}: "
+            f"{spelled(named)} is nowhere since {short} ({event.why}; "
+            f"{by_whom(event)}); it was {placed_text(event.before)}: "
             f"reconciler why {subject.word} --at {short}~1"
         )
     if named not in world.inputs and named not in world.outputs:
         return plain(f"there is no {spelled(named)}{near(world, named)}")
     if why.key in world.outputs:
+        put = (
+            f"was put on {placed_text(why.placed)} by {by_whom(event)}; it "
+            if event and event.by_hand
+            else ""
+        )
         return plain(
-            f"{spelled(named)} cannot be explained now: passes are suspended, or its output cannot "
-            "be read; see reconciler validate"
+            f"{spelled(named)} {put}cannot be explained now: passes are suspended, or its output "
+            "cannot be read; see reconciler validate"
         )
     return plain(
         f"nothing is decided about {spelled(named)}: no policy claims it, "

@@ -154,7 +154,7 @@ def test_what_no_pass_has_decided_is_explained_as_it_would_be(
 
     assert "default/shop is on nowhere" == before.splitlines()[0]
     assert "default/shop is on member2(2)" == after.splitlines()[0]
-    assert "by Ada <ada@example.com>: edited by hand" in after
+    assert f"by an edit of Ada in {fleet.head()[:12]} (Prefer member2); it was member1(2)" in after
 
 
 def test_a_fault_of_the_object_is_told(tmp_path: Path, capsys: Capsys) -> None:
