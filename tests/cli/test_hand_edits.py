@@ -262,3 +262,25 @@ def test_why_tells_who_removed_the_outputs(tmp_path: Path, capsys: Capsys) -> No
     assert "default/shop is on nowhere" == out.splitlines()[0]
     assert f"by an edit of Ada in {removal[:12]} (Clean up); it was member1(2)" in out
     assert "the next pass moves it to member1(2): created (policy shop)" in out
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_events_tell_an_edit_and_a_removal(tmp_path: Path, capsys: Capsys, case: Case) -> None:
+    """About the object that people ask about, whatever output its decision is written in."""
+    fleet = edited_fleet(tmp_path / "fleet", case)
+    remove(fleet, f"status/{case.path}", "Clean up")
+
+    _, found = answer_json(fleet, capsys, ["events", case.word, "--warnings"])
+
+    whose = "Ada <ada@example.com>"
+    part = case.path.rpartition("/")[2].removesuffix(".yaml")
+    kind = "PlacementDecision" if case is OCM else "ClusterResourceBinding"
+    edited, removed = (
+        ("Edited", "Removed")
+        if case is KARMADA
+        else (f"{kind} {part} edited", f"{kind} {part} removed")
+    )
+    assert [
+        f"{edited} by hand by {whose}: Prefer another",
+        f"{removed} by hand by {whose}: Clean up",
+    ] == [item["message"] for item in found]
