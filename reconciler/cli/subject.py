@@ -1,9 +1,15 @@
 """What a question about one object is asked of: its key, its world, and its history."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli.objects import namespace_option
+from reconciler.cli.options import Option, at_option, output_option, output_root_option
 
 if TYPE_CHECKING:
     from reconciler.audit.journal import Event
@@ -13,6 +19,47 @@ if TYPE_CHECKING:
     from reconciler.shell.revisions import GitRevisions
 
 PIECE = 64  # commits whose changes are read together
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asks about: an object, where it is, as at which revision; how to answer."""
+
+    word: str
+    namespace: str
+    output: str
+    at: str
+    output_root: str
+
+
+def about_object(*formats: str, metavar: str = "OBJECT", also: Option | None = None) -> Option:
+    """Return the argument and the options of a verb about one object; it gets them as `asked`.
+
+    Args:
+        formats: Of `-o`, the first by default.
+        metavar: What the object is called in the help.
+        also: Another argument, after the object.
+    """
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(function)
+        def verb(*arguments: object, **named: Any) -> int:
+            asked = Asked(**{field.name: named.pop(field.name) for field in fields(Asked)})
+            return function(*arguments, asked=asked, **named)
+
+        words: list[Option] = [click.argument("word", metavar=metavar), *([also] if also else [])]
+        options: list[Option] = [
+            namespace_option,
+            output_option(*formats),
+            at_option,
+            output_root_option,
+        ]
+        decorated: Callable[..., int] = verb
+        for option in reversed([*words, *options]):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +116,7 @@ class Subject:
                     yield commit.revision
 
 
-def open_subject(
-    directory: Path, word: str, namespace: str, *, at: str, output_root: str
-) -> Subject:
+def open_subject(directory: Path, asked: Asked) -> Subject:
     """Find the object that a person names.
 
     Raises:
@@ -83,12 +128,12 @@ def open_subject(
     from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.revisions import GitRevisions
 
-    revisions = GitRevisions.open(directory, output_root=check_output_root(output_root))
-    head = resolve_revision(revisions.repository, at)
+    revisions = GitRevisions.open(directory, output_root=check_output_root(asked.output_root))
+    head = resolve_revision(revisions.repository, asked.at)
     world = revisions.loader.load(head)
-    named = find_object(world, word, namespace)
+    named = find_object(world, asked.word, asked.namespace)
     return Subject(
-        word=word,
+        word=asked.word,
         named=named,
         key=decided_key(world, named),
         world=world,

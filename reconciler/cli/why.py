@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.objects import namespace_option
-from reconciler.cli.options import at_option, output_option, output_root_option
+from reconciler.cli.subject import Asked, about_object, open_subject
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,23 +15,14 @@ if TYPE_CHECKING:
 
 
 @click.command(name="why")
-@click.argument("word", metavar="OBJECT")
-@click.argument("cluster", metavar="[CLUSTER]", required=False)
-@namespace_option
-@output_option("text", "json", "yaml")
-@at_option
-@output_root_option
+@about_object(
+    "text",
+    "json",
+    "yaml",
+    also=click.argument("cluster", metavar="[CLUSTER]", required=False),
+)
 @click.pass_obj
-def command(
-    directory: Path,
-    *,
-    word: str,
-    cluster: str | None,
-    namespace: str,
-    output: str,
-    at: str,
-    output_root: str,
-) -> int:
+def command(directory: Path, asked: Asked, *, cluster: str | None) -> int:
     r"""Explain why an object is on its clusters, and why it is not on the others.
 
     OBJECT is kind/name; a workload stands for its binding. The pass that decided is computed again
@@ -47,19 +37,18 @@ def command(
     \b
     Exit codes: 0 told, 1 nothing is decided about it, 2 no such kind, revision or cluster.
     """
-    from reconciler.cli.subject import open_subject
     from reconciler.cli.why_json import why_json
     from reconciler.cli.why_text import why_text
 
-    subject = open_subject(directory, word, namespace, at=at, output_root=output_root)
+    subject = open_subject(directory, asked)
     why = _answer(subject)
     if why.explanation is None:
         click.echo(_unanswered(subject, why), err=True)
         return 1
     _check_cluster(why, cluster)
-    if output == "text":
+    if asked.output == "text":
         click.echo(why_text(why, cluster))
-    elif output == "json":
+    elif asked.output == "json":
         click.echo(json.dumps(why_json(why, cluster), indent=2, ensure_ascii=False))
     else:
         from reconciler.manifests.emitter import encode
