@@ -3,8 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from reconciler.audit.revisions import FileChange
-from reconciler.dialects.kubefleet.names import BINDING, PARENT, PLACEMENT, UNSCHEDULED
+from reconciler.dialects.kubefleet.names import (
+    BINDING,
+    PARENT,
+    PLACEMENT,
+    RESOURCE_SNAPSHOT,
+    UNSCHEDULED,
+)
 from reconciler.dialects.kubefleet.names import GROUP as FLEET_GROUP
+from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.paths import output_path
 from reconciler.model.decision import Placed
 from reconciler.model.fields import bodies, mapping, number, text
@@ -104,6 +111,21 @@ def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
     else:
         return None
     return ObjectKey(key.group, kind, key.namespace, name) if name else None
+
+
+def carriers_of(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
+    """Return the placements of KubeFleet that carry an object along, by their snapshots, sorted."""
+    found = set()
+    for snapshot, manifest in world.outputs.items():
+        if (snapshot.group, snapshot.kind) != (FLEET_GROUP, RESOURCE_SNAPSHOT):
+            continue
+        owner = owner_of(snapshot, manifest.body)
+        for entry in bodies(mapping(manifest.body, "spec"), "selectedResources"):
+            match identify(entry):
+                case Identity(group=group, kind=kind, namespace=namespace, name=name):
+                    if owner and ObjectKey(group, kind, namespace, name) == key:
+                        found.add(owner)
+    return tuple(sorted(found))
 
 
 def _chosen(world: World, key: ObjectKey) -> Iterator[str]:

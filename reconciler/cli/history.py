@@ -64,6 +64,8 @@ def nothing_said(subject: "Subject", at: str) -> str:
     world, named = subject.world, subject.named
     known = named in world.inputs or named in world.outputs
     others = "" if known else near(world, named)
+    if carriers := subject.carriers():
+        others = f"; {carriers} carries it, ask about that"
     return plain(f"nothing was decided about {spelled(named)} in the history of {at}{others}")
 
 

@@ -84,6 +84,13 @@ class Subject:
     revisions: "GitRevisions"
     replay: "Replay"
 
+    def carriers(self) -> str:
+        """Return which placements carry the object along, `""` if none does."""
+        from reconciler.audit.placed import carriers_of
+        from reconciler.cli.objects import spelled
+
+        return ", ".join(map(spelled, carriers_of(self.world, self.named)))
+
     def events(self, *, whole: bool = True) -> "Iterator[Event]":
         """Return what happened to it, the newest first.
 
@@ -96,9 +103,9 @@ class Subject:
         from reconciler.audit.journal import tell_history
 
         lineage = self.revisions.commits(self.head, whole=whole)
-        return tell_history(self.key, lineage, self._touching(whole=whole), self.replay)
+        return tell_history(self.key, lineage, self.touching(whole=whole), self.replay)
 
-    def _touching(self, *, whole: bool) -> "Iterator[str]":
+    def touching(self, *, whole: bool) -> "Iterator[str]":
         """Yield the revisions that may have changed where the object is, the newest first."""
         from reconciler.audit.placed import may_concern, places_of
         from reconciler.shell.git.revisions import cut_off
@@ -122,18 +129,28 @@ def open_subject(directory: Path, asked: Asked) -> Subject:
     Raises:
         UsageError: There is no such revision or kind, or nothing is decided about that kind.
     """
-    from reconciler.audit.replay import Replay
-    from reconciler.cli.objects import decided_key, find_object
     from reconciler.cli.options import check_output_root
     from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.revisions import GitRevisions
 
     revisions = GitRevisions.open(directory, output_root=check_output_root(asked.output_root))
     head = resolve_revision(revisions.repository, asked.at)
+    return subject_at(revisions, head, asked.word, asked.namespace)
+
+
+def subject_at(revisions: "GitRevisions", head: str, word: str, namespace: str) -> Subject:
+    """Find the object that a person names at a commit; it may be gone by then.
+
+    Raises:
+        UsageError: There is no such kind, or nothing is decided about that kind.
+    """
+    from reconciler.audit.replay import Replay
+    from reconciler.cli.objects import decided_key, find_object
+
     world = revisions.loader.load(head)
-    named = find_object(world, asked.word, asked.namespace)
+    named = find_object(world, word, namespace)
     return Subject(
-        word=asked.word,
+        word=word,
         named=named,
         key=decided_key(world, named),
         world=world,

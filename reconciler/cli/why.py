@@ -89,7 +89,10 @@ def _check_cluster(why: "Why", cluster: str | None) -> None:
     from reconciler.manifests.names import shown
 
     told = [item.clusters for item in (why.then, why.now) if item is not None]
-    names = sorted({str(answer.cluster) for answers in told for answer in answers})
+    names = sorted(
+        {str(answer.cluster) for answers in told for answer in answers}
+        | {str(name) for name, _ in why.placed}
+    )
     if cluster is None or cluster in names:
         return
     near = difflib.get_close_matches(cluster, names, n=3) or names[:3]
@@ -114,14 +117,17 @@ def _unanswered(subject: "Subject", why: "Why") -> str:
     if named not in world.inputs and named not in world.outputs:
         return plain(f"there is no {spelled(named)}{near(world, named)}")
     if why.key in world.outputs:
-        put = (
-            f"was put on {placed_text(why.placed)} by {by_whom(event)}; it "
-            if event and event.by_hand
-            else ""
-        )
+        put = ""
+        if event is not None and event.by_hand:
+            put = f"was put on {placed_text(why.placed)} by {by_whom(event)}; it "
         return plain(
             f"{spelled(named)} {put}cannot be explained now: passes are suspended, or its output "
             "cannot be read; see reconciler validate"
+        )
+    if carriers := subject.carriers():
+        return plain(
+            f"nothing is decided about {spelled(named)} by itself: {carriers} carries it, "
+            "ask about that"
         )
     return plain(
         f"nothing is decided about {spelled(named)}: no policy claims it, "

@@ -20,6 +20,7 @@ from reconciler.model.moments import format_moment
 
 MOST_ROWS = 30  # of clusters that were turned away; -o json has all
 MOST_NAMES = 8
+UNASKED = "scheduling was not asked about it"
 
 
 def why_text(why: Why, cluster: str | None) -> str:
@@ -31,7 +32,8 @@ def why_text(why: Why, cluster: str | None) -> str:
     if cluster is None:
         blocks += [_table(why, told), _reasons(told.clusters), _steps(told)]
     else:
-        blocks.append([line for item in _only(told, cluster) for line in _detail(why, item)])
+        lines = [line for item in _only(told, cluster) for line in _detail(why, item)]
+        blocks.append(lines or [f"{plain(cluster)}: {UNASKED}"])
     blocks.append(_since(why, cluster))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
@@ -86,7 +88,7 @@ def _table(why: Why, told: Explanation) -> list[str]:
     rows = [_row(why, item) for item in shown]
     asked = {item.cluster for item in told.clusters}
     rows += [
-        [str(name), "is there", "-", str(count or "-"), "scheduling was not asked about it"]
+        [str(name), "is there", "-", str(count or "-"), UNASKED]
         for name, count in why.placed
         if name not in asked
     ]

@@ -249,6 +249,7 @@ def test_why_names_a_cluster_that_scheduling_does_not_know(tmp_path: Path, capsy
     [line] = [line for line in out.splitlines() if line.startswith("fleet9")]
     assert "is there" in line
     assert "scheduling was not asked about it" in line
+    assert "fleet9: scheduling" in answer(fleet, capsys, "why", KUBEFLEET.word, "fleet9")[1]
 
 
 def test_why_tells_who_removed_the_outputs(tmp_path: Path, capsys: Capsys) -> None:
