@@ -32,7 +32,8 @@ class Event:
         decision: What the pass decided, `None` where a person edited the output or where the pass
             cannot be computed again.
         causes: The commits of people that brought it about, the oldest first; of several between
-            two passes the first that is enough. Empty where time alone was the cause.
+            two passes the first that is enough. Empty where time alone was the cause. A merge comes
+            after the edits by hand that it brought.
         note: What must be said of it besides, `""` for nothing.
     """
 
@@ -167,7 +168,7 @@ def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
         at=commit.committed_at,
         before=before.placed,
         after=after.placed,
-        causes=(commit,),
+        causes=(*revisions.brought(commit, sorted(before.files.keys() | after.files)), commit),
         note=note,
     )
 

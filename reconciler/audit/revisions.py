@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -77,6 +77,12 @@ class Revisions(Protocol):
 
     def changes(self, commit: Commit, /) -> tuple[FileChange, ...]:
         """Return what a commit changed against its first parent, everything for a root commit."""
+
+    def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
+        """Return the newest commits that a merge brought and that changed some files.
+
+        They are in order, the oldest first; there are none where the commit is no merge.
+        """
 
     def text(self, blob: str, /) -> str:
         """Return the content of a blob for people to read."""

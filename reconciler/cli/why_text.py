@@ -64,7 +64,11 @@ def _origin(why: Why) -> dict[str, str]:
             "because": by_whom(event),
             "problem": event.decision.problem,
         }
-    who = f"by an edit of {name_of(event.commit)} in {commit} ({event.commit.subject})"
+    editor = event.causes[0]
+    where = f"{editor.revision[:SHORT_ID]} ({editor.subject})"
+    who = f"by an edit of {name_of(editor)} in {where}"
+    if editor != event.commit:
+        who += f", merged by {name_of(event.commit)} in {commit}"
     return {"placed": f"{when} {who}; it was {before}", "next": _next(why)}
 
 

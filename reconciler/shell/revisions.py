@@ -10,11 +10,18 @@ from reconciler.model.world import World
 from reconciler.shell.git.history import CommitRecord, read_commits
 from reconciler.shell.git.objects import REGULAR, Entry, Oversized, read_blobs
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.revisions import changes_of, check_whole, is_ancestor, list_range
+from reconciler.shell.git.revisions import (
+    changes_of,
+    check_whole,
+    is_ancestor,
+    list_brought,
+    list_range,
+)
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
 
 PLAIN = REGULAR[0]
+MOST_BROUGHT = 3  # commits of one merge, told beside it
 
 
 @dataclass(slots=True)
@@ -45,9 +52,7 @@ class GitRevisions:
         Raises:
             HistoryMissing: It is cut off.
         """
-        prefix = f"{self.repository.prefix}/" if self.repository.prefix else ""
-        places = [f"{prefix}{path}" for path in paths]
-        listed = list_range(self.repository, head, but=but, paths=places)
+        listed = list_range(self.repository, head, but=but, paths=self._from_top(paths))
         records = list(read_commits(self.repository, listed))
         if whole:
             check_whole(self.repository, records)
@@ -78,6 +83,21 @@ class GitRevisions:
             return self.loader.load(inputs, outputs=None if inputs == outputs else outputs)
         except ReconcilerError as error:
             return Unreadable(str(error))
+
+    def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
+        """Return the commits that a merge brought and that changed some files, the oldest first."""
+        if commit.parent is None or len(commit.parents) == 1:
+            return ()
+        places = self._from_top(paths)
+        listed = list_brought(
+            self.repository, commit.revision, commit.parent, paths=places, most=MOST_BROUGHT
+        )
+        return tuple(map(_commit, read_commits(self.repository, listed)))
+
+    def _from_top(self, paths: Iterable[str]) -> list[str]:
+        """Return paths below the root as paths from the top of the repository."""
+        prefix = f"{self.repository.prefix}/" if self.repository.prefix else ""
+        return [f"{prefix}{path}" for path in paths]
 
     def text(self, blob: str, /) -> str:
         """Return the content of a blob for people to read."""

@@ -136,6 +136,26 @@ def test_a_revert_of_a_decision_is_an_edit(tmp_path: Path, capsys: Capsys) -> No
     assert 'Revert "Prefer another"' == found[0]["subject"]
 
 
+def test_an_edit_that_was_merged_is_its_authors(tmp_path: Path, capsys: Capsys) -> None:
+    """Who merged is told, too; what else the branch had is not."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    fleet.git("checkout", "--quiet", "-b", "fix")
+    path = f"status/{OCM.path}"
+    text = (fleet.folder / path).read_text()
+    fleet.commit({"notes.txt": "a"}, "Take notes")
+    edit = fleet.commit({path: text.replace(OCM.old, OCM.new)}, "Prefer edge1")
+    fleet.git("checkout", "--quiet", "main")
+    fleet.git("merge", "--quiet", "--no-ff", "--message=Merge fix", "fix")
+
+    _, found = answer_json(fleet, capsys, ["history", OCM.word])
+    _, out, _ = answer(fleet, capsys, "why", OCM.word)
+
+    assert ["Prefer edge1", "Merge fix"] == [item["subject"] for item in found[0]["inputs"]]
+    merged = f"merged by Ada in {fleet.head()[:12]}"
+    assert f"by an edit of Ada in {edit[:12]} (Prefer edge1), {merged}; it was edge2" in out
+
+
 def test_an_edit_of_a_neighbour_is_not_told(tmp_path: Path, capsys: Capsys) -> None:
     """Decisions of other placements stand in the same folder."""
     fleet = edited_fleet(tmp_path / "fleet", OCM)

@@ -52,6 +52,25 @@ def list_range(
     return listed.split()
 
 
+def list_brought(
+    repository: Repository, merge: str, parent: str, *, paths: Sequence[str], most: int
+) -> list[str]:
+    """Return the commits that a merge brought and that changed some files, the oldest first.
+
+    Args:
+        repository: Where to read.
+        merge: Full hex id of the merge.
+        parent: Full hex id of its first parent.
+        paths: Relative to the top.
+        most: How many at most, the newest.
+    """
+    listed = repository.git.line(
+        "rev-list", "--no-merges", "--reverse", f"--max-count={most}", check_commit(merge),
+        f"^{check_commit(parent)}", "--", *paths,
+    )  # fmt: skip
+    return listed.split()
+
+
 def check_whole(repository: Repository, commits: Iterable[CommitRecord]) -> None:
     """Refuse a range that the end of a shallow clone cuts off.
 
