@@ -52,7 +52,8 @@ class GitRevisions:
         Raises:
             HistoryMissing: It is cut off.
         """
-        listed = list_range(self.repository, head, but=but, paths=self._from_top(paths))
+        places = [self.repository.from_top(path) for path in paths]
+        listed = list_range(self.repository, head, but=but, paths=places)
         records = list(read_commits(self.repository, listed))
         if whole:
             check_whole(self.repository, records)
@@ -88,16 +89,11 @@ class GitRevisions:
         """Return the commits that a merge brought and that changed some files, the oldest first."""
         if commit.parent is None or len(commit.parents) == 1:
             return ()
-        places = self._from_top(paths)
+        places = [self.repository.from_top(path) for path in paths]
         listed = list_brought(
             self.repository, commit.revision, commit.parent, paths=places, most=MOST_BROUGHT
         )
         return tuple(map(_commit, read_commits(self.repository, listed)))
-
-    def _from_top(self, paths: Iterable[str]) -> list[str]:
-        """Return paths below the root as paths from the top of the repository."""
-        prefix = f"{self.repository.prefix}/" if self.repository.prefix else ""
-        return [f"{prefix}{path}" for path in paths]
 
     def text(self, blob: str, /) -> str:
         """Return the content of a blob for people to read."""

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.cli.history import answer, answer_json
-from tests.shell.fleet import new_fleet, run_pass
-from tests.shell.repositories import Checkout
+from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
+from tests.shell.repositories import Checkout, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -154,6 +154,23 @@ def test_an_edit_that_was_merged_is_its_authors(tmp_path: Path, capsys: Capsys) 
     assert ["Prefer edge1", "Merge fix"] == [item["subject"] for item in found[0]["inputs"]]
     merged = f"merged by Ada in {fleet.head()[:12]}"
     assert f"by an edit of Ada in {edit[:12]} (Prefer edge1), {merged}; it was edge2" in out
+
+
+def test_a_fleet_in_a_folder_has_editors_too(tmp_path: Path, capsys: Capsys) -> None:
+    """In the commit of the pass and in the history, whatever the folder is called."""
+    top = new_checkout(tmp_path / "top", {f"fl*et/{path}": text for path, text in EXAMPLE.items()})
+    folder = top.folder / "fl*et"
+    run_pass(folder, 0)
+    path = f"fl*et/status/{OCM.path}"
+    text = (top.folder / path).read_text()
+    top.commit({path: text.replace(OCM.old, OCM.new)}, "Prefer edge1")
+    run_pass(folder, 60)
+
+    _, found = answer_json(Checkout(folder), capsys, ["history", OCM.word])
+
+    assert "default/reports-decision-1: edited by Ada <ada@example.com>" in top.git("log", "-1")
+    assert ["Prefer edge1"] == [item["subject"] for item in found[0]["inputs"]]
+    assert (("edge2",), ("edge1",)) == (names(found[1]["before"]), names(found[1]["after"]))
 
 
 def test_an_edit_of_a_neighbour_is_not_told(tmp_path: Path, capsys: Capsys) -> None:
