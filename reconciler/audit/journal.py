@@ -1,18 +1,17 @@
 """The decisions about one object over time, and which commits of people caused them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice, takewhile
 
-from reconciler.audit.placed import paths_of, placed_on
+from reconciler.audit.placed import paths_of, places_of, sides_of
 from reconciler.audit.replay import Replay, Run
 from reconciler.audit.revisions import Commit, Revisions, Unreadable, claim_of, pass_of
 from reconciler.core.changes import WriteFile
-from reconciler.manifests.paths import blob_id, output_path
+from reconciler.manifests.paths import blob_id
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import World
 
 PIECE = 16  # passes that are computed in one go
 BY_HAND, REMOVED, UNREADABLE = "edited by hand", "removed by hand", "edited by hand, cannot be read"
@@ -149,7 +148,7 @@ def _event(
 
 def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
     """Tell what a person did to the outputs of an object; `None` if nothing."""
-    sides = _sides(key, commit, revisions)
+    sides = sides_of(key, commit, revisions)
     if isinstance(sides, Unreadable):
         note = f"{BY_HAND}; {sides.reason}"
         return Event(commit=commit, at=commit.committed_at, causes=(commit,), note=note)
@@ -173,39 +172,6 @@ def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """The outputs of an object at a commit: path to blob id, and where it is by them.
-
-    `placed` is `None` where one of them cannot be read.
-    """
-
-    files: Mapping[str, str]
-    placed: Placed | None
-
-
-def _sides(
-    key: ObjectKey, commit: Commit, revisions: Revisions
-) -> tuple[_Side, _Side] | Unreadable:
-    """Return the outputs of an object before a commit and after it."""
-    after = revisions.world(commit.revision, commit.revision)
-    if isinstance(after, Unreadable):
-        return after
-    if commit.parent is None:
-        return _Side({}, ()), _side(key, after, paths_of(after, key))
-    before = revisions.world(commit.parent, commit.parent)
-    if isinstance(before, Unreadable):
-        return before
-    paths = paths_of(before, key) | paths_of(after, key)
-    return _side(key, before, paths), _side(key, after, paths)
-
-
-def _side(key: ObjectKey, world: World, paths: frozenset[str]) -> _Side:
-    """Return one side of a commit."""
-    files = {path: world.present[path] for path in paths if path in world.present}
-    return _Side(files, None if paths & world.frozen else placed_on(world, key))
-
-
 def _pass(
     key: ObjectKey, commit: Commit, since: tuple[Commit, ...], replay: Replay
 ) -> Event | None:
@@ -215,6 +181,8 @@ def _pass(
     if isinstance(run, Unreadable):
         return Event(commit=commit, at=at, note=run.reason)
     decision = run.decision_on(key)
+    if not _is_as_computed(key, commit, run, replay.revisions):
+        return _otherwise(key, commit, decision, replay.revisions)
     if decision is None or (decision.before == decision.after and not decision.problem):
         return None
     return Event(
@@ -224,18 +192,37 @@ def _pass(
         after=decision.after,
         decision=decision,
         causes=_causes(decision, (inputs, commit.parent), at, since, replay),
-        note="" if _is_as_computed(key, commit, run, replay.revisions) else OTHERWISE,
     )
 
 
 def _is_as_computed(key: ObjectKey, commit: Commit, run: Run, revisions: Revisions) -> bool:
-    """Say whether the commit wrote the output of an object as the pass computes it."""
-    path = output_path(run.world.output_root, key)
+    """Say whether the commit left the outputs of an object as the pass computes them."""
+    _, *folders = places_of(key, run.world.output_root)
     written = {c.path: c.content for c in run.outcome.changes if isinstance(c, WriteFile)}
-    actual = next((c.after for c in revisions.changes(commit) if c.path == path), None)
-    content = written.get(path)
-    expected = None if content is None else blob_id(content.encode(), like=run.world.revision)
-    return actual == expected
+    new = {p for p in written if p.rpartition("/")[0] in folders and key.name in written[p]}
+    paths = paths_of(run.world, key) | new
+    computed = {
+        change.path: blob_id(written[change.path].encode(), like=run.world.revision)
+        if change.path in written
+        else None
+        for change in run.outcome.changes
+        if change.path in paths
+    }
+    return computed == {c.path: c.after for c in revisions.changes(commit) if c.path in paths}
+
+
+def _otherwise(
+    key: ObjectKey, commit: Commit, decision: Decision | None, revisions: Revisions
+) -> Event | None:
+    """Tell what a commit did that no pass does, by its files; `None` if it moved nothing."""
+    at = (pass_of(commit) or ("", commit.committed_at))[1]
+    sides = sides_of(key, commit, revisions)
+    if isinstance(sides, Unreadable):
+        return Event(commit=commit, at=at, note=sides.reason)
+    before, after = sides
+    if decision is None and before.placed == after.placed:
+        return None
+    return Event(commit=commit, at=at, before=before.placed, after=after.placed, note=OTHERWISE)
 
 
 def _causes(

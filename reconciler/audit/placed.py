@@ -1,8 +1,9 @@
 """Where an object is, as the outputs of a world say it; the same question for each API."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from reconciler.audit.revisions import FileChange
+from reconciler.audit.revisions import Commit, FileChange, Revisions, Unreadable
 from reconciler.dialects.kubefleet.names import (
     BINDING,
     PARENT,
@@ -111,6 +112,39 @@ def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
     else:
         return None
     return ObjectKey(key.group, kind, key.namespace, name) if name else None
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The outputs of an object at a commit: path to blob id, and where it is by them.
+
+    `placed` is `None` where one of them cannot be read.
+    """
+
+    files: Mapping[str, str]
+    placed: Placed | None
+
+
+def sides_of(
+    key: ObjectKey, commit: Commit, revisions: Revisions
+) -> tuple[Side, Side] | Unreadable:
+    """Return the outputs of an object before a commit and after it."""
+    after = revisions.world(commit.revision, commit.revision)
+    if isinstance(after, Unreadable):
+        return after
+    if commit.parent is None:
+        return Side({}, ()), _side(key, after, paths_of(after, key))
+    before = revisions.world(commit.parent, commit.parent)
+    if isinstance(before, Unreadable):
+        return before
+    paths = paths_of(before, key) | paths_of(after, key)
+    return _side(key, before, paths), _side(key, after, paths)
+
+
+def _side(key: ObjectKey, world: World, paths: frozenset[str]) -> Side:
+    """Return one side of a commit."""
+    files = {path: world.present[path] for path in paths if path in world.present}
+    return Side(files, None if paths & world.frozen else placed_on(world, key))
 
 
 def carriers_of(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:

@@ -42,7 +42,8 @@ def command(directory: Path, asked: Asked) -> int:
     world = load_world(directory, asked.at, asked.output_root)
     key = _root(world, asked.word, asked.namespace)
     if key not in world.inputs and key not in world.outputs:
-        click.echo(f"nothing is placed as {spelled(key)}; no policy claims it", err=True)
+        missing = "no policy claims it, or no pass has run since"
+        click.echo(f"nothing is placed as {spelled(key)}; {missing}", err=True)
         return 1
     root = tree_of(world, key)
     if asked.output == "json":

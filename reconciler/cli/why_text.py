@@ -78,7 +78,9 @@ def _next(why: Why) -> str:
         return "passes are suspended, so it stays there"
     if why.coming is None:
         return "the next pass leaves it there"
-    return f"the next pass moves it to {placed_text(why.coming.after)}: {why.coming.cause}"
+    before, after = why.coming.before, why.coming.after
+    verb = "moves it to" if before and after else "places it on" if after else "takes it off"
+    return f"the next pass {verb} {placed_text(after or before)}: {why.coming.cause}"
 
 
 def _table(why: Why, told: Explanation) -> list[str]:

@@ -1,84 +1,15 @@
-"""What the audit tells of people's edits of outputs: the same story for each of the three APIs."""
+"""What history and blame tell of people's edits of outputs: one story for all three APIs."""
 
-import shutil
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.cli.hand_edits import ALL, KARMADA, OCM, Case, edited_fleet, names, remove
 from tests.cli.history import answer, answer_json
 from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
-
-
-@dataclass(frozen=True)
-class Case:
-    """An object of one API, the output to edit, and the clusters before and after the edit."""
-
-    word: str
-    path: str
-    old: str
-    new: str
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-
-
-KARMADA = Case(
-    word="deployment/shop",
-    path="resourcebindings.work.karmada.io/default/shop-deployment.yaml",
-    old="name: member1",
-    new="name: member2",
-    before=("member1",),
-    after=("member2",),
-)
-OCM = Case(
-    word="placement/reports",
-    path="placementdecisions.cluster.open-cluster-management.io/default/reports-decision-1.yaml",
-    old="clusterName: edge2",
-    new="clusterName: edge1",
-    before=("edge2",),
-    after=("edge1",),
-)
-KUBEFLEET = Case(
-    word="crp/tools",
-    path="clusterresourcebindings.placement.kubernetes-fleet.io/tools-fleet2-3be08a14.yaml",
-    old="targetCluster: fleet2",
-    new="targetCluster: fleet9",
-    before=("fleet1", "fleet2"),
-    after=("fleet1", "fleet9"),
-)
-ALL = [
-    pytest.param(KARMADA, id="karmada"),
-    pytest.param(OCM, id="ocm"),
-    pytest.param(KUBEFLEET, id="kubefleet"),
-]
-
-
-def edited_fleet(folder: Path, case: Case) -> Checkout:
-    """Placed by a pass, then moved by a person's edit of the output."""
-    fleet = new_fleet(folder)
-    run_pass(fleet.folder, 0)
-    path = f"status/{case.path}"
-    text = (fleet.folder / path).read_text()
-    assert case.old in text
-    fleet.commit({path: text.replace(case.old, case.new)}, "Prefer another")
-    return fleet
-
-
-def remove(fleet: Checkout, path: str, message: str) -> str:
-    """Remove a file or a folder, and return the commit."""
-    fleet.git("rm", "-r", "--quiet", path)
-    shutil.rmtree(fleet.folder / path, ignore_errors=True)
-    fleet.git("commit", "--quiet", "--message", message)
-    return fleet.head()
-
-
-def names(placed: list[dict[str, Any]]) -> tuple[str, ...]:
-    """Return the clusters of a side of an event."""
-    return tuple(item["cluster"] for item in placed)
 
 
 @pytest.mark.parametrize("case", ALL)
@@ -123,6 +54,24 @@ def test_a_pass_that_undoes_an_edit_is_caused_by_it(
 
     assert (case.after, case.before) == (names(found[0]["before"]), names(found[0]["after"]))
     assert [edit] == [item["commit"] for item in found[0]["inputs"]]
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_a_commit_that_only_looks_like_a_pass_is_told_by_its_files(
+    tmp_path: Path, capsys: Capsys, case: Case
+) -> None:
+    """A person amended the commit of a pass: what it holds is what counts."""
+    fleet = edited_fleet(tmp_path / "fleet", case)
+    fleet.git("reset", "--quiet", "--soft", "HEAD~1")
+    fleet.git("commit", "--quiet", "--amend", "--no-edit")
+    fleet.commit({"notes.txt": "a"}, "Take notes")
+
+    _, [told] = answer_json(fleet, capsys, ["history", case.word])
+    _, blamed = answer_json(fleet, capsys, ["blame", case.word])
+
+    assert ((), case.after) == (names(told["before"]), names(told["after"]))
+    assert "the commit holds something else; see reconciler verify" == told["note"]
+    assert case.after == tuple(item["cluster"] for item in blamed)
 
 
 def test_a_revert_of_a_decision_is_an_edit(tmp_path: Path, capsys: Capsys) -> None:
@@ -233,92 +182,3 @@ def test_a_removal_is_the_cause_of_what_the_next_pass_writes(
     assert (removal, "removed by hand") == (found[1]["commit"], found[1]["note"])
     assert case.before == names(found[1]["before"])
     assert case.before == names(found[0]["after"])
-
-
-def test_why_tells_an_edit_outside_of_the_policy_apart_from_scheduling(
-    tmp_path: Path, capsys: Capsys
-) -> None:
-    """Where it is, who put it there, what comes next, and what the filters say of it."""
-    fleet = edited_fleet(tmp_path / "fleet", KARMADA)
-    _, out, _ = answer(fleet, capsys, "why", KARMADA.word)
-    _, found = answer_json(fleet, capsys, ["why", KARMADA.word])
-
-    lines = [line.rstrip() for line in out.splitlines()]
-    short = fleet.head()[:12]
-    assert "default/shop is on member2(2)" == lines[0]
-    assert f"by an edit of Ada in {short} (Prefer another); it was member1(2)" in lines[3]
-    assert "  next    the next pass leaves it there" == lines[4]
-    assert "If it were scheduled anew:" in lines
-    verdicts = {line.split("   ")[0].strip(): line for line in lines if "   " in line}
-    assert "would be chosen #1" in verdicts["member1"]
-    assert "is there, would be turned away" in verdicts["member2"]
-    assert "would be turned away" in verdicts["backup1"]
-    assert (None, fleet.head(), None) == (
-        found["decided"],
-        found["edited"]["commit"],
-        found["next"],
-    )
-    run_pass(fleet.folder, 60)
-    assert lines[0:5] == answer(fleet, capsys, "why", KARMADA.word)[1].splitlines()[0:5]
-
-
-@pytest.mark.parametrize("case", [p for p in ALL if p.id != "karmada"])
-def test_why_says_that_the_next_pass_undoes_an_edit(
-    tmp_path: Path, capsys: Capsys, case: Case
-) -> None:
-    """And it does, for the reason that was told."""
-    fleet = edited_fleet(tmp_path / "fleet", case)
-    _, out, _ = answer(fleet, capsys, "why", case.word)
-    run_pass(fleet.folder, 60)
-    _, after, _ = answer(fleet, capsys, "why", case.word)
-
-    assert f"the next pass moves it to {', '.join(case.before)}: edited by hand" in out
-    assert after.splitlines()[0].endswith(f" is on {', '.join(case.before)}")
-    assert "because  Ada: Prefer another" in after
-
-
-def test_why_names_a_cluster_that_scheduling_does_not_know(tmp_path: Path, capsys: Capsys) -> None:
-    """A person may write any name."""
-    fleet = edited_fleet(tmp_path / "fleet", KUBEFLEET)
-
-    _, out, _ = answer(fleet, capsys, "why", KUBEFLEET.word)
-
-    [line] = [line for line in out.splitlines() if line.startswith("fleet9")]
-    assert "is there" in line
-    assert "scheduling was not asked about it" in line
-    assert "fleet9: scheduling" in answer(fleet, capsys, "why", KUBEFLEET.word, "fleet9")[1]
-
-
-def test_why_tells_who_removed_the_outputs(tmp_path: Path, capsys: Capsys) -> None:
-    """It is nowhere until the next pass."""
-    fleet = new_fleet(tmp_path / "fleet")
-    run_pass(fleet.folder, 0)
-    removal = remove(fleet, "status", "Clean up")
-
-    _, out, _ = answer(fleet, capsys, "why", KARMADA.word)
-
-    assert "default/shop is on nowhere" == out.splitlines()[0]
-    assert f"by an edit of Ada in {removal[:12]} (Clean up); it was member1(2)" in out
-    assert "the next pass moves it to member1(2): created (policy shop)" in out
-
-
-@pytest.mark.parametrize("case", ALL)
-def test_events_tell_an_edit_and_a_removal(tmp_path: Path, capsys: Capsys, case: Case) -> None:
-    """About the object that people ask about, whatever output its decision is written in."""
-    fleet = edited_fleet(tmp_path / "fleet", case)
-    remove(fleet, f"status/{case.path}", "Clean up")
-
-    _, found = answer_json(fleet, capsys, ["events", case.word, "--warnings"])
-
-    whose = "Ada <ada@example.com>"
-    part = case.path.rpartition("/")[2].removesuffix(".yaml")
-    kind = "PlacementDecision" if case is OCM else "ClusterResourceBinding"
-    edited, removed = (
-        ("Edited", "Removed")
-        if case is KARMADA
-        else (f"{kind} {part} edited", f"{kind} {part} removed")
-    )
-    assert [
-        f"{edited} by hand by {whose}: Prefer another",
-        f"{removed} by hand by {whose}: Clean up",
-    ] == [item["message"] for item in found]
