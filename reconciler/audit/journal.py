@@ -7,7 +7,7 @@ from itertools import islice, takewhile
 
 from reconciler.audit.placed import paths_of, places_of, sides_of
 from reconciler.audit.replay import Replay, Run
-from reconciler.audit.revisions import Commit, Revisions, Unreadable, claim_of, pass_of
+from reconciler.audit.revisions import Commit, Revisions, Unreadable, pass_of
 from reconciler.core.changes import WriteFile
 from reconciler.manifests.paths import blob_id
 from reconciler.model.decision import Decision, Placed
@@ -121,7 +121,7 @@ def is_by_hand(commit: Commit) -> bool:
 
 def _since(before: Sequence[Commit]) -> tuple[Commit, ...]:
     """Return people's commits since the pass before, the newest first, then that pass if any."""
-    people = tuple(takewhile(lambda commit: claim_of(commit) is None, before))
+    people = tuple(takewhile(is_by_hand, before))
     return (*people, *before[len(people) : len(people) + 1])
 
 
@@ -181,8 +181,9 @@ def _pass(
     if isinstance(run, Unreadable):
         return Event(commit=commit, at=at, note=run.reason)
     decision = run.decision_on(key)
-    if not _is_as_computed(key, commit, run, replay.revisions):
-        return _otherwise(key, commit, decision, replay.revisions)
+    as_computed = _is_as_computed(key, commit, run, replay.revisions)
+    if not as_computed and not _went_as(decision, key, commit, replay.revisions):
+        return _otherwise(key, commit, at, replay.revisions)
     if decision is None or (decision.before == decision.after and not decision.problem):
         return None
     return Event(
@@ -192,6 +193,7 @@ def _pass(
         after=decision.after,
         decision=decision,
         causes=_causes(decision, (inputs, commit.parent), at, since, replay),
+        note="" if as_computed else OTHERWISE,
     )
 
 
@@ -211,17 +213,28 @@ def _is_as_computed(key: ObjectKey, commit: Commit, run: Run, revisions: Revisio
     return computed == {c.path: c.after for c in revisions.changes(commit) if c.path in paths}
 
 
-def _otherwise(
-    key: ObjectKey, commit: Commit, decision: Decision | None, revisions: Revisions
-) -> Event | None:
-    """Tell what a commit did that no pass does, by its files; `None` if it moved nothing."""
-    at = (pass_of(commit) or ("", commit.committed_at))[1]
+def _went_as(
+    decision: Decision | None, key: ObjectKey, commit: Commit, revisions: Revisions
+) -> bool:
+    """Say whether the files of a commit moved an object as a decision says, `None` for not at all.
+
+    So it is where an earlier version of ours wrote the same decision in other words.
+    """
+    sides = sides_of(key, commit, revisions)
+    if isinstance(sides, Unreadable):
+        return False
+    before, after = (side.placed for side in sides)
+    if decision is None:
+        return before == after
+    return (before, after) == (decision.before, decision.after)
+
+
+def _otherwise(key: ObjectKey, commit: Commit, at: datetime, revisions: Revisions) -> Event:
+    """Tell what a commit did that no pass does, by its files."""
     sides = sides_of(key, commit, revisions)
     if isinstance(sides, Unreadable):
         return Event(commit=commit, at=at, note=sides.reason)
     before, after = sides
-    if decision is None and before.placed == after.placed:
-        return None
     return Event(commit=commit, at=at, before=before.placed, after=after.placed, note=OTHERWISE)
 
 
@@ -245,7 +258,7 @@ def _causes(
         since: People's commits since the pass before, the newest first, then that pass if any.
         replay: What computes passes again.
     """
-    people = tuple(c for c in reversed(since) if claim_of(c) is None)
+    people = tuple(filter(is_by_hand, reversed(since)))
     if not people:
         return ()
     for candidate in reversed(since):
@@ -256,5 +269,5 @@ def _causes(
             continue
         found = run.decision_on(decision.key)
         if found is not None and (found.before, found.after) == (decision.before, decision.after):
-            return () if claim_of(candidate) is not None else (candidate,)
+            return (candidate,) if is_by_hand(candidate) else ()
     return people

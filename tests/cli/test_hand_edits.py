@@ -74,6 +74,23 @@ def test_a_commit_that_only_looks_like_a_pass_is_told_by_its_files(
     assert case.after == tuple(item["cluster"] for item in blamed)
 
 
+def test_a_pass_of_another_version_keeps_its_cause(tmp_path: Path, capsys: Capsys) -> None:
+    """It wrote the same decision in other words; that it did is said beside it."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    path = f"status/{KARMADA.path}"
+    fleet.write({path: (fleet.folder / path).read_text() + "# in other words\n"})
+    fleet.git("commit", "--quiet", "--all", "--amend", "--no-edit")
+
+    _, [told] = answer_json(fleet, capsys, ["history", KARMADA.word])
+
+    assert ("created (policy shop)", ["Start"]) == (
+        told["cause"],
+        [item["subject"] for item in told["inputs"]],
+    )
+    assert "the commit holds something else; see reconciler verify" == told["note"]
+
+
 def test_a_revert_of_a_decision_is_an_edit(tmp_path: Path, capsys: Capsys) -> None:
     """The decision goes back to what it was, by the person who reverted."""
     fleet = edited_fleet(tmp_path / "fleet", OCM)
