@@ -48,13 +48,14 @@ def _on_no_cluster(subject: "Subject", at: str) -> str:
     from reconciler.cli.objects import spelled
     from reconciler.core.message import plain
 
-    last = next((event for event in subject.events() if event.after == ()), None)
+    last = next((event for event in subject.events() if not event.after), None)
     if last is None:
         return nothing_said(subject, at)
     short = last.commit.revision[:SHORT_ID]
     problem = "" if last.decision is None else last.decision.problem
     facts = "; ".join(filter(None, (last.why, by_whom(last), problem)))
-    return plain(f"{spelled(subject.named)} is on no cluster since {short} ({facts})")
+    where = "is on no cluster" if last.after is not None else "is nobody knows where"
+    return plain(f"{spelled(subject.named)} {where} since {short} ({facts})")
 
 
 def _print(found: "list[Blame]") -> None:

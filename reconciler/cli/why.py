@@ -109,8 +109,9 @@ def _unanswered(subject: "Subject", why: "Why") -> str:
     world, named, event = subject.world, subject.named, why.event
     if why.key not in world.outputs and event is not None:
         short = event.commit.revision[:SHORT_ID]
+        where = "nowhere" if event.after is not None else "nobody knows where"
         return plain(
-            f"{spelled(named)} is nowhere since {short} ({event.why}; "
+            f"{spelled(named)} is {where} since {short} ({event.why}; "
             f"{by_whom(event)}); it was {placed_text(event.before)}: "
             f"reconciler why {subject.word} --at {short}~1"
         )

@@ -40,7 +40,8 @@ def why_text(why: Why, cluster: str | None) -> str:
 
 def _head(why: Why, told: Explanation) -> list[str]:
     """Return what is where, what was asked, how it ended, who decided."""
-    title = f"{told.subject} is on {placed_text(why.placed)}"
+    unknown = why.event is not None and why.event.after is None
+    title = f"{told.subject} is on {placed_text(None if unknown else why.placed)}"
     facts = {"asked": told.question, "result": told.result, **_origin(why)}
     if why.note:
         facts["note"] = why.note
