@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.audit.happenings import TELLERS, Happening, edited, happened
-from reconciler.audit.revisions import Commit, FileChange, claim_of
+from reconciler.audit.placed import PARTS
+from reconciler.audit.revisions import Commit, FileChange, pass_of
 from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.reader import read
 from reconciler.manifests.scope import PLURALS
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body
 
-FOLDERS = frozenset(f"{PLURALS[kind]}.{group}" for group, kind in TELLERS)
+FOLDERS = frozenset(f"{PLURALS[kind]}.{group}" for group, kind in (*TELLERS, *PARTS.items()))
 
 Texts = Mapping[str, bytes]
 """Blob id to content."""
@@ -34,8 +35,8 @@ def chronicle(
         texts: Every blob that `needed` names.
         output_root: Folder of the outputs.
     """
-    claim = claim_of(commit)
-    at = commit.committed_at if claim is None or claim.at is None else claim.at
+    found_pass = pass_of(commit)
+    at = commit.committed_at if found_pass is None else found_pass[1]
     found = []
     for change in changes:
         if not _is_told(change.path, output_root):
@@ -43,13 +44,13 @@ def chronicle(
         before, after = (
             _output(change.path, blob, texts) for blob in (change.before, change.after)
         )
-        key = next((pair[0] for pair in (after, before) if pair is not None), None)
-        if key is None:
+        output = after or before
+        if output is None:
             continue
         told = (
-            [edited(key, commit)]
-            if claim is None
-            else happened(key, before and before[1], after and after[1])
+            [edited(*output, commit, gone=change.after is None)]
+            if found_pass is None
+            else happened(output[0], before and before[1], after and after[1])
         )
         found += [Happening(key=about, told=said, at=at, commit=commit) for about, said in told]
     return sorted(found, key=lambda happening: happening.key)

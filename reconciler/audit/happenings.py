@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.placed import OCM_GROUP, PLACEMENT_LABEL, WORK_GROUP
+from reconciler.audit.placed import OCM_GROUP, PLACEMENT_LABEL, WORK_GROUP, owner_of
 from reconciler.audit.revisions import Commit
 from reconciler.dialects.kubefleet.names import GROUP as FLEET_GROUP
 from reconciler.model.fields import bodies, mapping, number, text
@@ -62,9 +62,21 @@ def happened(
         yield from tell(key, before or {}, after)
 
 
-def edited(key: ObjectKey, commit: Commit) -> tuple[ObjectKey, Told]:
-    """Return the event of a person's edit of an output."""
-    return key, Told(WARNING, EDITED, f"Edited by hand by {commit.author}: {commit.subject}")
+def edited(key: ObjectKey, body: Body, commit: Commit, *, gone: bool) -> tuple[ObjectKey, Told]:
+    """Return the event of a person's edit of an output; that of a part is about its placement.
+
+    Args:
+        key: Of the output.
+        body: What it holds, or held if it is gone.
+        commit: The person's.
+        gone: Whether the file was removed.
+    """
+    owner = owner_of(key, body)
+    did = "removed" if gone else "edited"
+    did = did.capitalize() if owner is None else f"{key.kind} {key.name} {did}"
+    return owner or key, Told(
+        WARNING, EDITED, f"{did} by hand by {commit.author}: {commit.subject}"
+    )
 
 
 def _binding(key: ObjectKey, before: Body, after: Body) -> Iterator[tuple[ObjectKey, Told]]:

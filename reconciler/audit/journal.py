@@ -1,16 +1,22 @@
 """The decisions about one object over time, and which commits of people caused them."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import takewhile
+from itertools import islice, takewhile
 
-from reconciler.audit.revisions import Claim, Commit, Revisions, Unreadable, claim_of
+from reconciler.audit.placed import paths_of, places_of, sides_of
+from reconciler.audit.replay import Replay, Run
+from reconciler.audit.revisions import Commit, Revisions, Unreadable, pass_of
 from reconciler.core.changes import WriteFile
-from reconciler.core.reconcile import reconcile
-from reconciler.manifests.paths import blob_id, output_path
+from reconciler.manifests.paths import blob_id
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
+
+PIECE = 16  # passes that are computed in one go
+BY_HAND, REMOVED, UNREADABLE = "edited by hand", "removed by hand", "edited by hand, cannot be read"
+SAME_CLUSTERS = "edited by hand, on the same clusters"
+OTHERWISE = "the commit holds something else; see reconciler verify"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,18 +26,38 @@ class Event:
     Attributes:
         commit: The commit that wrote its output.
         at: Moment of the pass, of a person's commit that of the commit.
+        before: Where the object was, `None` if that cannot be told.
+        after: Where it was then, `None` if that cannot be told.
         decision: What the pass decided, `None` where a person edited the output or where the pass
             cannot be computed again.
         causes: The commits of people that brought it about, the oldest first; of several between
-            two passes the first that is enough. Empty where time alone was the cause.
+            two passes the first that is enough. Empty where time alone was the cause. A merge comes
+            after the edits by hand that it brought.
         note: What must be said of it besides, `""` for nothing.
     """
 
     commit: Commit
     at: datetime
-    decision: Decision | None
+    before: Placed | None = None
+    after: Placed | None = None
+    decision: Decision | None = None
     causes: tuple[Commit, ...] = ()
     note: str = ""
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person did it, not a pass."""
+        return is_by_hand(self.commit)
+
+    @property
+    def is_still(self) -> bool:
+        """Whether a person's edit left the object where it was."""
+        return self.by_hand and self.before is not None and self.before == self.after
+
+    @property
+    def why(self) -> str:
+        """Why the object moved, in a few words."""
+        return self.note if self.decision is None else str(self.decision.cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +70,20 @@ class Blame:
 
 
 def tell_history(
-    key: ObjectKey, lineage: Sequence[Commit], touched: Container[str], revisions: Revisions
+    key: ObjectKey, lineage: Sequence[Commit], touched: Iterable[str], replay: Replay
 ) -> Iterator[Event]:
     """Yield what happened to an object, the newest first.
 
     Args:
-        key: The output that holds the decision.
+        key: What decisions about the object bear.
         lineage: The whole history along first parents, the newest first.
-        touched: The revisions among them that changed the file of this output.
-        revisions: Where worlds come from.
+        touched: The revisions among them that may have changed where it is, in the same order.
+        replay: What computes passes again.
     """
-    for i, commit in enumerate(lineage):
-        if commit.revision not in touched:
-            continue
-        claim = claim_of(commit)
-        if claim is None or claim.inputs is None or claim.at is None:
-            note = "edited by hand"
-            yield Event(commit=commit, at=commit.committed_at, decision=None, note=note)
-            continue
-        before = lineage[i + 1 :]
-        people = tuple(takewhile(lambda c: claim_of(c) is None, before))
-        since = (*people, *before[len(people) : len(people) + 1])
-        event = _event(key, commit, claim, claim.at, since, revisions)
-        if event is not None:
-            yield event
+    position = {commit.revision: i for i, commit in enumerate(lineage)}
+    for piece in _pieces(touched):
+        told = [_event(key, lineage, position[found], replay) for found in reversed(piece)]
+        yield from (event for event in reversed(told) if event is not None)
 
 
 def tell_blame(events: Iterable[Event], present: Placed) -> list[Blame]:
@@ -75,82 +91,183 @@ def tell_blame(events: Iterable[Event], present: Placed) -> list[Blame]:
 
     Args:
         events: What happened to it, the newest first; read no further than needed.
-        present: Where it is now. A pass that keeps what a person wrote into a decision decides
-            nothing, so the events alone do not tell.
+        present: Where it is now.
     """
     wanted = dict(present)
     found: dict[ClusterName, Blame] = {}
-    by_hand: Event | None = None
+    untold: Event | None = None  # the oldest event since, of which nobody knows what it moved
     for event in events:
-        if event.decision is None:
-            by_hand = event
+        if event.before is None or event.after is None:
+            untold = event
             continue
-        before = {name for name, _ in event.decision.before}
-        after = {name for name, _ in event.decision.after}
-        for name in sorted(wanted.keys() - found.keys()):
-            if name not in after and by_hand is not None:
-                found[name] = Blame(name, wanted[name], by_hand)
+        before, after = dict(event.before), dict(event.after)
+        for name in wanted.keys() - found.keys():
+            if name not in after and untold is not None:
+                found[name] = Blame(name, wanted[name], untold)
             elif name in after and name not in before:
                 found[name] = Blame(name, wanted[name], event)
-        by_hand = None
         if found.keys() >= wanted.keys():
             break
-    if by_hand is not None:
+    if untold is not None:
         rest = wanted.keys() - found.keys()
-        found.update((name, Blame(name, wanted[name], by_hand)) for name in rest)
+        found.update((name, Blame(name, wanted[name], untold)) for name in rest)
     return [found[name] for name in sorted(found)]
 
 
+def is_by_hand(commit: Commit) -> bool:
+    """Say whether a commit is a person's: it does not claim what a pass claims."""
+    return pass_of(commit) is None
+
+
+def _since(before: Sequence[Commit]) -> tuple[Commit, ...]:
+    """Return people's commits since the pass before, the newest first, then that pass if any."""
+    people = tuple(takewhile(is_by_hand, before))
+    return (*people, *before[len(people) : len(people) + 1])
+
+
+def _pieces(revisions: Iterable[str]) -> Iterator[list[str]]:
+    """Yield revisions in pieces that grow: whoever asks for the last one pays for no other.
+
+    Inside of a piece time goes on, which is what passes remember each other for.
+    """
+    rest, size = iter(revisions), 1
+    while piece := list(islice(rest, size)):
+        yield piece
+        size = min(2 * size, PIECE)
+
+
 def _event(
-    key: ObjectKey,
-    commit: Commit,
-    claim: Claim,
-    now: datetime,
-    since: tuple[Commit, ...],
-    revisions: Revisions,
+    key: ObjectKey, lineage: Sequence[Commit], position: int, replay: Replay
+) -> Event | None:
+    """Tell what one commit meant to an object; `None` if nothing."""
+    commit = lineage[position]
+    if is_by_hand(commit):
+        return _edit(key, commit, replay.revisions)
+    return _pass(key, commit, _since(lineage[position + 1 :]), replay)
+
+
+def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
+    """Tell what a person did to the outputs of an object; `None` if nothing."""
+    sides = sides_of(key, commit, revisions)
+    if isinstance(sides, Unreadable):
+        note = f"{BY_HAND}; {sides.reason}"
+        return Event(commit=commit, at=commit.committed_at, causes=(commit,), note=note)
+    before, after = sides
+    if before.files == after.files:
+        return None
+    note = BY_HAND
+    if after.placed is None:
+        note = UNREADABLE
+    elif after.files.items() < before.files.items():
+        note = REMOVED
+    elif before.placed == after.placed:
+        note = SAME_CLUSTERS
+    return Event(
+        commit=commit,
+        at=commit.committed_at,
+        before=before.placed,
+        after=after.placed,
+        causes=(*revisions.brought(commit, sorted(before.files.keys() | after.files)), commit),
+        note=note,
+    )
+
+
+def _pass(
+    key: ObjectKey, commit: Commit, since: tuple[Commit, ...], replay: Replay
 ) -> Event | None:
     """Compute a pass again; `None` if it decided nothing about the object."""
-    world = revisions.world(claim.inputs or "", commit.parent or claim.inputs or "")
-    if isinstance(world, Unreadable):
-        return Event(commit=commit, at=now, decision=None, note=world.reason)
-    outcome = reconcile(world, now)
-    decision = next((d for d in outcome.decisions if d.key == key), None)
+    inputs, at = pass_of(commit) or ("", commit.committed_at)
+    run = replay.run(inputs, commit.parent or inputs, at)
+    if isinstance(run, Unreadable):
+        return Event(commit=commit, at=at, note=run.reason)
+    decision = run.decision_on(key)
+    as_computed = _is_as_computed(key, commit, run, replay.revisions)
+    if not as_computed and not _went_as(decision, key, commit, replay.revisions):
+        return _otherwise(key, commit, at, replay.revisions)
     if decision is None or (decision.before == decision.after and not decision.problem):
         return None
-    path = output_path(world.output_root, key)
-    written = {c.path: c.content for c in outcome.changes if isinstance(c, WriteFile)}
-    actual = next((c.after for c in revisions.changes(commit) if c.path == path), None)
-    content = written.get(path)
-    expected = None if content is None else blob_id(content.encode(), like=world.revision)
-    note = "" if actual == expected else "the commit holds something else; see reconciler verify"
-    causes = _causes(decision, since, commit, now, revisions)
-    return Event(commit=commit, at=now, decision=decision, causes=causes, note=note)
+    return Event(
+        commit=commit,
+        at=at,
+        before=decision.before,
+        after=decision.after,
+        decision=decision,
+        causes=_causes(decision, (inputs, commit.parent), at, since, replay),
+        note="" if as_computed else OTHERWISE,
+    )
+
+
+def _is_as_computed(key: ObjectKey, commit: Commit, run: Run, revisions: Revisions) -> bool:
+    """Say whether the commit left the outputs of an object as the pass computes them."""
+    _, *folders = places_of(key, run.world.output_root)
+    written = {c.path: c.content for c in run.outcome.changes if isinstance(c, WriteFile)}
+    new = {p for p in written if p.rpartition("/")[0] in folders and key.name in written[p]}
+    paths = paths_of(run.world, key) | new
+    computed = {
+        change.path: blob_id(written[change.path].encode(), like=run.world.revision)
+        if change.path in written
+        else None
+        for change in run.outcome.changes
+        if change.path in paths
+    }
+    return computed == {c.path: c.after for c in revisions.changes(commit) if c.path in paths}
+
+
+def _went_as(
+    decision: Decision | None, key: ObjectKey, commit: Commit, revisions: Revisions
+) -> bool:
+    """Say whether the files of a commit moved an object as a decision says, `None` for not at all.
+
+    So it is where an earlier version of ours wrote the same decision in other words.
+    """
+    sides = sides_of(key, commit, revisions)
+    if isinstance(sides, Unreadable):
+        return False
+    before, after = (side.placed for side in sides)
+    if decision is None:
+        return before == after
+    return (before, after) == (decision.before, decision.after)
+
+
+def _otherwise(key: ObjectKey, commit: Commit, at: datetime, revisions: Revisions) -> Event:
+    """Tell what a commit did that no pass does, by its files."""
+    sides = sides_of(key, commit, revisions)
+    if isinstance(sides, Unreadable):
+        return Event(commit=commit, at=at, note=sides.reason)
+    before, after = sides
+    return Event(commit=commit, at=at, before=before.placed, after=after.placed, note=OTHERWISE)
 
 
 def _causes(
     decision: Decision,
-    since: tuple[Commit, ...],
-    commit: Commit,
+    asked: tuple[str, str | None],
     now: datetime,
-    revisions: Revisions,
+    since: tuple[Commit, ...],
+    replay: Replay,
 ) -> tuple[Commit, ...]:
-    """Return the first of people's commits whose inputs are enough for a decision.
+    """Return the first of people's commits that is enough for a decision.
 
-    A pass takes several commits together; the same pass over the inputs of each tells which one
-    mattered. If those of the pass before are enough, time alone was the cause.
+    A pass takes several commits together; the same pass over the inputs and outputs of each tells
+    which one mattered, whether it changed what people write or what passes wrote. If those of the
+    pass before are enough, time alone was the cause.
 
     Args:
         decision: What the pass decided.
-        since: People's commits since the pass before, the newest first, then that pass if any.
-        commit: The commit of the pass.
+        asked: The revisions whose inputs and outputs the pass looked at.
         now: Its moment.
-        revisions: Where worlds come from.
+        since: People's commits since the pass before, the newest first, then that pass if any.
+        replay: What computes passes again.
     """
+    people = tuple(filter(is_by_hand, reversed(since)))
+    if not people:
+        return ()
     for candidate in reversed(since):
-        world = revisions.world(candidate.revision, commit.parent or candidate.revision)
-        if isinstance(world, Unreadable):
+        if asked == (candidate.revision, candidate.revision):
+            return (candidate,)  # that is what the pass looked at
+        run = replay.run(candidate.revision, candidate.revision, now)
+        if isinstance(run, Unreadable):
             continue
-        found = (d for d in reconcile(world, now).decisions if d.key == decision.key)
-        if any((d.before, d.after) == (decision.before, decision.after) for d in found):
-            return () if claim_of(candidate) is not None else (candidate,)
-    return tuple(c for c in reversed(since) if claim_of(c) is None)
+        found = run.decision_on(decision.key)
+        if found is not None and (found.before, found.after) == (decision.before, decision.after):
+            return (candidate,) if is_by_hand(candidate) else ()
+    return people

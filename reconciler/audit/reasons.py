@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 from reconciler.audit.journal import Event
 from reconciler.audit.placed import placed_on
-from reconciler.audit.revisions import Revisions, Unreadable, claim_of
-from reconciler.core.reconcile import reconcile
+from reconciler.audit.replay import Replay
+from reconciler.audit.revisions import Unreadable, pass_of
 from reconciler.core.record import last_pass
-from reconciler.model.decision import Placed
+from reconciler.model.decision import Decision, Placed
 from reconciler.model.explanation import ClusterAnswer, Explanation, Verdict
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Fault, World
@@ -30,9 +30,11 @@ class Why:
     Attributes:
         key: The output that holds the decision.
         placed: Where the object is.
-        event: The pass that decided last, `None` if the history does not tell.
+        event: What put it there last, a pass or an edit by hand; `None` if the history does not
+            tell.
         then: What scheduling said in that pass, `None` without one, or if it removed the object.
         now: What it says of the present world, `None` where it is not asked: all is suspended.
+        coming: What the next pass moves, `None` if it leaves the object where it is.
         shifts: What is otherwise by now, ascending by cluster.
         note: Why the history does not tell, `""` if it does.
         faults: What is wrong in the object's own files, sorted; its last good version counts.
@@ -43,6 +45,7 @@ class Why:
     event: Event | None
     then: Explanation | None
     now: Explanation | None
+    coming: Decision | None
     shifts: tuple[Shift, ...]
     note: str = ""
     faults: tuple[Fault, ...] = ()
@@ -57,37 +60,39 @@ def explain_why(
     key: ObjectKey,
     present: World,
     events: Iterable[Event],
-    revisions: Revisions,
+    replay: Replay,
     *,
     named: ObjectKey,
     clock: datetime,
 ) -> Why:
     """Explain an object by the pass that decided last, and compare with the present world.
 
+    Where a person's edit came later, there is no such pass: the present is explained, and what the
+    next pass makes of the edit.
+
     Args:
         key: The output that holds the decision.
         present: The world that is asked about.
-        events: What happened to the object, the newest first; the first one counts.
-        revisions: Where earlier worlds come from.
+        events: What happened to the object, the newest first; the first that moved it counts.
+        replay: What computes passes again.
         named: What the person asked about: a workload, or the key itself.
         clock: Moment of the question for a world that no pass has seen.
     """
     last = last_pass(present.outputs)
-    now = _explained(present, key, clock if last is None else last.at + timedelta(seconds=1))
-    event = next(iter(events), None)
-    then, note = None, "" if event is None else event.note
-    if event is not None and event.decision is not None:
-        then = _then(key, event, revisions)
-    elif event is not None:
-        note = f"{event.commit.revision[:12]} by {event.commit.author}: {event.note}"
+    moment = clock if last is None else last.at + timedelta(seconds=1)
+    now, coming = replay.explain(present, key, moment)
+    found = next((event for event in events if not event.is_still), None)
+    told = found if found is not None and (found.by_hand or found.decision is not None) else None
+    then = None if told is None or told.by_hand else _then(key, told, replay)
     return Why(
         key=key,
         placed=placed_on(present, key),
-        event=event if event is not None and event.decision is not None else None,
+        event=told,
         then=then,
         now=now,
+        coming=coming if coming is not None and coming.before != coming.after else None,
         shifts=tuple(_shifts(then, now)),
-        note=note,
+        note="" if found is None or found.by_hand else found.note,
         faults=_faults(present, {key, named}),
     )
 
@@ -99,19 +104,11 @@ def _faults(world: World, keys: set[ObjectKey]) -> tuple[Fault, ...]:
     return tuple(f for f in world.faults if f.path in paths or f.subject in subjects)
 
 
-def _then(key: ObjectKey, event: Event, revisions: Revisions) -> Explanation | None:
+def _then(key: ObjectKey, event: Event, replay: Replay) -> Explanation | None:
     """Compute the pass that decided again, and ask it."""
-    claim = claim_of(event.commit)
-    if claim is None or claim.inputs is None:
-        return None
-    world = revisions.world(claim.inputs, event.commit.parent or claim.inputs)
-    return None if isinstance(world, Unreadable) else _explained(world, key, event.at)
-
-
-def _explained(world: World, key: ObjectKey, now: datetime) -> Explanation | None:
-    """Ask a pass about one object."""
-    explain = reconcile(world, now, asked=frozenset({key})).explanations.get(key)
-    return None if explain is None else explain()
+    inputs, at = pass_of(event.commit) or ("", event.at)
+    world = replay.revisions.world(inputs, event.commit.parent or inputs)
+    return None if isinstance(world, Unreadable) else replay.explain(world, key, at)[0]
 
 
 def _shifts(then: Explanation | None, now: Explanation | None) -> Iterable[Shift]:

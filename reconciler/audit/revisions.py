@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -78,6 +78,12 @@ class Revisions(Protocol):
     def changes(self, commit: Commit, /) -> tuple[FileChange, ...]:
         """Return what a commit changed against its first parent, everything for a root commit."""
 
+    def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
+        """Return the newest commits that a merge brought and that changed some files.
+
+        They are in order, the oldest first; there are none where the commit is no merge.
+        """
+
     def text(self, blob: str, /) -> str:
         """Return the content of a blob for people to read."""
 
@@ -97,6 +103,14 @@ def claim_of(commit: Commit) -> Claim | None:
         moment = None
     whole = inputs if inputs is not None and COMMIT_ID.fullmatch(inputs) else None
     return Claim(whole, moment, version)
+
+
+def pass_of(commit: Commit) -> tuple[str, datetime] | None:
+    """Return the inputs and the moment that a pass names, `None` of what cannot be a pass."""
+    claim = claim_of(commit)
+    if claim is None or claim.inputs is None or claim.at is None:
+        return None
+    return claim.inputs, claim.at
 
 
 def _only(found: Sequence[tuple[str, str]], wanted: str) -> str | None:

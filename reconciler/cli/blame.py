@@ -6,29 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.history import (
-    SHORT_ID,
-    by_whom,
-    commit_json,
-    nothing_said,
-)
-from reconciler.cli.objects import namespace_option
-from reconciler.cli.options import at_option, output_option, output_root_option
+from reconciler.cli.history import SHORT_ID, by_whom, commit_json, nothing_said
+from reconciler.cli.subject import Asked, about_object, open_subject
 
 if TYPE_CHECKING:
     from reconciler.audit.journal import Blame
+    from reconciler.cli.subject import Subject
 
 
 @click.command(name="blame")
-@click.argument("word", metavar="OBJECT")
-@namespace_option
-@output_option("text", "json")
-@at_option
-@output_root_option
+@about_object("text", "json")
 @click.pass_obj
-def command(
-    directory: Path, *, word: str, namespace: str, output: str, at: str, output_root: str
-) -> int:
+def command(directory: Path, asked: Asked) -> int:
     r"""Print for each cluster of an object since when it is there, and whose commit put it there.
 
     OBJECT is kind/name; a workload stands for its binding.
@@ -40,18 +29,33 @@ def command(
     """
     from reconciler.audit.journal import tell_blame
     from reconciler.audit.placed import placed_on
-    from reconciler.cli.subject import open_subject
 
-    subject = open_subject(directory, word, namespace, at=at, output_root=output_root)
-    found = tell_blame(subject.events(), placed_on(subject.world, subject.key))
-    if output == "json":
+    subject = open_subject(directory, asked)
+    placed = placed_on(subject.world, subject.key)
+    found = tell_blame(subject.events(), placed)
+    if asked.output == "json":
         click.echo(json.dumps([_as_json(item) for item in found], indent=2, ensure_ascii=False))
     elif found:
         _print(found)
     if not found:
-        click.echo(f"{nothing_said(subject.key, at)}, or it is on no cluster", err=True)
+        click.echo(_on_no_cluster(subject, asked.at), err=True)
         return 1
     return 0
+
+
+def _on_no_cluster(subject: "Subject", at: str) -> str:
+    """Say that there is nobody to blame, or who took the object off its clusters."""
+    from reconciler.audit.printable import printable
+    from reconciler.cli.objects import spelled
+
+    last = next((event for event in subject.events() if not event.after), None)
+    if last is None:
+        return nothing_said(subject, at)
+    short = last.commit.revision[:SHORT_ID]
+    problem = "" if last.decision is None else last.decision.problem
+    facts = "; ".join(filter(None, (last.why, by_whom(last), problem)))
+    where = "is on no cluster" if last.after is not None else "is nobody knows where"
+    return printable(f"{spelled(subject.named)} {where} since {short} ({facts})")
 
 
 def _print(found: "list[Blame]") -> None:
@@ -65,17 +69,12 @@ def _print(found: "list[Blame]") -> None:
             str(item.replicas or "-"),
             format_moment(item.event.at),
             item.event.commit.revision[:SHORT_ID],
-            _why(item),
+            item.event.why,
             by_whom(item.event),
         ]
         for item in found
     ]
     print_table(["CLUSTER", "REPLICAS", "SINCE", "DECISION", "WHY", "BY"], rows)
-
-
-def _why(item: "Blame") -> str:
-    decision = item.event.decision
-    return item.event.note if decision is None else str(decision.cause)
 
 
 def _as_json(item: "Blame") -> dict[str, object]:
@@ -87,6 +86,6 @@ def _as_json(item: "Blame") -> dict[str, object]:
         "replicas": item.replicas,
         "since": format_moment(item.event.at),
         "decision": item.event.commit.revision,
-        "cause": _why(item),
+        "cause": item.event.why,
         "inputs": [commit_json(cause) for cause in item.event.causes],
     }

@@ -16,6 +16,7 @@ from reconciler.errors import UsageError
 if TYPE_CHECKING:
     from reconciler.audit.happenings import Happening
     from reconciler.audit.revisions import Commit
+    from reconciler.cli.subject import Subject
     from reconciler.model.identity import ObjectKey
     from reconciler.shell.revisions import GitRevisions
 
@@ -79,6 +80,7 @@ def command(
     Exit codes: 0 told, 1 the history cannot be read, 2 no such object or revision, 130 interrupted.
     """
     from reconciler.cli.options import check_output_root
+    from reconciler.cli.subject import subject_at
     from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.revisions import GitRevisions
 
@@ -87,7 +89,8 @@ def command(
     name = branch or (repository.head_branch() if watch else None)
     head = resolve_revision(repository, "HEAD") if name is None else repository.resolve(name)
     after = None if since is None else resolve_revision(repository, since)
-    key = None if word is None else _key(revisions, head, word, namespace)
+    subject = None if word is None else subject_at(revisions, head, word, namespace)
+    key = None if subject is None else subject.key
     reader = _Reader(revisions, output_root, key, warnings=warnings)
     found, older = reader.read(head, after, limit)
     if older:
@@ -98,8 +101,8 @@ def command(
     else:
         click.echo(json.dumps([_as_json(item) for item in found], indent=2, ensure_ascii=False))
     if not found and not watch:
-        if key is not None:
-            _refuse_unknown(revisions, head, key)
+        if subject is not None:
+            _refuse_unknown(subject)
         click.echo("no event", err=True)
     if watch and name is not None:
         sys.stdout.flush()
@@ -107,21 +110,15 @@ def command(
     return 0
 
 
-def _key(revisions: "GitRevisions", head: str, word: str, namespace: str) -> "ObjectKey":
-    """Return what events about an object bear; it may be gone by now, its events are not."""
-    from reconciler.cli.objects import decided_key, find_object
-
-    world = revisions.loader.load(head)
-    return decided_key(world, find_object(world, word, namespace))
-
-
-def _refuse_unknown(revisions: "GitRevisions", head: str, key: "ObjectKey") -> None:
-    """Raise if an object without events is not there either."""
+def _refuse_unknown(subject: "Subject") -> None:
+    """Raise if an object without events is not there, nor ever was."""
     from reconciler.cli.objects import near, spelled
 
-    world = revisions.loader.load(head)
-    if key not in world.inputs and key not in world.outputs:
-        raise UsageError(f"there is no {spelled(key)}{near(world, key)}, and there never was")
+    world, named = subject.world, subject.named
+    present = world.inputs.keys() | world.outputs.keys()
+    if {named, subject.key} & present or any(subject.touching(whole=False)):
+        return
+    raise UsageError(f"there is no {spelled(named)}, and there never was{near(world, named)}")
 
 
 class _Reader:
@@ -177,8 +174,8 @@ class _Reader:
         from reconciler.shell.git.revisions import cut_off
 
         ends = cut_off(self.repository)
-        path = self._output_root
-        commits = self._revisions.commits(head, but=after, path=path, whole=False)
+        paths = [self._output_root]
+        commits = self._revisions.commits(head, but=after, paths=paths, whole=False)
         if any(commit.revision in ends for commit in commits):
             click.echo("this clone is shallow; git fetch --unshallow for older events", err=True)
         whole = [commit for commit in commits if commit.revision not in ends]

@@ -1,30 +1,25 @@
 """`reconciler history`: the decisions about one object over time."""
 
 import json
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.objects import namespace_option
-from reconciler.cli.options import output_option, output_root_option
+from reconciler.cli.subject import Asked, about_object, open_subject
 
 if TYPE_CHECKING:
     from reconciler.audit.journal import Event
     from reconciler.audit.revisions import Commit
+    from reconciler.cli.subject import Subject
     from reconciler.model.decision import Placed
-    from reconciler.model.identity import ObjectKey
 
 SHORT_ID = 12
 
 
 @click.command(name="history")
-@click.argument("word", metavar="OBJECT")
-@namespace_option
-@output_option("text", "json")
-@click.option("--at", metavar="REV", default="HEAD", show_default=True, help="Begin here.")
+@about_object("text", "json")
 @click.option(
     "--limit",
     metavar="N",
@@ -33,18 +28,8 @@ SHORT_ID = 12
     show_default=True,
     help="How many at most; 0 shows all.",
 )
-@output_root_option
 @click.pass_obj
-def command(
-    directory: Path,
-    *,
-    word: str,
-    namespace: str,
-    output: str,
-    at: str,
-    limit: int,
-    output_root: str,
-) -> int:
+def command(directory: Path, asked: Asked, *, limit: int) -> int:
     r"""Print what was decided about an object, the newest first, and whose commit caused it.
 
     OBJECT is kind/name; a workload stands for its binding. Every decision is computed again from
@@ -56,40 +41,32 @@ def command(
       reconciler history rb/shop-deployment -n default -o json
       reconciler history placement/reports --at v1.4
     """
-    key, events = open_history(directory, word, namespace, at=at, output_root=output_root)
+    subject = open_subject(directory, asked)
+    events = subject.events()
     found = list(islice(events, limit or None))
-    if output == "json":
+    if asked.output == "json":
         click.echo(json.dumps([event_json(event) for event in found], indent=2, ensure_ascii=False))
     else:
         _print(found)
     if not found:
-        click.echo(nothing_said(key, at), err=True)
+        click.echo(nothing_said(subject, asked.at), err=True)
         return 1
     if limit and len(found) == limit and next(events, None) is not None:
         click.echo(f"older decisions exist; --limit 0 shows all, not only {limit}", err=True)
     return 0
 
 
-def open_history(
-    directory: Path, word: str, namespace: str, *, at: str, output_root: str
-) -> "tuple[ObjectKey, Iterator[Event]]":
-    """Return the key that decisions about an object bear, and what happened to it.
-
-    Raises:
-        UsageError: There is no such revision or kind.
-    """
-    from reconciler.cli.subject import open_subject
-
-    subject = open_subject(directory, word, namespace, at=at, output_root=output_root)
-    return subject.key, subject.events()
-
-
-def nothing_said(key: "ObjectKey", at: str) -> str:
+def nothing_said(subject: "Subject", at: str) -> str:
     """Return the line for an object about which nothing was ever decided."""
     from reconciler.audit.printable import printable
-    from reconciler.cli.objects import spelled
+    from reconciler.cli.objects import near, spelled
 
-    return printable(f"nothing was decided about {spelled(key)} in the history of {at}")
+    world, named = subject.world, subject.named
+    known = named in world.inputs or named in world.outputs
+    others = "" if known else near(world, named)
+    if carriers := subject.carriers():
+        others = f"; {carriers} carries it, ask about that"
+    return printable(f"nothing was decided about {spelled(named)} in the history of {at}{others}")
 
 
 def _print(events: "list[Event]") -> None:
@@ -98,19 +75,17 @@ def _print(events: "list[Event]") -> None:
     from reconciler.cli.table import print_table
     from reconciler.model.moments import format_moment
 
-    rows = []
-    for event in events:
-        decision = event.decision
-        rows.append(
-            [
-                event.commit.revision[:SHORT_ID],
-                format_moment(event.at),
-                "?" if decision is None else placed_text(decision.before),
-                "?" if decision is None else placed_text(decision.after),
-                event.note if decision is None else str(decision.cause),
-                by_whom(event),
-            ]
-        )
+    rows = [
+        [
+            event.commit.revision[:SHORT_ID],
+            format_moment(event.at),
+            placed_text(event.before),
+            placed_text(event.after),
+            event.why,
+            by_whom(event),
+        ]
+        for event in events
+    ]
     if rows:
         print_table(["COMMIT", "WHEN", "FROM", "TO", "WHY", "BY"], rows)
     for event in events:
@@ -121,8 +96,10 @@ def _print(events: "list[Event]") -> None:
             click.echo(printable(f"{place}: {event.note}"))
 
 
-def placed_text(placed: "Placed") -> str:
-    """Return clusters with their replicas, `nowhere` if there are none."""
+def placed_text(placed: "Placed | None") -> str:
+    """Return clusters with their replicas, `nowhere` if there are none, `?` if nobody knows."""
+    if placed is None:
+        return "?"
     shown = ", ".join(f"{name}({count})" if count else str(name) for name, count in placed)
     return shown or "nowhere"
 
@@ -130,10 +107,8 @@ def placed_text(placed: "Placed") -> str:
 def by_whom(event: "Event") -> str:
     """Return whose commit caused it: name, short id and subject."""
     causes = event.causes
-    if event.decision is None:
-        causes = (event.commit,)
     if not causes:
-        return "time"
+        return "?" if event.decision is None else "time"
     return "; ".join(
         f"{name_of(cause)}: {cause.subject} ({cause.revision[:SHORT_ID]})" for cause in causes
     )
@@ -153,8 +128,8 @@ def event_json(event: "Event") -> dict[str, object]:
         "commit": event.commit.revision,
         "at": format_moment(event.at),
         "subject": event.commit.subject,
-        "before": None if decision is None else placed_json(decision.before),
-        "after": None if decision is None else placed_json(decision.after),
+        "before": placed_json(event.before),
+        "after": placed_json(event.after),
         "cause": None if decision is None else str(decision.cause),
         "problem": None if decision is None else decision.problem,
         "inputs": [commit_json(cause) for cause in event.causes],
@@ -168,6 +143,8 @@ def commit_json(commit: "Commit") -> dict[str, str]:
     return {"commit": commit.revision, "author": commit.author, "subject": commit.subject}
 
 
-def placed_json(placed: "Placed") -> list[dict[str, object]]:
-    """Return clusters with their replicas for machines."""
+def placed_json(placed: "Placed | None") -> list[dict[str, object]] | None:
+    """Return clusters with their replicas for machines, `None` if nobody knows."""
+    if placed is None:
+        return None
     return [{"cluster": str(name), "replicas": replicas} for name, replicas in placed]

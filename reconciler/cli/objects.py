@@ -15,9 +15,6 @@ from reconciler.model.identity import ObjectKey
 if TYPE_CHECKING:
     from reconciler.model.world import World
 
-PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
-PARENT_LABEL = "kubernetes-fleet.io/parent-CRP"
-
 
 def namespace_option(function: Callable[..., int]) -> Callable[..., int]:
     """Add `-n`, as kubectl has it."""
@@ -93,12 +90,7 @@ def spelled(key: ObjectKey) -> str:
 
 def _parent(world: "World", key: ObjectKey) -> ObjectKey | None:
     """Return the placement whose decision an output is a part of."""
-    from reconciler.model.fields import mapping, text
+    from reconciler.audit.placed import owner_of
 
     manifest = world.outputs.get(key)
-    labels = mapping(mapping(manifest.body, "metadata"), "labels") if manifest is not None else {}
-    if key.kind == "PlacementDecision" and (name := text(labels, PLACEMENT_LABEL)):
-        return ObjectKey(key.group, "Placement", key.namespace, name)
-    if key.group == "placement.kubernetes-fleet.io" and (name := text(labels, PARENT_LABEL)):
-        return ObjectKey(key.group, "ClusterResourcePlacement", "", name)
-    return None
+    return None if manifest is None else owner_of(key, manifest.body)

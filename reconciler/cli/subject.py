@@ -1,15 +1,65 @@
 """What a question about one object is asked of: its key, its world, and its history."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli.objects import namespace_option
+from reconciler.cli.options import Option, at_option, output_option, output_root_option
 
 if TYPE_CHECKING:
     from reconciler.audit.journal import Event
+    from reconciler.audit.replay import Replay
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
     from reconciler.shell.revisions import GitRevisions
+
+PIECE = 64  # commits whose changes are read together
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person asks about: an object, where it is, as at which revision; how to answer."""
+
+    word: str
+    namespace: str
+    output: str
+    at: str
+    output_root: str
+
+
+def about_object(*formats: str, metavar: str = "OBJECT", also: Option | None = None) -> Option:
+    """Return the argument and the options of a verb about one object; it gets them as `asked`.
+
+    Args:
+        formats: Of `-o`, the first by default.
+        metavar: What the object is called in the help.
+        also: Another argument, after the object.
+    """
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(function)
+        def verb(*arguments: object, **named: Any) -> int:
+            asked = Asked(**{field.name: named.pop(field.name) for field in fields(Asked)})
+            return function(*arguments, asked=asked, **named)
+
+        words: list[Option] = [click.argument("word", metavar=metavar), *([also] if also else [])]
+        options: list[Option] = [
+            namespace_option,
+            output_option(*formats),
+            at_option,
+            output_root_option,
+        ]
+        decorated: Callable[..., int] = verb
+        for option in reversed([*words, *options]):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +73,7 @@ class Subject:
         world: The world at that revision.
         head: Full hex id of the revision.
         revisions: Where earlier worlds come from.
+        replay: What computes passes again.
     """
 
     word: str
@@ -31,6 +82,14 @@ class Subject:
     world: "World"
     head: str
     revisions: "GitRevisions"
+    replay: "Replay"
+
+    def carriers(self) -> str:
+        """Return which placements carry the object along, `""` if none does."""
+        from reconciler.audit.placed import carriers_of
+        from reconciler.cli.objects import spelled
+
+        return ", ".join(map(spelled, carriers_of(self.world, self.named)))
 
     def events(self, *, whole: bool = True) -> "Iterator[Event]":
         """Return what happened to it, the newest first.
@@ -42,29 +101,52 @@ class Subject:
             HistoryMissing: It is cut off.
         """
         from reconciler.audit.journal import tell_history
-        from reconciler.manifests.paths import output_path
 
         lineage = self.revisions.commits(self.head, whole=whole)
-        path = output_path(self.world.output_root, self.key)
-        listed = self.revisions.commits(self.head, path=path, whole=whole)
-        return tell_history(self.key, lineage, {c.revision for c in listed}, self.revisions)
+        return tell_history(self.key, lineage, self.touching(whole=whole), self.replay)
+
+    def touching(self, *, whole: bool) -> "Iterator[str]":
+        """Yield the revisions that may have changed where the object is, the newest first."""
+        from reconciler.audit.placed import may_concern, places_of
+        from reconciler.shell.git.revisions import cut_off
+
+        places = places_of(self.key, self.world.output_root)
+        ends = cut_off(self.revisions.repository)  # nobody knows what these changed
+        listed = self.revisions.commits(self.head, paths=places, whole=whole)
+        listed = [commit for commit in listed if commit.revision not in ends]
+        for start in range(0, len(listed), PIECE):
+            piece = listed[start : start + PIECE]
+            self.revisions.prepare(piece)
+            for commit in piece:
+                changes = self.revisions.changes(commit)
+                if may_concern(self.key, changes, places, self.revisions.texts):
+                    yield commit.revision
 
 
-def open_subject(
-    directory: Path, word: str, namespace: str, *, at: str, output_root: str
-) -> Subject:
+def open_subject(directory: Path, asked: Asked) -> Subject:
     """Find the object that a person names.
 
     Raises:
         UsageError: There is no such revision or kind, or nothing is decided about that kind.
     """
-    from reconciler.cli.objects import decided_key, find_object
     from reconciler.cli.options import check_output_root
     from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.revisions import GitRevisions
 
-    revisions = GitRevisions.open(directory, output_root=check_output_root(output_root))
-    head = resolve_revision(revisions.repository, at)
+    revisions = GitRevisions.open(directory, output_root=check_output_root(asked.output_root))
+    head = resolve_revision(revisions.repository, asked.at)
+    return subject_at(revisions, head, asked.word, asked.namespace)
+
+
+def subject_at(revisions: "GitRevisions", head: str, word: str, namespace: str) -> Subject:
+    """Find the object that a person names at a commit; it may be gone by then.
+
+    Raises:
+        UsageError: There is no such kind, or nothing is decided about that kind.
+    """
+    from reconciler.audit.replay import Replay
+    from reconciler.cli.objects import decided_key, find_object
+
     world = revisions.loader.load(head)
     named = find_object(world, word, namespace)
     return Subject(
@@ -74,4 +156,5 @@ def open_subject(
         world=world,
         head=head,
         revisions=revisions,
+        replay=Replay(revisions),
     )

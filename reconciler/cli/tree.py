@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.audit.printable import printable
-from reconciler.cli.objects import namespace_option, spelled
-from reconciler.cli.options import at_option, output_option, output_root_option
+from reconciler.cli.objects import spelled
+from reconciler.cli.subject import Asked, about_object
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,15 +21,9 @@ GAP = "   "
 
 
 @click.command(name="tree")
-@click.argument("word", metavar="POLICY")
-@namespace_option
-@output_option("text", "json")
-@at_option
-@output_root_option
+@about_object("text", "json", metavar="POLICY")
 @click.pass_obj
-def command(
-    directory: Path, *, word: str, namespace: str, output: str, at: str, output_root: str
-) -> int:
+def command(directory: Path, asked: Asked) -> int:
     r"""Print what hangs on a policy or a placement: workloads, bindings, clusters, conditions.
 
     POLICY is kind/name of a policy or a placement; a workload or a binding shows its clusters.
@@ -45,13 +39,14 @@ def command(
     from reconciler.audit.tree import tree_of
     from reconciler.cli.world import load_world
 
-    world = load_world(directory, at, output_root)
-    key = _root(world, word, namespace)
+    world = load_world(directory, asked.at, asked.output_root)
+    key = _root(world, asked.word, asked.namespace)
     if key not in world.inputs and key not in world.outputs:
-        click.echo(f"nothing is placed as {spelled(key)}; no policy claims it", err=True)
+        missing = "no policy claims it, or no pass has run since"
+        click.echo(f"nothing is placed as {spelled(key)}; {missing}", err=True)
         return 1
     root = tree_of(world, key)
-    if output == "json":
+    if asked.output == "json":
         click.echo(json.dumps(_as_json(root), indent=2, ensure_ascii=False))
         return 0
     lines = list(_lines(root))

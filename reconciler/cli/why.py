@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.objects import namespace_option
-from reconciler.cli.options import at_option, output_option, output_root_option
+from reconciler.cli.subject import Asked, about_object, open_subject
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,23 +15,14 @@ if TYPE_CHECKING:
 
 
 @click.command(name="why")
-@click.argument("word", metavar="OBJECT")
-@click.argument("cluster", metavar="[CLUSTER]", required=False)
-@namespace_option
-@output_option("text", "json", "yaml")
-@at_option
-@output_root_option
+@about_object(
+    "text",
+    "json",
+    "yaml",
+    also=click.argument("cluster", metavar="[CLUSTER]", required=False),
+)
 @click.pass_obj
-def command(
-    directory: Path,
-    *,
-    word: str,
-    cluster: str | None,
-    namespace: str,
-    output: str,
-    at: str,
-    output_root: str,
-) -> int:
+def command(directory: Path, asked: Asked, *, cluster: str | None) -> int:
     r"""Explain why an object is on its clusters, and why it is not on the others.
 
     OBJECT is kind/name; a workload stands for its binding. The pass that decided is computed again
@@ -47,18 +37,18 @@ def command(
     \b
     Exit codes: 0 told, 1 nothing is decided about it, 2 no such kind, revision or cluster.
     """
-    from reconciler.cli.subject import open_subject
-    from reconciler.cli.why_text import why_json, why_text
+    from reconciler.cli.why_json import why_json
+    from reconciler.cli.why_text import why_text
 
-    subject = open_subject(directory, word, namespace, at=at, output_root=output_root)
+    subject = open_subject(directory, asked)
     why = _answer(subject)
     if why.explanation is None:
         click.echo(_unanswered(subject, why), err=True)
         return 1
     _check_cluster(why, cluster)
-    if output == "text":
+    if asked.output == "text":
         click.echo(why_text(why, cluster))
-    elif output == "json":
+    elif asked.output == "json":
         click.echo(json.dumps(why_json(why, cluster), indent=2, ensure_ascii=False))
     else:
         from reconciler.manifests.emitter import encode
@@ -85,7 +75,7 @@ def _answer(subject: "Subject") -> "Why":
         subject.key,
         subject.world,
         events,
-        subject.revisions,
+        subject.replay,
         named=subject.named,
         clock=clock,
     )
@@ -99,7 +89,10 @@ def _check_cluster(why: "Why", cluster: str | None) -> None:
     from reconciler.manifests.names import shown
 
     told = [item.clusters for item in (why.then, why.now) if item is not None]
-    names = sorted({str(answer.cluster) for answers in told for answer in answers})
+    names = sorted(
+        {str(answer.cluster) for answers in told for answer in answers}
+        | {str(name) for name, _ in why.placed}
+    )
     if cluster is None or cluster in names:
         return
     near = difflib.get_close_matches(cluster, names, n=3) or names[:3]
@@ -114,19 +107,28 @@ def _unanswered(subject: "Subject", why: "Why") -> str:
     from reconciler.cli.objects import near, spelled
 
     world, named, event = subject.world, subject.named, why.event
-    if why.key not in world.outputs and event is not None and event.decision is not None:
+    if why.key not in world.outputs and event is not None:
         short = event.commit.revision[:SHORT_ID]
+        where = "nowhere" if event.after is not None else "nobody knows where"
         return printable(
-            f"{spelled(named)} is nowhere since {short} ({event.decision.cause}; "
-            f"{by_whom(event)}); it was {placed_text(event.decision.before)}: "
+            f"{spelled(named)} is {where} since {short} ({event.why}; "
+            f"{by_whom(event)}); it was {placed_text(event.before)}: "
             f"reconciler why {subject.word} --at {short}~1"
         )
     if named not in world.inputs and named not in world.outputs:
         return printable(f"there is no {spelled(named)}{near(world, named)}")
     if why.key in world.outputs:
+        put = ""
+        if event is not None and event.by_hand:
+            put = f"was put on {placed_text(why.placed)} by {by_whom(event)}; it "
         return printable(
-            f"{spelled(named)} cannot be explained now: passes are suspended, or its output cannot "
-            "be read; see reconciler validate"
+            f"{spelled(named)} {put}cannot be explained now: passes are suspended, or its output "
+            "cannot be read; see reconciler validate"
+        )
+    if carriers := subject.carriers():
+        return printable(
+            f"nothing is decided about {spelled(named)} by itself: {carriers} carries it, "
+            "ask about that"
         )
     return printable(
         f"nothing is decided about {spelled(named)}: no policy claims it, "

@@ -1,4 +1,4 @@
-"""How an explanation is put into words, for people and for machines."""
+"""How an explanation is put into words for people."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -8,13 +8,19 @@ import click
 from reconciler.audit.printable import printable
 from reconciler.audit.reasons import Why, against
 from reconciler.cli.faults import fault_line
-from reconciler.cli.history import SHORT_ID, by_whom, commit_json, placed_json, placed_text
+from reconciler.cli.history import (
+    SHORT_ID,
+    by_whom,
+    name_of,
+    placed_text,
+)
 from reconciler.cli.table import table_lines
 from reconciler.model.explanation import ClusterAnswer, Explanation, ScorePart, Verdict
 from reconciler.model.moments import format_moment
 
 MOST_ROWS = 30  # of clusters that were turned away; -o json has all
 MOST_NAMES = 8
+UNASKED = "scheduling was not asked about it"
 
 
 def why_text(why: Why, cluster: str | None) -> str:
@@ -24,27 +30,19 @@ def why_text(why: Why, cluster: str | None) -> str:
         raise ValueError("there is nothing to tell")
     blocks = [_head(why, told)]
     if cluster is None:
-        blocks += [_table(told.clusters), _reasons(told.clusters), _steps(told)]
+        blocks += [_table(why, told), _reasons(told.clusters), _steps(told)]
     else:
-        blocks.append([line for item in _only(told, cluster) for line in _detail(item)])
+        lines = [line for item in _only(told, cluster) for line in _detail(why, item)]
+        blocks.append(lines or [f"{printable(cluster)}: {UNASKED}"])
     blocks.append(_since(why, cluster))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
 def _head(why: Why, told: Explanation) -> list[str]:
     """Return what is where, what was asked, how it ended, who decided."""
-    title = f"{told.subject} is on {placed_text(why.placed)}"
-    facts = {"asked": told.question, "result": told.result}
-    event = why.event
-    if event is not None and event.decision is not None:
-        when, commit = format_moment(event.at), event.commit.revision[:SHORT_ID]
-        before = placed_text(event.decision.before)
-        facts["decided"] = f"{when} in {commit}: {event.decision.cause}; it was {before}"
-        facts["because"] = by_whom(event)
-        if event.decision.problem:
-            facts["problem"] = event.decision.problem
-    else:
-        facts["decided"] = "unknown; this is what scheduling says of the present"
+    unknown = why.event is not None and why.event.after is None
+    title = f"{told.subject} is on {placed_text(None if unknown else why.placed)}"
+    facts = {"asked": told.question, "result": told.result, **_origin(why)}
     if why.note:
         facts["note"] = why.note
     if why.faults:
@@ -54,15 +52,56 @@ def _head(why: Why, told: Explanation) -> list[str]:
     return [click.style(printable(title), bold=True), *lines]
 
 
-def _table(clusters: Sequence[ClusterAnswer]) -> list[str]:
+def _origin(why: Why) -> dict[str, str]:
+    """Return who put the object where it is; after an edit also what becomes of that."""
+    event = why.event
+    if event is None:
+        return {"decided": "unknown; this is what scheduling says of the present"}
+    when, commit = format_moment(event.at), event.commit.revision[:SHORT_ID]
+    before = placed_text(event.before)
+    if event.decision is not None:
+        return {
+            "decided": f"{when} in {commit}: {event.decision.cause}; it was {before}",
+            "because": by_whom(event),
+            "problem": event.decision.problem,
+        }
+    editor = event.causes[0]
+    where = f"{editor.revision[:SHORT_ID]} ({editor.subject})"
+    who = f"by an edit of {name_of(editor)} in {where}"
+    if editor != event.commit:
+        who += f", merged by {name_of(event.commit)} in {commit}"
+    return {"placed": f"{when} {who}; it was {before}", "next": _next(why)}
+
+
+def _next(why: Why) -> str:
+    """Say what the next pass makes of a person's edit."""
+    if why.now is None:
+        return "passes are suspended, so it stays there"
+    if why.coming is None:
+        return "the next pass leaves it there"
+    before, after = why.coming.before, why.coming.after
+    verb = "moves it to" if before and after else "places it on" if after else "takes it off"
+    return f"the next pass {verb} {placed_text(after or before)}: {why.coming.cause}"
+
+
+def _table(why: Why, told: Explanation) -> list[str]:
     """Return the clusters: chosen ones first, then by rank, those turned away last."""
-    if not clusters:
+    if not told.clusters:
         return ["No cluster was asked."]
-    ordered = sorted(clusters, key=_order)
+    ordered = sorted(told.clusters, key=_order)
     away = [item for item in ordered if item.verdicts and not item.picked]
     shown = [item for item in ordered if item not in away] + away[:MOST_ROWS]
     titles = ["CLUSTER", "VERDICT", "SCORE", "REPLICAS", "NOTE"]
-    lines = table_lines(titles, [_row(item) for item in shown])
+    rows = [_row(why, item) for item in shown]
+    asked = {item.cluster for item in told.clusters}
+    rows += [
+        [str(name), "is there", "-", str(count or "-"), UNASKED]
+        for name, count in why.placed
+        if name not in asked
+    ]
+    lines = table_lines(titles, rows)
+    if why.then is None:
+        lines.insert(0, "If it were scheduled anew:")
     if len(away) > MOST_ROWS:
         lines.append(f"and {len(away) - MOST_ROWS} more that are turned away")
     return lines
@@ -73,20 +112,30 @@ def _order(item: ClusterAnswer) -> tuple[bool, bool, int, str]:
     return not item.picked, bool(item.verdicts), item.rank or 0, item.cluster
 
 
-def _row(item: ClusterAnswer) -> list[str]:
+def _row(why: Why, item: ClusterAnswer) -> list[str]:
     """Return one cluster; of one that is turned away the note names the filters."""
     filters = ", ".join(verdict.plugin or "deletion" for verdict in item.verdicts)
     note = "; ".join(filter(None, (item.note, filters)))
     replicas = "-" if item.replicas is None else str(item.replicas)
-    return [str(item.cluster), _verdict(item), _score(item), replicas, note or "-"]
+    return [str(item.cluster), _verdict(why, item), _score(item), replicas, note or "-"]
 
 
-def _verdict(item: ClusterAnswer) -> str:
-    """Return what became of a cluster, with its rank."""
+def _verdict(why: Why, item: ClusterAnswer) -> str:
+    """Return what became of a cluster, with its rank; what no pass decided is a might-be.
+
+    An object can be on a cluster that scheduling does not choose: a person put it there, or nothing
+    has asked for scheduling since.
+    """
     rank = f" #{item.rank}" if item.rank is not None else ""
+    decided = why.then is not None
     if item.picked:
-        return f"chosen{rank}"
-    return "turned away" if item.verdicts else f"passes{rank}"
+        verdict = f"{'' if decided else 'would be '}chosen{rank}"
+    elif item.verdicts:
+        verdict = f"{'' if decided else 'would be '}turned away"
+    else:
+        verdict = f"passes{rank}" if decided else f"would pass{rank}"
+    is_there = any(name == item.cluster for name, _ in why.placed)
+    return f"is there, {verdict}" if is_there and not item.picked else verdict
 
 
 def _score(item: ClusterAnswer) -> str:
@@ -136,9 +185,9 @@ def _only(told: Explanation, cluster: str) -> list[ClusterAnswer]:
     return [item for item in told.clusters if item.cluster == cluster]
 
 
-def _detail(item: ClusterAnswer) -> list[str]:
+def _detail(why: Why, item: ClusterAnswer) -> list[str]:
     """Return all about one cluster."""
-    lines = [f"{printable(item.cluster)}: {_verdict(item)}"]
+    lines = [f"{printable(item.cluster)}: {_verdict(why, item)}"]
     if item.replicas is not None:
         lines.append(f"  replicas: {item.replicas}")
     if item.scores or item.total is not None:
@@ -162,68 +211,3 @@ def _since(why: Why, cluster: str | None) -> list[str]:
         return [f"Now: {who} would be judged as it was then."]
     lines = [f"  {printable(shift.cluster)} {printable(shift.message)}" for shift in shifts]
     return ["Now, other than then:", *lines]
-
-
-def why_json(why: Why, cluster: str | None) -> dict[str, object]:
-    """Return the answer for machines."""
-    event = why.event
-    decided: dict[str, object] | None = None
-    if event is not None and event.decision is not None:
-        decided = {
-            "commit": event.commit.revision,
-            "at": format_moment(event.at),
-            "cause": str(event.decision.cause),
-            "before": placed_json(event.decision.before),
-            "after": placed_json(event.decision.after),
-            "problem": event.decision.problem,
-            "inputs": [commit_json(cause) for cause in event.causes],
-        }
-    shifts = [shift for shift in why.shifts if cluster in (None, shift.cluster)]
-    key = why.key
-    return {
-        "schemaVersion": 1,
-        "object": {
-            "group": key.group,
-            "kind": key.kind,
-            "namespace": key.namespace,
-            "name": key.name,
-        },
-        "placed": placed_json(why.placed),
-        "decided": decided,
-        "then": None if why.then is None else _explanation_json(why.then, cluster),
-        "now": None if why.now is None else _explanation_json(why.now, cluster),
-        "changedSince": [{"cluster": str(s.cluster), "message": s.message} for s in shifts],
-        "faults": [fault_line(fault) for fault in why.faults],
-        "note": why.note,
-    }
-
-
-def _explanation_json(told: Explanation, cluster: str | None) -> dict[str, object]:
-    """Return one explanation."""
-    return {
-        "subject": told.subject,
-        "question": told.question,
-        "result": told.result,
-        "clusters": [_answer_json(a) for a in told.clusters if cluster in (None, a.cluster)],
-        "steps": list(told.steps),
-    }
-
-
-def _answer_json(item: ClusterAnswer) -> dict[str, object]:
-    """Return what is said of one cluster."""
-    return {
-        "cluster": str(item.cluster),
-        "picked": item.picked,
-        "rank": item.rank,
-        "total": item.total,
-        "scores": [
-            {"plugin": part.plugin, "score": part.score, "weight": part.weight}
-            for part in item.scores
-        ],
-        "replicas": item.replicas,
-        "note": item.note,
-        "rejections": [
-            {"plugin": verdict.plugin, "reason": verdict.reason, "remedy": verdict.remedy}
-            for verdict in item.verdicts
-        ],
-    }

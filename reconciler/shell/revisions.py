@@ -10,11 +10,18 @@ from reconciler.model.world import World
 from reconciler.shell.git.history import CommitRecord, read_commits
 from reconciler.shell.git.objects import REGULAR, Entry, Oversized, read_blobs
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.revisions import changes_of, check_whole, is_ancestor, list_range
+from reconciler.shell.git.revisions import (
+    changes_of,
+    check_whole,
+    is_ancestor,
+    list_brought,
+    list_range,
+)
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
 
 PLAIN = REGULAR[0]
+MOST_BROUGHT = 3  # commits of one merge, told beside it
 
 
 @dataclass(slots=True)
@@ -32,21 +39,21 @@ class GitRevisions:
         return cls(repository, Loader(repository, load_schemas(), output_root=output_root))
 
     def commits(
-        self, head: str, *, but: str | None = None, path: str = "", whole: bool = True
+        self, head: str, *, but: str | None = None, paths: Sequence[str] = (), whole: bool = True
     ) -> list[Commit]:
         """Return the commits that lead to `head` along first parents, the newest first.
 
         Args:
             head: Full hex commit id.
             but: A commit that they must not be part of, nor its ancestors; `None` for none.
-            path: Only commits that changed something there, relative to the root; `""` for all.
+            paths: Only commits that changed something there, relative to the root; none for all.
             whole: Whether a history that a shallow clone cuts off is refused.
 
         Raises:
             HistoryMissing: It is cut off.
         """
-        place = f"{self.repository.prefix}/{path}" if self.repository.prefix and path else path
-        listed = list_range(self.repository, head, but=but, path=place)
+        places = [self.repository.from_top(path) for path in paths]
+        listed = list_range(self.repository, head, but=but, paths=places)
         records = list(read_commits(self.repository, listed))
         if whole:
             check_whole(self.repository, records)
@@ -77,6 +84,16 @@ class GitRevisions:
             return self.loader.load(inputs, outputs=None if inputs == outputs else outputs)
         except ReconcilerError as error:
             return Unreadable(str(error))
+
+    def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
+        """Return the commits that a merge brought and that changed some files, the oldest first."""
+        if commit.parent is None or len(commit.parents) == 1:
+            return ()
+        places = [self.repository.from_top(path) for path in paths]
+        listed = list_brought(
+            self.repository, commit.revision, commit.parent, paths=places, most=MOST_BROUGHT
+        )
+        return tuple(map(_commit, read_commits(self.repository, listed)))
 
     def text(self, blob: str, /) -> str:
         """Return the content of a blob for people to read."""

@@ -167,3 +167,15 @@ def test_an_object_that_never_was_is_told(fleet: Checkout, capsys: Capsys) -> No
 
     assert (2, "") == (code, out)
     assert "there is no" in err
+
+
+def test_an_object_that_is_gone_is_none_that_never_was(tmp_path: Path, capsys: Capsys) -> None:
+    """It has no events since, which is no mistake."""
+    fleet = told_fleet(tmp_path / "fleet")
+    fleet.git("rm", "--quiet", "workloads/shop.yaml")
+    fleet.git("commit", "--quiet", "--message=Close the shop")
+    run_pass(fleet.folder, 200)
+
+    code, out, err = answer(fleet, capsys, "events", "deployment/shop", "--since", "HEAD~1")
+
+    assert (0, "", "no event\n") == (code, out, err)

@@ -140,6 +140,29 @@ def test_mistakes_are_told_in_one_line(
     assert 1 == err.count("\n")
 
 
+def test_blame_tells_who_took_it_off_its_last_cluster(tmp_path: Path, capsys: Capsys) -> None:
+    """Where an object is nowhere, somebody wanted that."""
+    fleet = told_fleet(tmp_path / "fleet")
+    fleet.git("rm", "--quiet", "workloads/shop.yaml")
+    fleet.git("commit", "--quiet", "--message=Close the shop")
+    run_pass(fleet.folder, 200)
+
+    code, out, err = answer(fleet, capsys, "blame", "deployment/shop")
+
+    assert (1, "") == (code, out)
+    assert f"deployment/shop in namespace default is on no cluster since {fleet.head()[:12]}" in err
+    assert "(removed; Ada: Close the shop (" in err
+
+
+def test_a_name_that_never_was_has_others_near_it(fleet: Checkout, capsys: Capsys) -> None:
+    """The object is told as it was asked for, not as its binding."""
+    for verb in ("history", "blame"):
+        _, _, err = answer(fleet, capsys, verb, "deploy/shpo")
+
+        assert "nothing was decided about deployment/shpo in namespace default" in err
+        assert err.endswith("in the history of HEAD; near it: shop\n")
+
+
 def test_ocm_and_kubefleet_have_a_history(fleet: Checkout, capsys: Capsys) -> None:
     """Placements of the other two APIs are told in the same way."""
     for word in ("placement/reports", "crp/tools", "placementdecision/reports-decision-1"):

@@ -154,7 +154,7 @@ def test_what_no_pass_has_decided_is_explained_as_it_would_be(
 
     assert "default/shop is on nowhere" == before.splitlines()[0]
     assert "default/shop is on member2(2)" == after.splitlines()[0]
-    assert "by Ada <ada@example.com>: edited by hand" in after
+    assert f"by an edit of Ada in {fleet.head()[:12]} (Prefer member2); it was member1(2)" in after
 
 
 def test_a_fault_of_the_object_is_told(tmp_path: Path, capsys: Capsys) -> None:
@@ -178,7 +178,7 @@ def test_a_fault_of_the_object_is_told(tmp_path: Path, capsys: Capsys) -> None:
         pytest.param(["cluster/member1"], 2, "is not placed", id="not-placed"),
         pytest.param(["deploy/shpo"], 1, "there is no deployment/shpo", id="unknown-object"),
         pytest.param(["deploy/shop", "-n", "x"], 1, "in namespace x; near it: ", id="elsewhere"),
-        pytest.param(["ns/tools"], 1, "no policy claims it", id="unclaimed"),
+        pytest.param(["ns/tools"], 1, "clusterresourceplacement/tools carries it", id="carried"),
         pytest.param(["deploy/shop", "--at", "v9"], 2, "no revision", id="unknown-revision"),
         pytest.param(["deploy/shop", "membr1"], 2, "near it: member1", id="unknown-cluster"),
         pytest.param(["deploy/sh\x1b[2Jop"], 1, "there is no deployment/sh", id="escape"),

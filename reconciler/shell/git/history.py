@@ -46,10 +46,11 @@ def read_history(
         repository: Where to read.
         head: Full hex commit id.
         limit: How many at most; `None` reads all.
-        path: Only commits that changed this file or something below this folder.
+        path: Only commits that changed this file or something below this folder, from the folder
+            that was opened; `""` for all.
     """
     counted = () if limit is None else (f"--max-count={limit}",)
-    below = (path,) if path else ()
+    below = (repository.from_top(path),) if path else ()
     listed = repository.git.line(
         "rev-list", "--first-parent", *counted, check_commit(head), "--", *below
     )
@@ -80,7 +81,7 @@ def read_removal(repository: Repository, head: str, path: str) -> CommitRecord |
         "--format=%H",
         check_commit(head),
         "--",
-        f"{repository.prefix}{path}",
+        repository.from_top(path),
     )
     return read_commit(repository, found) if found else None
 

@@ -90,6 +90,13 @@ class Repository:
             object_format=object_format,
         )
 
+    def from_top(self, path: str) -> str:
+        """Return a path below the folder that was opened as one from the top, `""` is the folder.
+
+        It is what git takes after `--`.
+        """
+        return f"{self.prefix}/{path}".strip("/") if self.prefix else path
+
     def head_branch(self) -> str:
         """Return the name of the branch that HEAD names, checked out or bare.
 

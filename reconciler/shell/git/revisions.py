@@ -35,7 +35,7 @@ def resolve_revision(repository: Repository, text: str) -> str:
 
 
 def list_range(
-    repository: Repository, head: str, *, but: str | None = None, path: str = ""
+    repository: Repository, head: str, *, but: str | None = None, paths: Sequence[str] = ()
 ) -> list[str]:
     """Return the commits that lead to `head` along first parents, the newest first.
 
@@ -43,13 +43,31 @@ def list_range(
         repository: Where to read.
         head: Full hex commit id.
         but: A commit that they must not be part of, nor its ancestors; `None` for none.
-        path: Only commits that changed something there, relative to the top; `""` for all.
+        paths: Only commits that changed something there, relative to the top; none for all.
     """
     excluded = () if but is None else (f"^{check_commit(but)}",)
-    below = (path,) if path else ()
     listed = repository.git.line(
-        "rev-list", "--first-parent", check_commit(head), *excluded, "--", *below
+        "rev-list", "--first-parent", check_commit(head), *excluded, "--", *paths
     )
+    return listed.split()
+
+
+def list_brought(
+    repository: Repository, merge: str, parent: str, *, paths: Sequence[str], most: int
+) -> list[str]:
+    """Return the commits that a merge brought and that changed some files, the oldest first.
+
+    Args:
+        repository: Where to read.
+        merge: Full hex id of the merge.
+        parent: Full hex id of its first parent.
+        paths: Relative to the top.
+        most: How many at most, the newest.
+    """
+    listed = repository.git.line(
+        "rev-list", "--no-merges", "--reverse", f"--max-count={most}", check_commit(merge),
+        f"^{check_commit(parent)}", "--", *paths,
+    )  # fmt: skip
     return listed.split()
 
 

@@ -1,0 +1,58 @@
+"""Passes computed again: what a pass decided, or would have decided from other inputs."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from reconciler.audit.revisions import Revisions, Unreadable
+from reconciler.core.changes import Outcome
+from reconciler.core.memo import Memo
+from reconciler.core.reconcile import reconcile
+from reconciler.model.decision import Decision
+from reconciler.model.explanation import Explanation
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A pass: what it looked at, and what came of it."""
+
+    world: World
+    outcome: Outcome
+
+    def decision_on(self, key: ObjectKey) -> Decision | None:
+        """Return what the pass decided about an object, `None` if nothing."""
+        return next((found for found in self.outcome.decisions if found.key == key), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Computes passes of one repository again; neighbours in history share most of their work.
+
+    Attributes:
+        revisions: Where worlds come from.
+        memo: What earlier passes remember; it only saves work.
+    """
+
+    revisions: Revisions
+    memo: Memo = field(default_factory=Memo)
+
+    def run(self, inputs: str, outputs: str, now: datetime) -> Run | Unreadable:
+        """Compute the pass over the inputs of one commit and the outputs of another."""
+        world = self.revisions.world(inputs, outputs)
+        if isinstance(world, Unreadable):
+            return world
+        return Run(world, reconcile(world, now, memo=self.memo))
+
+    def explain(
+        self, world: World, key: ObjectKey, now: datetime
+    ) -> tuple[Explanation | None, Decision | None]:
+        """Ask a pass about one object: why it would decide so, and what it would move.
+
+        Returns:
+            Both are `None` where passes are suspended or nobody wants the object placed, the second
+            one also where it stays.
+        """
+        outcome = reconcile(world, now, asked=frozenset({key}), memo=self.memo)
+        explain = outcome.explanations.get(key)
+        return None if explain is None else explain(), Run(world, outcome).decision_on(key)
