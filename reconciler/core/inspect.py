@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from reconciler.manifests.canonical import read_canonical
 from reconciler.manifests.identify import OUR_GROUPS, Identity, Unidentified, identify
-from reconciler.manifests.limits import MAX_BYTES
+from reconciler.manifests.limits import MAX_BYTES, Oversized
 from reconciler.manifests.positions import locate
 from reconciler.manifests.reader import Document, Reading, read
 from reconciler.manifests.schema import Schemas
@@ -81,8 +81,10 @@ class Inspection:
         return pointer or any(mark in self.data for mark in MARKS)
 
 
-def inspect(path: str, blob: str, data: bytes, rules: Rules) -> Inspection:
+def inspect(path: str, blob: str, data: bytes | Oversized, rules: Rules) -> Inspection:
     """Read one file and hold each of its documents against the rules. Raises nothing."""
+    if isinstance(data, Oversized):
+        return _oversized(path, blob, data.size_bytes)
     ours = rules.status_only and not path.endswith(".json")
     own = read_canonical(data) if ours else None
     reading = read(data, path) if own is None else Reading((Document(0, 1, own),))
@@ -118,7 +120,7 @@ def inspect(path: str, blob: str, data: bytes, rules: Rules) -> Inspection:
     )
 
 
-def oversized(path: str, blob: str, size_bytes: int) -> Inspection:
+def _oversized(path: str, blob: str, size_bytes: int) -> Inspection:
     """Return the inspection of a file that is too large to be read."""
     fault = Fault(
         path=path,

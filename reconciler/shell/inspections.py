@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from itertools import islice
 
-from reconciler.core.inspect import Inspection, Rules, inspect, oversized
-from reconciler.shell.git.objects import Oversized
+from reconciler.core.inspect import Inspection, Rules, inspect
+from reconciler.manifests.limits import Oversized
 from reconciler.shell.workers import start_workers
 
 PIECE = 250  # files; a twentieth of a second
@@ -37,7 +37,7 @@ def inspect_all(
     with contextlib.ExitStack() as stack:
         pool = _start(helpers, rules, stack) if helpers > 0 else None
         if pool is None:
-            yield from (_inspected(file, rules) for file in files)
+            yield from (inspect(*file, rules) for file in files)
         else:
             yield from _inspect_together(iter(files), rules, pool, ahead=AHEAD * helpers)
 
@@ -59,7 +59,7 @@ def _inspect_together(
         if len(asked) < ahead:
             asked.append((piece, _ask(pool, piece)))
             continue
-        yield from (_inspected(file, rules) for file in piece)
+        yield from (inspect(*file, rules) for file in piece)
         while asked and asked[0][1].done():
             yield from _answer(*asked.popleft(), rules)
     for given, future in asked:
@@ -83,7 +83,7 @@ def _answer(
     try:
         return future.result()
     except (BrokenExecutor, OSError):
-        return [_inspected(file, rules) for file in piece]
+        return [inspect(*file, rules) for file in piece]
 
 
 _RULES: list[Rules] = []
@@ -97,12 +97,4 @@ def _begin(rules: Rules) -> None:
 
 def _inspect_piece(files: Sequence[File]) -> list[Inspection]:
     """Inspect files in a helper."""
-    return [_inspected(file, _RULES[-1]) for file in files]
-
-
-def _inspected(file: File, rules: Rules) -> Inspection:
-    """Inspect one file."""
-    path, blob, content = file
-    if isinstance(content, Oversized):
-        return oversized(path, blob, content.size_bytes)
-    return inspect(path, blob, content, rules)
+    return [inspect(*file, _RULES[-1]) for file in files]

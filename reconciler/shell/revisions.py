@@ -6,9 +6,10 @@ from pathlib import Path
 
 from reconciler.audit.revisions import Commit, FileChange, Unreadable
 from reconciler.errors import ReconcilerError
+from reconciler.manifests.limits import Oversized
 from reconciler.model.world import World
 from reconciler.shell.git.history import CommitRecord, read_commits
-from reconciler.shell.git.objects import REGULAR, Entry, Oversized, read_blobs
+from reconciler.shell.git.objects import REGULAR, Entry, read_blobs
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import (
     changes_of,

@@ -9,9 +9,9 @@ import pytest
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.inspect import Rules
 from reconciler.errors import ShellError
+from reconciler.manifests.limits import Oversized
 from reconciler.manifests.violations import Violation
 from reconciler.model.world import Body
-from reconciler.shell.git.objects import Oversized
 from reconciler.shell.inspections import PIECE, File, inspect_all
 from reconciler.shell.resources import load_schemas
 

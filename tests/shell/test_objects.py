@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.manifests.limits import Oversized
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commit, read_history
 from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.objects import (
     ChangedFile,
     Entry,
-    Oversized,
     changed_files,
     list_files,
     read_blobs,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
+from reconciler.manifests.limits import Oversized
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.repository import Repository, check_commit
 
@@ -46,13 +47,6 @@ class ChangedFile:
     path: str
     before: Entry | None
     after: Entry | None
-
-
-@dataclass(frozen=True, slots=True)
-class Oversized:
-    """Stands in for the content of a blob that is larger than the limit."""
-
-    size_bytes: int
 
 
 def list_files(repository: Repository, revision: str, *, prefix: str = "") -> dict[str, Entry]:
