@@ -14,7 +14,7 @@ from reconciler.core.survey import Survey, survey
 from reconciler.errors import UsageError
 from reconciler.model.world import Fault, World
 from reconciler.shell.files import STDIN, find_manifests, find_records, read_file
-from reconciler.shell.inspections import inspect_all
+from reconciler.shell.inspections import inspectors
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.workers import processors
 
@@ -90,8 +90,8 @@ def check(
 def _inspect(directory: Path, paths: Sequence[str], rules: Rules) -> list[Inspection]:
     """Inspect files, in the order given."""
     files = ((path, "", read_file(directory, path)) for path in paths)
-    found = inspect_all(files, len(paths), rules, processes=processors())
-    by_path = {file.path: file for file in tracked(found, len(paths))}
+    with inspectors({"": rules}, len(paths), processes=processors()) as by:
+        by_path = {file.path: file for file in tracked(by.inspect(files, ""), len(paths))}
     return [by_path[path] for path in paths]
 
 

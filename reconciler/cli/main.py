@@ -42,7 +42,7 @@ VERBS = {
 }
 """Verb to its line in --help; `reconciler/cli/<verb>.py` is loaded when the verb is used."""
 
-COLLECTIONS = (1_000_000, 50, 1000)  # documents have no cycles, yet visiting them takes long
+COLLECTIONS = (5_000_000, 50, 1000)  # documents have no cycles, yet visiting them takes long
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 

@@ -22,7 +22,9 @@ from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.objects import Entry, list_files, read_blobs
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.inspections import inspect_all
+from reconciler.shell.inspections import Inspectors, inspectors
+
+INPUTS, OUTPUTS = "inputs", "outputs"
 
 T = TypeVar("T")
 
@@ -58,9 +60,13 @@ class Loader:
         """
         self._repository = repository
         self._output_root = output_root
-        self._inputs = _Shelf(repository, Rules(schemas, ADMISSIONS), track, processes)
-        outputs = Rules(schemas, {}, status_only=True)
-        self._outputs = _Shelf(repository, outputs, track, processes)
+        self._processes = processes
+        self._rules = {
+            INPUTS: Rules(schemas, ADMISSIONS),
+            OUTPUTS: Rules(schemas, {}, status_only=True),
+        }
+        self._inputs = _Shelf(repository, INPUTS, track)
+        self._outputs = _Shelf(repository, OUTPUTS, track)
         self._last: tuple[tuple[str, str | None], World] | None = None
 
     def load(self, revision: str, *, outputs: str | None = None) -> World:
@@ -81,23 +87,27 @@ class Loader:
         """
         asked = (revision, outputs)
         if self._last is None or self._last[0] != asked:
-            self._last = (asked, self._load(revision, outputs))
+            entries = self._entries(revision)
+            ours = entries if outputs is None else self._entries(outputs)
+            total = len(entries) + len(ours) * (ours is not entries) if self._last is None else 0
+            with inspectors(self._rules, total, processes=self._processes) as by:
+                self._last = (asked, self._load(revision, entries, ours, by))
         return self._last[1]
 
-    def _load(self, revision: str, outputs: str | None) -> World:
+    def _load(
+        self, revision: str, entries: Mapping[str, Entry], ours: Mapping[str, Entry], by: Inspectors
+    ) -> World:
         """Read what changed since the world before, and compose this one."""
-        entries = self._entries(revision)
         root = f"{self._output_root}/"
-        ours = entries if outputs is None else self._entries(outputs)
         written = self._outputs.inspect(
-            {path: entry for path, entry in ours.items() if path.startswith(root)}
+            {path: entry for path, entry in ours.items() if path.startswith(root)}, by
         )
         state = read_state(written, self._output_root)
         _check_ours(state, self._output_root)
         earlier = _History(self, last_pass(state.manifests))
-        settings = self._settings(entries, earlier)
+        settings = self._settings(entries, earlier, by)
         inputs = self._inputs.inspect(
-            {path: entry for path, entry in entries.items() if self._is_input(path, settings)}
+            {path: entry for path, entry in entries.items() if self._is_input(path, settings)}, by
         )
         surveyed = survey(inputs)
         world = compose(
@@ -121,12 +131,14 @@ class Loader:
             if entry.is_file and path.endswith(SUFFIXES) and path.isprintable()
         }
 
-    def _settings(self, entries: Mapping[str, Entry], earlier: "_History") -> Settings:
+    def _settings(
+        self, entries: Mapping[str, Entry], earlier: "_History", by: Inspectors
+    ) -> Settings:
         """Read the configuration first, since it says which files are read."""
         entry = entries.get(CONFIGURATION_PATH)
         if entry is None:
             return Settings()
-        surveyed = survey(self._inputs.inspect({CONFIGURATION_PATH: entry}))
+        surveyed = survey(self._inputs.inspect({CONFIGURATION_PATH: entry}, by))
         versions = earlier.versions(CONFIGURATION_PATH) if surveyed.broken else ()
         return decode_settings(configuration_of(surveyed, versions))
 
@@ -144,29 +156,28 @@ class Loader:
 
     def version(self, path: str, blob: str) -> Inspection:
         """Return what a version of an input file holds."""
-        return self._inputs.inspect_blob(path, blob)
+        return self._inputs.inspect_blob(path, blob, Inspectors(rules=self._rules))
 
 
 class _Shelf:
-    """Inspections of one tree by path and blob id."""
+    """Inspections of one tree by path and blob id, by the rules of a name."""
 
-    def __init__(self, repository: Repository, rules: Rules, track: Track, processes: int) -> None:
+    def __init__(self, repository: Repository, name: str, track: Track) -> None:
         self._repository = repository
+        self._name = name
         self._track = track
-        self._rules = rules
-        self._processes = processes
         self._known: dict[tuple[str, str], Inspection] = {}
 
-    def inspect(self, entries: Mapping[str, Entry]) -> list[Inspection]:
+    def inspect(self, entries: Mapping[str, Entry], by: Inspectors) -> list[Inspection]:
         """Inspect files, from memory where their content is known."""
         pairs = [(path, entry.blob) for path, entry in entries.items()]
-        self._read([pair for pair in pairs if pair not in self._known])
+        self._read([pair for pair in pairs if pair not in self._known], by)
         return [self._known[pair] for pair in pairs]
 
-    def inspect_blob(self, path: str, blob: str) -> Inspection:
+    def inspect_blob(self, path: str, blob: str, by: Inspectors) -> Inspection:
         """Inspect one version of a file."""
         if (path, blob) not in self._known:
-            self._read([(path, blob)])
+            self._read([(path, blob)], by)
         return self._known[path, blob]
 
     def keep(self, needed: Iterable[tuple[str, str]]) -> None:
@@ -174,12 +185,11 @@ class _Shelf:
         for pair in self._known.keys() - set(needed):
             del self._known[pair]
 
-    def _read(self, pairs: list[tuple[str, str]]) -> None:
+    def _read(self, pairs: list[tuple[str, str]], by: Inspectors) -> None:
         """Read and inspect what is not known."""
         contents = read_blobs(self._repository, [blob for _, blob in pairs])
         files = ((*pair, content) for pair, (_, content) in zip(pairs, contents, strict=True))
-        found = inspect_all(files, len(pairs), self._rules, processes=self._processes)
-        for inspection in self._track(found, len(pairs)):
+        for inspection in self._track(by.inspect(files, self._name), len(pairs)):
             self._known[inspection.path, inspection.blob] = inspection
 
 

@@ -3,16 +3,17 @@
 import multiprocessing
 import os
 import pickle
+from collections.abc import Iterable
 
 import pytest
 
 from reconciler.core.admissions import ADMISSIONS
-from reconciler.core.inspect import Rules
+from reconciler.core.inspect import Inspection, Rules
 from reconciler.errors import ShellError
 from reconciler.manifests.limits import Oversized
 from reconciler.manifests.violations import Violation
 from reconciler.model.world import Body
-from reconciler.shell.inspections import PIECE, File, inspect_all
+from reconciler.shell.inspections import PIECE, File, inspectors
 from reconciler.shell.resources import load_schemas
 
 RULES = Rules(load_schemas(), ADMISSIONS)
@@ -30,6 +31,12 @@ def files(count: int) -> list[File]:
     return [*found, ("large.yaml", "f" * 40, Oversized(1 << 30))]
 
 
+def found(given: Iterable[File], rules: Rules, *, processes: int) -> list[Inspection]:
+    """What is found in files, by path."""
+    with inspectors({"rules": rules}, 2 * PIECE, processes=processes, enough=PIECE) as by:
+        return sorted(by.inspect(given, "rules"), key=lambda one: one.path)
+
+
 def die_elsewhere(body: Body) -> tuple[Violation, ...]:
     """An admission that ends the process that helps, as a machine out of memory would."""
     if multiprocessing.parent_process() is not None:
@@ -45,20 +52,16 @@ def refuse_start(*_: object) -> None:
 def test_helpers_find_what_one_process_finds() -> None:
     """Each file once, bodies and faults equal, whoever read it."""
     given = files(4 * PIECE)
-    alone = list(inspect_all(given, len(given), RULES, processes=1))
-    together = list(inspect_all(iter(given), len(given), RULES, processes=2, enough=PIECE))
 
-    assert sorted(alone, key=lambda one: one.path) == sorted(together, key=lambda one: one.path)
+    assert found(given, RULES, processes=1) == found(iter(given), RULES, processes=2)
 
 
 def test_helper_that_is_killed_is_replaced_by_this_process() -> None:
     """Nothing is lost, nothing is told twice."""
     given = files(4 * PIECE)
     rules = Rules(load_schemas(), {**ADMISSIONS, ("apps", "Deployment"): die_elsewhere})
-    alone = list(inspect_all(given, len(given), RULES, processes=1))
-    together = list(inspect_all(iter(given), len(given), rules, processes=2, enough=PIECE))
 
-    assert sorted(alone, key=lambda one: one.path) == sorted(together, key=lambda one: one.path)
+    assert found(given, RULES, processes=1) == found(iter(given), rules, processes=2)
 
 
 def test_machine_without_processes_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +69,7 @@ def test_machine_without_processes_is_served(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", refuse_start)
     given = files(2 * PIECE)
 
-    assert len(given) == len(list(inspect_all(given, len(given), RULES, processes=2, enough=PIECE)))
+    assert len(given) == len(found(given, RULES, processes=2))
 
 
 def test_fault_of_reading_is_told_not_hidden() -> None:
@@ -76,7 +79,7 @@ def test_fault_of_reading_is_told_not_hidden() -> None:
         raise ShellError("an object is missing")
 
     with pytest.raises(ShellError, match="an object is missing"):
-        list(inspect_all((file for file in broken()), 2 * PIECE, RULES, processes=2, enough=PIECE))
+        found((file for file in broken()), RULES, processes=2)
 
 
 def test_rules_travel() -> None:
