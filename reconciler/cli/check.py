@@ -91,7 +91,9 @@ def _inspect(directory: Path, paths: Sequence[str], rules: Rules) -> list[Inspec
     """Inspect files, in the order given."""
     files = ((path, "", read_file(directory, path)) for path in paths)
     with inspectors({"": rules}, len(paths), processes=processors()) as by:
-        by_path = {file.path: file for file in tracked(by.inspect(files, ""), len(paths))}
+        by_path = {
+            file.path: file for file in tracked(by.inspect(files, len(paths), ""), len(paths))
+        }
     return [by_path[path] for path in paths]
 
 

@@ -19,6 +19,7 @@ MAX_COLUMN = 60  # nesting adds two columns for a mapping, or for a list with th
 REMEMBERED = 200  # characters: most lines up to here stand in many files
 NESTED: Final = object()
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+PLAINLY_QUOTED = re.compile(r'"[ !#-\[\]-~]*"')  # no escapes, and nothing that has to have one
 NUMBER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}(?:\.[0-9]+(?:e[+-][0-9]+)?)?")
 CONSTANTS: dict[str, object] = {"null": None, "true": True, "false": False, "{}": {}, "[]": []}
 
@@ -161,7 +162,9 @@ def _text(written: str) -> str:
 def _scalar(written: str) -> object:
     """Return what is written so, and only so."""
     value: object = written
-    if written.startswith('"'):
+    if PLAINLY_QUOTED.fullmatch(written):
+        value = written[1:-1]
+    elif written.startswith('"'):
         value = json.loads(written)
     elif written in CONSTANTS:
         value = CONSTANTS[written]

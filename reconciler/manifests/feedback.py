@@ -22,7 +22,9 @@ def reporter_of(path: str) -> str:
     >>> reporter_of("feedback/web.yaml")
     ''
     """
+    if not is_feedback(path):
+        return ""
     parts = path.split("/")
-    if parts[0] != FEEDBACK or len(parts) < 3:
+    if len(parts) < 3:
         return ""
     return parts[1] if is_subdomain(parts[1]) else ""

@@ -32,26 +32,31 @@ def selects(path: str, *, include: Iterable[str], exclude: Iterable[str]) -> boo
     if path.startswith(".") or "/." in path:
         return False
     chosen = tuple(include)
-    if chosen and not any(matches_glob(path, glob) for glob in chosen):
+    if chosen and not matches_any(path, chosen):
         return False
-    return not any(matches_glob(path, glob) for glob in (*NOT_MANIFESTS, *exclude))
+    return not matches_any(path, (*NOT_MANIFESTS, *exclude))
 
 
-def matches_glob(path: str, glob: str) -> bool:
-    """Say whether a path matches a glob.
+def matches_any(path: str, globs: tuple[str, ...]) -> bool:
+    """Say whether a path matches one of the globs.
 
-    >>> matches_glob("a/b/c.yaml", "a/**"), matches_glob("a/b/c.yaml", "a/*")
+    >>> matches_any("a/b/c.yaml", ("a/**",)), matches_any("a/b/c.yaml", ("a/*", "b/*"))
     (True, False)
     """
-    subject = path if "/" in glob else path.rpartition("/")[2]
-    return _pattern(glob).fullmatch(subject) is not None
+    return _pattern(globs).fullmatch(path) is not None
 
 
 @lru_cache(maxsize=1024)
-def _pattern(glob: str) -> re.Pattern[str]:
+def _pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
+    """Translate globs; one without a slash is a name in any folder."""
+    paths = (glob if "/" in glob else f"**/{glob.replace('**', '*')}" for glob in globs)
+    return re.compile("|".join(map(_translated, paths)), re.DOTALL)
+
+
+def _translated(glob: str) -> str:
     """Translate a glob; each of its parts matches in linear time."""
     trimmed = glob.removeprefix("/")
     text = f"{trimmed}**" if trimmed.endswith("/") else trimmed
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", text)
     known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(known.get(part, re.escape(part)) for part in parts), re.DOTALL)
+    return "".join(known.get(part, re.escape(part)) for part in parts)

@@ -39,6 +39,7 @@ class Origin:
     index: int = 0
 
 
+@lru_cache(maxsize=4096)  # every document has one, of a few
 def group_of(api_version: str) -> str:
     """Return the API group of an `apiVersion`; the core group is `""`.
 

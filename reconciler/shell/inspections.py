@@ -1,68 +1,104 @@
 """Inspects files: here, or where there are very many with the help of other processes."""
 
 import contextlib
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from reconciler.core.inspect import Inspection, Rules, inspect
 from reconciler.manifests.limits import Oversized
-from reconciler.shell.workers import start_workers
+from reconciler.shell.workers import start_helpers
 
-PIECE = 250  # files; a fortieth of a second
-AHEAD = 2  # pieces that each helper has: one at hand, one to go on with
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+PIECE = 100  # files; a hundredth of a second, so that no helper waits for long
 ENOUGH = 2500  # ours: files that are inspected while a process starts
 
 File = tuple[str, str, bytes | Oversized]
 """Path, blob id, and the content or its size."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
+class Helper:
+    """A process that inspects; `files` is what it is at work on, `ready` whether it has started."""
+
+    connection: "Connection"
+    ready: bool = False
+    files: Sequence[File] = ()
+
+
+@dataclass(slots=True)
 class Inspectors:
     """Who inspects: this process, and helpers where there are any.
 
     Attributes:
         rules: What documents are held against, by name.
-        pool: The helpers, `None` without any.
-        ahead: How many pieces they are given before they have answered.
+        helpers: Those that are alive.
     """
 
     rules: Mapping[str, Rules]
-    pool: Executor | None = None
-    ahead: int = 0
+    helpers: list[Helper] = field(default_factory=list)
 
-    def inspect(self, files: Iterable[File], name: str) -> Iterator[Inspection]:
-        """Yield the inspection of each file by the rules of a name, in no particular order."""
-        if self.pool is None:
-            yield from self._here(files, name)
-            return
-        asked: deque[tuple[Sequence[File], Future[list[Inspection]]]] = deque()
+    def inspect(self, files: Iterable[File], total: int, name: str) -> Iterator[Inspection]:
+        """Inspect files; helpers get the smaller shares the less there is left.
+
+        Args:
+            files: What was read.
+            total: How many there are.
+            name: Of the rules.
+
+        Yields:
+            The inspection of each file, in no particular order.
+        """
         files = iter(files)
-        while piece := tuple(islice(files, PIECE)):
-            if len(asked) < self.ahead:
-                asked.append((piece, _ask(self.pool, piece, name)))
-                continue
+        left = total
+        while True:
+            for helper in tuple(self.helpers):
+                yield from self._gather(helper, name, wait=False)
+                if helper.ready and not helper.files:
+                    share = left // (2 * len(self.helpers) + 1)
+                    helper.files = tuple(islice(files, share)) if share >= PIECE else ()
+                    left -= len(helper.files)
+                    yield from self._give(helper, name)
+            piece = tuple(islice(files, PIECE))
+            if not piece:
+                break
+            left -= len(piece)
             yield from self._here(piece, name)
-            while asked and asked[0][1].done():
-                yield from self._answer(*asked.popleft(), name)
-        for given, future in asked:
-            yield from self._answer(given, future, name)
+        for helper in tuple(self.helpers):
+            yield from self._gather(helper, name, wait=True)
 
     def _here(self, files: Iterable[File], name: str) -> Iterator[Inspection]:
         """Inspect in this process."""
         rules = self.rules[name]
         return (inspect(*file, rules) for file in files)
 
-    def _answer(
-        self, piece: Sequence[File], future: Future[list[Inspection]], name: str
-    ) -> Iterable[Inspection]:
-        """Return what a helper found, or find it here: it may have been killed."""
+    def _give(self, helper: Helper, name: str) -> Iterator[Inspection]:
+        """Hand a helper its files; if it is gone, inspect them here."""
         try:
-            return future.result()
-        except (BrokenExecutor, OSError):
-            return self._here(piece, name)
+            if helper.files:
+                helper.connection.send((name, helper.files))
+        except OSError:
+            yield from self._lose(helper, name)
+
+    def _gather(self, helper: Helper, name: str, *, wait: bool) -> Iterator[Inspection]:
+        """Take what a helper has found; its first word is that it has started."""
+        try:
+            if not (wait and helper.files) and not helper.connection.poll():
+                return
+            found: list[Inspection] = helper.connection.recv()
+        except (EOFError, OSError):
+            yield from self._lose(helper, name)
+            return
+        helper.ready, helper.files = True, ()
+        yield from found
+
+    def _lose(self, helper: Helper, name: str) -> Iterator[Inspection]:
+        """Go on without a helper that was killed."""
+        self.helpers.remove(helper)
+        yield from self._here(helper.files, name)
 
 
 @contextlib.contextmanager
@@ -77,35 +113,19 @@ def inspectors(
         processes: How many processes may work at it, this one included.
         enough: How many files each of them must have.
     """
-    helpers = min(processes, total // enough) - 1
+    count = min(processes, total // enough) - 1
     with contextlib.ExitStack() as stack:
-        pool = None
-        if helpers > 0:
-            with contextlib.suppress(OSError):  # a machine that has no processes to give
-                pool = stack.enter_context(start_workers(helpers, _begin, rules))
-        yield Inspectors(rules=rules, pool=pool, ahead=AHEAD * helpers)
+        connections: Sequence[Connection] = ()
+        if count > 0:
+            connections = stack.enter_context(start_helpers(count, _help, rules))
+        yield Inspectors(rules, [Helper(connection) for connection in connections])
 
 
-def _ask(pool: Executor, piece: Sequence[File], name: str) -> Future[list[Inspection]]:
-    """Hand a piece to the helpers."""
-    try:
-        return pool.submit(_inspect_piece, piece, name)
-    except (BrokenExecutor, OSError) as error:
-        failed: Future[list[Inspection]] = Future()
-        failed.set_exception(error)
-        return failed
-
-
-_RULES: dict[str, Rules] = {}
-"""The rules of a helper process."""
-
-
-def _begin(rules: Mapping[str, Rules]) -> None:
-    """Begin a helper."""
-    _RULES.update(rules)
-
-
-def _inspect_piece(files: Sequence[File], name: str) -> list[Inspection]:
-    """Inspect files in a helper."""
-    rules = _RULES[name]
-    return [inspect(*file, rules) for file in files]
+def _help(connection: "Connection", rules: Mapping[str, Rules]) -> None:
+    """Inspect what is sent, in a process of its own, until there is nobody to send any more."""
+    connection.send([])
+    name: str
+    files: Sequence[File]
+    while True:
+        name, files = connection.recv()
+        connection.send([inspect(*file, rules[name]) for file in files])

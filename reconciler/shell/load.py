@@ -156,7 +156,7 @@ class Loader:
 
     def version(self, path: str, blob: str) -> Inspection:
         """Return what a version of an input file holds."""
-        return self._inputs.inspect_blob(path, blob, Inspectors(rules=self._rules))
+        return self._inputs.inspect_blob(path, blob, Inspectors(self._rules))
 
 
 class _Shelf:
@@ -189,7 +189,7 @@ class _Shelf:
         """Read and inspect what is not known."""
         contents = read_blobs(self._repository, [blob for _, blob in pairs])
         files = ((*pair, content) for pair, (_, content) in zip(pairs, contents, strict=True))
-        for inspection in self._track(by.inspect(files, self._name), len(pairs)):
+        for inspection in self._track(by.inspect(files, len(pairs), self._name), len(pairs)):
             self._known[inspection.path, inspection.blob] = inspection
 
 

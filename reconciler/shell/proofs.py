@@ -8,7 +8,7 @@ from reconciler.audit.proof import Proof, prove
 from reconciler.audit.revisions import Commit
 from reconciler.core.memo import Memo
 from reconciler.shell.revisions import GitRevisions
-from reconciler.shell.workers import processors, start_workers
+from reconciler.shell.workers import processors, start_pool
 
 PIECE = 16  # commits; neighbours share nearly all files, so a piece costs one cold load at most
 FEW = 2 * PIECE  # ours: so few are done about as soon as a process has started
@@ -35,7 +35,7 @@ def prove_all(place: Place, commits: Sequence[Commit], *, jobs: int | None) -> I
         yield from _prove_here(place, commits)
         return
     pieces = [tuple(commits[i : i + PIECE]) for i in range(0, len(commits), PIECE)]
-    with start_workers(workers, _open, place) as pool:
+    with start_pool(workers, _open, place) as pool:
         for proofs in pool.map(_prove_piece, pieces):
             yield from proofs
 

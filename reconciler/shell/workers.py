@@ -1,13 +1,20 @@
-"""The only file that starts worker processes."""
+"""The only file that starts worker processes.
+
+They begin anew: a fork would copy threads in mid-air.
+"""
 
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 
 def processors() -> int:
@@ -18,34 +25,78 @@ def processors() -> int:
 
 
 @contextlib.contextmanager
-def start_workers(
+def start_pool(
     count: int, begin: Callable[..., None], *arguments: object
 ) -> "Iterator[ProcessPoolExecutor]":
-    """Start worker processes, and end them when the block ends; what is not begun is dropped.
+    """Start processes that take calls, and end them with the block; what is not begun is dropped.
 
     Args:
         count: How many, at least one.
         begin: What each of them calls first, a function of a module.
         arguments: For that function; they are pickled.
-
-    Raises:
-        OSError: This machine cannot start any.
     """
-    import multiprocessing  # noqa: PLC0415  # rarely needed, and slow
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  # rarely needed, and slow
+    from multiprocessing.context import SpawnContext  # noqa: PLC0415
 
-    context = multiprocessing.get_context("spawn")  # a fork would copy threads in mid-air
-    try:
-        pool = ProcessPoolExecutor(count, context, _begin, (begin, arguments))
-    except (ImportError, NotImplementedError) as error:  # no semaphores, or too few
-        raise OSError(str(error)) from error
+    pool = ProcessPoolExecutor(count, SpawnContext(), partial(_begin, begin, *arguments))
     try:
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _begin(begin: Callable[..., None], arguments: tuple[object, ...]) -> None:
+@contextlib.contextmanager
+def start_helpers(
+    count: int, serve: Callable[..., None], *arguments: object
+) -> "Iterator[Sequence[Connection]]":
+    """Start processes that talk through a pipe each, and end them with the block.
+
+    Args:
+        count: How many.
+        serve: What each of them does with its end of the pipe, a function of a module. It ends when
+            the other end is closed.
+        arguments: Further ones for that function; they are pickled.
+
+    Yields:
+        Our ends; fewer where this machine has no more processes to give.
+    """
+    from multiprocessing.context import SpawnContext  # noqa: PLC0415  # rarely needed, and slow
+
+    context = SpawnContext()
+    with contextlib.ExitStack() as stack:
+        ends = []
+        with contextlib.suppress(OSError):
+            for _ in range(count):
+                ours, theirs = context.Pipe()
+                stack.callback(ours.close)
+                with theirs:
+                    process = context.Process(target=_serve, args=(serve, theirs, *arguments))
+                    _start(process)
+                stack.callback(process.join)
+                stack.callback(process.terminate)
+                ends.append(ours)
+        yield ends
+
+
+def _start(process: "BaseProcess") -> None:
+    """Start a process that ignores Ctrl-C from its first moment on, where that can be."""
+    if threading.current_thread() is not threading.main_thread():
+        process.start()
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a new process inherits it
+    try:
+        process.start()
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def _begin(begin: Callable[..., None], *arguments: object) -> None:
     """Begin a worker; Ctrl-C is for its parent, which then ends it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     begin(*arguments)
+
+
+def _serve(serve: Callable[..., None], end: "Connection", *arguments: object) -> None:
+    """Serve until nobody is at the other end."""
+    with contextlib.suppress(EOFError, OSError):
+        _begin(serve, end, *arguments)

@@ -17,6 +17,7 @@ from reconciler.shell.inspections import PIECE, File, inspectors
 from reconciler.shell.resources import load_schemas
 
 RULES = Rules(load_schemas(), ADMISSIONS)
+LONG_SECONDS = 9
 GOOD = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web-{}}}\nspec: {{replicas: 2}}\n"
 BAD = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web-{}}}\nspec: {{replicas: two}}\n"
 
@@ -34,7 +35,9 @@ def files(count: int) -> list[File]:
 def found(given: Iterable[File], rules: Rules, *, processes: int) -> list[Inspection]:
     """What is found in files, by path."""
     with inspectors({"rules": rules}, 2 * PIECE, processes=processes, enough=PIECE) as by:
-        return sorted(by.inspect(given, "rules"), key=lambda one: one.path)
+        for helper in by.helpers:
+            helper.connection.poll(LONG_SECONDS)  # it says that it has started
+        return sorted(by.inspect(given, 4 * PIECE, "rules"), key=lambda one: one.path)
 
 
 def die_elsewhere(body: Body) -> tuple[Violation, ...]:
@@ -66,7 +69,7 @@ def test_helper_that_is_killed_is_replaced_by_this_process() -> None:
 
 def test_machine_without_processes_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some sandboxes have no shared memory."""
-    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", refuse_start)
+    monkeypatch.setattr("multiprocessing.context.SpawnProcess.start", refuse_start)
     given = files(2 * PIECE)
 
     assert len(given) == len(found(given, RULES, processes=2))

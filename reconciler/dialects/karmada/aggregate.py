@@ -58,7 +58,7 @@ def gather(
     names = sorted(clusters)
     known = read_moments(text(mapping(metadata, "annotations"), PLACED_AT))
     placed_at = {name: known.get(name) or str(stamp(now)) for name in names}
-    reported = {name: item for name in names if (item := reports.item(name)) is not None}
+    reported = reports.items(names)
     silent = [name for name in names if name not in reported]
     assumptions = {
         at: assume(parse_moment(at), assume_after_seconds, now)

@@ -125,9 +125,12 @@ def decode_binding(body: Body) -> Binding:
 
 def decode_targets(spec: Body) -> tuple[Target, ...]:
     """Return the clusters of a binding's spec, in their order."""
+    text, number = fields.text, fields.number
     return tuple(
-        Target(ClusterName(fields.text(item, "name")), fields.number(item, "replicas"))
-        for item in fields.bodies(spec, "clusters")
+        [
+            Target(ClusterName(text(item, "name")), number(item, "replicas"))
+            for item in fields.bodies(spec, "clusters")
+        ]
     )
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from reconciler.dialects.karmada.binding import decode_targets
 from reconciler.dialects.karmada.bindings import GROUP, Draft, binding_key, claimant, draft_binding
 from reconciler.dialects.karmada.dependencies import dependencies_of
 from reconciler.dialects.karmada.elections import Policies, index_policies
@@ -23,7 +22,7 @@ from reconciler.errors import UserError
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.names import LONGEST_NAME
 from reconciler.manifests.paths import is_frozen
-from reconciler.model.fields import mapping, text
+from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.world import Body, Fault, Manifest, World
 
@@ -163,7 +162,7 @@ def _drafted(
     wanting = draft.spec.get("propagateDeps") is True
     return Drafted(
         draft,
-        named=frozenset(name for name, _ in decode_targets(draft.spec)),
+        named=frozenset(text(item, "name") for item in bodies(draft.spec, "clusters")),
         needs=dependencies_of(template.key, template.api_version, template.body) if wanting else (),
     )
 

@@ -1,6 +1,6 @@
 """What member clusters report of one workload's copies."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.model.fields import mapping, text
@@ -35,6 +35,13 @@ class Reports:
             return False
         available = reported_status(report).get("availableReplicas")
         return isinstance(available, int) and available >= replicas
+
+    def items(self, clusters: Iterable[str]) -> dict[str, Body]:
+        """Return the entries of aggregatedStatus of the clusters that report."""
+        if not self.feedback:
+            return {}
+        found = ((name, self.item(name)) for name in clusters)
+        return {name: item for name, item in found if item is not None}
 
     def item(self, cluster: str) -> Body | None:
         """Return a cluster's entry of aggregatedStatus, `None` if it reports nothing.
