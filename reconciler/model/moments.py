@@ -17,6 +17,7 @@ class Stamp(str):
     __slots__ = ()
 
 
+@lru_cache(maxsize=1 << 10)
 def format_moment(moment: datetime) -> str:
     """Return the RFC 3339 text of an aware moment, in UTC, to the second; a year has four digits.
 

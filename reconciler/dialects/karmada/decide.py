@@ -44,7 +44,7 @@ from reconciler.dialects.karmada.schedule import schedule
 from reconciler.dialects.karmada.settings import Failover
 from reconciler.dialects.karmada.tell import tell
 from reconciler.dialects.karmada.verdict import Verdict
-from reconciler.model.decision import Decision
+from reconciler.model.decision import Decision, Placed
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -97,6 +97,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     if demand is not None:
         spec["rescheduleTriggeredAt"] = format_moment(demand.at)
     binding = decode_binding({"metadata": draft.metadata, "spec": spec, "status": draft.status})
+    before = _before(draft, binding)
     reports = reports_of(spec, around.feedback)
     binding, eviction = _evict(binding, around)
     binding, failing = _fail_over(binding, spec, draft.metadata, reports, around)
@@ -114,7 +115,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     )
     tasks, tasks_until = _assess(binding, verdict, clusters, feedback, around)
     _place(spec, clusters, tasks)
-    before, after = placed(mapping(present, "spec")), tuple(sorted(clusters))
+    after = tuple(sorted(clusters))
     body = binding_file(
         draft,
         ordered(spec),
@@ -167,6 +168,14 @@ def has_arrived(draft: Draft, around: Surroundings) -> bool:
 def _decoded(draft: Draft) -> Binding:
     """Return a binding as the scheduler would read it."""
     return decode_binding({"metadata": draft.metadata, "spec": draft.spec, "status": draft.status})
+
+
+def _before(draft: Draft, binding: Binding) -> Placed:
+    """Return the clusters by name as the last pass left them; a draft mostly has the same list."""
+    kept = mapping(draft.present or {}, "spec").get("clusters")
+    if kept is not None and kept is draft.spec.get("clusters"):
+        return tuple(sorted(binding.clusters))
+    return placed(mapping(draft.present or {}, "spec"))
 
 
 def _required_on(spec: Body) -> set[ClusterName]:
