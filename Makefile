@@ -26,6 +26,7 @@ docs: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.startup_and_passes
+	$(BIN)/python -m benchmarks.plan_cold
 
 wheel: $(INSTALLED)
 	$(BIN)/python -m build --wheel --outdir dist
