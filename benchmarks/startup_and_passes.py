@@ -1,5 +1,6 @@
 """Start-up, cold load and warm pass: the figures of one run, as medians and ratios."""
 
+import gc
 import os
 import shutil
 import statistics
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from reconciler.cli.main import COLLECTIONS
 from reconciler.core.reconcile import reconcile
 from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.repository import Repository
@@ -199,6 +201,7 @@ def after_changes(
 
 def main() -> None:
     """Print the table."""
+    gc.set_threshold(*COLLECTIONS)  # as the command does
     rows = startup()
     for size in map(int, sys.argv[1:]) if len(sys.argv) > 1 else SIZES:
         rows += passes(size)
