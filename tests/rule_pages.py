@@ -96,7 +96,6 @@ def _reported(files: Mapping[str, bytes]) -> dict[str, str]:
         read_state(outputs, "status"),
         revision="0" * 40,
         output_root="status",
-        texts={},
     )
     faults = reconcile(world, NOW).faults
     return {fault.rule: str(finding_of(fault).severity) for fault in faults}

@@ -15,7 +15,7 @@ from reconciler.core.intake import Earlier, compose, earlier_versions
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import read_state
-from reconciler.core.survey import DELETABLE, survey
+from reconciler.core.survey import survey
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.selection import selects
 from reconciler.model.world import World
@@ -88,11 +88,6 @@ class Story:
             state,
             revision=revision,
             output_root="status",
-            texts={
-                file.path: file.data
-                for file in inputs
-                if any((d.identity.group, d.identity.kind) in DELETABLE for d in file.documents)
-            },
         )
 
     def _earlier(self, path: str, last: LastPass | None) -> tuple[Earlier, ...]:

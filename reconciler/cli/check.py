@@ -122,5 +122,4 @@ def _world(surveyed: Survey, directory: Path, output_root: str) -> World:
         State(state.manifests, {}, frozenset(), frozenset(), ()),
         revision="",
         output_root=output_root,
-        texts={},
     )

@@ -19,7 +19,7 @@ from reconciler.core.survey import (
     misplaced_fault,
 )
 from reconciler.model.identity import ObjectKey, Origin
-from reconciler.model.world import Body, Fault, Held, Manifest, World
+from reconciler.model.world import Body, Fault, Held, Kinds, Manifest, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def compose(
     *,
     revision: str,
     output_root: str,
-    texts: Mapping[str, bytes],
+    last: World | None = None,
 ) -> World:
     """Put the last good documents in the place of faulty ones, and add the state tree.
 
@@ -51,7 +51,7 @@ def compose(
         state: What the files below the output root hold.
         revision: Full hex id of the input commit.
         output_root: Root-relative folder that the daemon owns.
-        texts: Bytes of the files that hold an object which a pass may remove.
+        last: The world before, from which the index of kinds is told.
     """
     inputs = dict(surveyed.manifests)
     held: list[Held] = []
@@ -68,19 +68,23 @@ def compose(
                 inputs.update((manifest.key, manifest) for manifest in taken)
                 keys = tuple(sorted(manifest.key for manifest in taken))
                 held.append(Held(path, version.inspection.blob, keys))
+    feedback = {key: found for key, found in inputs.items() if key.reporter}
+    if feedback:
+        inputs = {key: found for key, found in inputs.items() if not key.reporter}
     return World(
         revision=revision,
-        inputs={key: found for key, found in inputs.items() if not key.reporter},
-        feedback={key: found for key, found in inputs.items() if key.reporter},
+        inputs=inputs,
+        feedback=feedback,
         outputs=state.manifests,
         present=state.present,
         frozen=state.frozen,
         canonical=state.canonical,
         blobs={**surveyed.blobs, **{entry.path: entry.blob for entry in held}},
-        texts=texts,
+        texts=surveyed.texts,
         faults=tuple(sorted((*faults, *state.faults))),
         held=tuple(sorted(held)),
         output_root=output_root,
+        kinds=Kinds() if last is None else last.kinds.next(),
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from reconciler.core.inspect import Inspected, Inspection, described
+from reconciler.core.move import Move, replaced
 from reconciler.manifests.feedback import FEEDBACK, is_feedback, reporter_of
 from reconciler.manifests.identify import OUR_GROUPS, Identity
 from reconciler.manifests.scope import CRD, namespace_for, scopes_of_crds
@@ -38,7 +39,8 @@ class Survey:
     """The inputs at first sight: valid manifests with unique keys, and what is wrong.
 
     `broken` maps a path to its faults; the key beside a fault is `None` where it cannot be told
-    whose it is. `foreign` are the faulty files that do not look like manifests at all.
+    whose it is. `foreign` are the faulty files that do not look like manifests at all. `texts` has
+    the files that hold what a pass may remove.
     """
 
     manifests: Mapping[ObjectKey, Manifest]
@@ -46,6 +48,7 @@ class Survey:
     foreign: frozenset[str]
     scopes: Mapping[tuple[str, str], bool]
     blobs: Mapping[str, str]
+    texts: Mapping[str, bytes]
 
 
 def survey(inspections: Iterable[Inspection]) -> Survey:
@@ -79,10 +82,76 @@ def survey(inspections: Iterable[Inspection]) -> Survey:
         for file, document in found:
             broken[file.path].append(_keyed(_duplicate(file, document, found), key))
     foreign = frozenset(file.path for file in files if file.broken and not file.looks_ours)
-    blobs = {file.path: file.blob for file in files}
     return Survey(
-        manifests, {path: tuple(broken[path]) for path in sorted(broken)}, foreign, scopes, blobs
+        manifests=manifests,
+        broken={path: tuple(broken[path]) for path in sorted(broken)},
+        foreign=foreign,
+        scopes=scopes,
+        blobs={file.path: file.blob for file in files},
+        texts=_texts(files),
     )
+
+
+def follow_survey(before: Survey, move: Move) -> Survey:
+    """Return what `survey` returns for the files now, from what it returned for those before.
+
+    Where a document says of another one what it means (a CRD), or may be written twice, or is
+    faulty, all of them are looked at again.
+    """
+    files = (*move.gone, *move.came)
+    if not all(map(_stands_alone, files)):
+        return survey(move.files.values())
+    left = [key for file in move.gone for key in _keys(file, before.scopes)]
+    found = [
+        Manifest(key_of(file.path, one, before.scopes), Origin(file.path, one.index), one.body)
+        for file in move.came
+        for one in file.documents
+    ]
+    came = {manifest.key: manifest for manifest in found}
+    disputed = {key for faults in before.broken.values() for _, key in faults}
+    taken = {key for key in came if key in before.manifests}.difference(left)
+    if len(came) < len(found) or taken or not disputed.isdisjoint((*left, *came)):
+        return survey(move.files.values())
+    manifests = replaced(before.manifests, left, came)
+    gone = {file.path for file in move.gone}
+    return Survey(
+        manifests=manifests if came.keys() <= before.manifests.keys() else _sorted(manifests),
+        broken=before.broken,
+        foreign=before.foreign,
+        scopes=before.scopes,
+        blobs=replaced(before.blobs, gone, {file.path: file.blob for file in move.came}),
+        texts={
+            **{path: data for path, data in before.texts.items() if path not in gone},
+            **_texts(move.came),
+        },
+    )
+
+
+def _stands_alone(file: Inspection) -> bool:
+    """Say whether nothing about a file depends on other files, but for keys written twice."""
+    return not file.broken and all(
+        (one.identity.group, one.identity.kind) != CRD and misplaced_fault(file.path, one) is None
+        for one in file.documents
+    )
+
+
+def _keys(file: Inspection, scopes: Mapping[tuple[str, str], bool]) -> list[ObjectKey]:
+    """Return the keys of the documents of a file."""
+    return [key_of(file.path, document, scopes) for document in file.documents]
+
+
+def _sorted(manifests: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
+    """Return the manifests in order of their keys."""
+    return {key: manifests[key] for key in sorted(manifests)}
+
+
+def _texts(files: Iterable[Inspection]) -> dict[str, bytes]:
+    """Return the content of the files that hold what a pass may remove."""
+    return {
+        file.path: file.data
+        for file in files
+        if any((d.identity.group, d.identity.kind) in DELETABLE for d in file.documents)
+    }
 
 
 def key_of(path: str, document: Inspected, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey:

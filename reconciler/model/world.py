@@ -52,22 +52,39 @@ class Held:
 
 @dataclass(slots=True)
 class Kinds:
-    """Manifests by group and kind, sorted by key; drawn anew when another mapping is asked of."""
+    """Manifests by group and kind, sorted by key; drawn anew when another mapping is asked of.
 
-    _source: Mapping[ObjectKey, Manifest] | None = None
-    _found: dict[tuple[str, str], tuple[Manifest, ...]] = field(default_factory=dict)
+    What is drawn anew is told from what was drawn before, kind by kind.
+    """
+
+    _source: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
+    _found: Mapping[tuple[str, str], tuple[Manifest, ...]] = field(default_factory=dict)
 
     def of(
         self, manifests: Mapping[ObjectKey, Manifest]
     ) -> Mapping[tuple[str, str], tuple[Manifest, ...]]:
         """Return the manifests of a mapping that nobody changes, by group and kind, sorted."""
         if self._source is not manifests:
-            listed: dict[tuple[str, str], list[Manifest]] = {}
-            for key in sorted(manifests):
-                listed.setdefault(key[:2], []).append(manifests[key])
-            self._found = {kind: tuple(found) for kind, found in listed.items()}
+            before = self._source
+            listed: dict[tuple[str, str], dict[ObjectKey, Manifest]] = {}
+            for key in before.keys() - manifests.keys():
+                listed.setdefault(key[:2], {})
+            for key, one in manifests.items():
+                if before.get(key) is not one:
+                    listed.setdefault(key[:2], {})[key] = one
+            found = dict(self._found)
+            for kind, came in listed.items():
+                stayed = {one.key: one for one in found.pop(kind, ()) if one.key in manifests}
+                stayed |= came
+                if stayed:
+                    found[kind] = tuple(stayed[key] for key in sorted(stayed))
+            self._found = {kind: found[kind] for kind in sorted(found)}
             self._source = manifests
         return self._found
+
+    def next(self) -> "Kinds":
+        """Return the index for a following world."""
+        return Kinds(self._source, self._found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

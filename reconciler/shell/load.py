@@ -3,43 +3,28 @@
 Inspections are remembered by path and blob id, so a warm load costs what changed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.inspect import Inspection, Rules
 from reconciler.core.intake import Earlier, compose, configuration_of, earlier_versions
 from reconciler.core.record import LastPass, last_pass
-from reconciler.core.state import State, read_state
-from reconciler.core.survey import CONFIGURATION_PATH, DELETABLE, survey
+from reconciler.core.state import State, follow_state, read_state
+from reconciler.core.survey import CONFIGURATION_PATH, Survey, follow_survey, survey
 from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.paths import FAULTS, RECORD, output_path
 from reconciler.manifests.schema import Schemas
-from reconciler.manifests.selection import SUFFIXES, selects
 from reconciler.model.settings import Settings, decode_settings
 from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.objects import Entry, list_files, read_blobs
+from reconciler.shell.git.objects import Entry
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.inspections import Inspectors, inspectors
+from reconciler.shell.listings import Listings
+from reconciler.shell.shelf import Below, Inputs, Shelf, Track, untracked
 
 INPUTS, OUTPUTS = "inputs", "outputs"
-
-T = TypeVar("T")
-
-
-class Track(Protocol):
-    """Passes items on while they are worked through, such as to show how far it is."""
-
-    def __call__(self, items: Iterable[T], total: int, /) -> Iterable[T]:
-        """Return the same items."""
-
-
-def untracked(items: Iterable[T], total: int, /) -> Iterable[T]:
-    """Show nothing."""
-    del total
-    return items
 
 
 class Loader:
@@ -65,8 +50,11 @@ class Loader:
             INPUTS: Rules(schemas, ADMISSIONS),
             OUTPUTS: Rules(schemas, {}, status_only=True),
         }
-        self._inputs = _Shelf(repository, INPUTS, track)
-        self._outputs = _Shelf(repository, OUTPUTS, track)
+        self._listings = Listings(repository)
+        self._inputs = Shelf(repository, self._listings, INPUTS, track)
+        self._outputs = Shelf(repository, self._listings, OUTPUTS, track)
+        self._surveyed: Survey | None = None
+        self._state: State | None = None
         self._last: tuple[tuple[str, str | None], World] | None = None
 
     def load(self, revision: str, *, outputs: str | None = None) -> World:
@@ -87,110 +75,68 @@ class Loader:
         """
         asked = (revision, outputs)
         if self._last is None or self._last[0] != asked:
-            entries = self._entries(revision)
-            ours = entries if outputs is None else self._entries(outputs)
-            total = len(entries) + len(ours) * (ours is not entries) if self._last is None else 0
-            with inspectors(self._rules, total, processes=self._processes) as by:
-                self._last = (asked, self._load(revision, entries, ours, by))
+            total = 0 if self._last is not None else len(self._listings.entries(revision))
+            try:
+                with inspectors(self._rules, total, processes=self._processes) as by:
+                    self._last = (asked, self._load(revision, outputs or revision, by))
+            except BaseException:
+                self._state = self._surveyed = None  # they may lag behind their files
+                raise
         return self._last[1]
 
-    def _load(
-        self, revision: str, entries: Mapping[str, Entry], ours: Mapping[str, Entry], by: Inspectors
-    ) -> World:
+    def _load(self, revision: str, outputs: str, by: Inspectors) -> World:
         """Read what changed since the world before, and compose this one."""
-        root = f"{self._output_root}/"
-        written = self._outputs.inspect(
-            {path: entry for path, entry in ours.items() if path.startswith(root)}, by
-        )
-        state = read_state(written, self._output_root)
-        _check_ours(state, self._output_root)
+        state = self._follow_state(outputs, by)
         earlier = _History(self, last_pass(state.manifests))
-        settings = self._settings(entries, earlier, by)
-        inputs = self._inputs.inspect(
-            {path: entry for path, entry in entries.items() if self._is_input(path, settings)}, by
-        )
-        surveyed = survey(inputs)
+        surveyed = self._follow_survey(revision, self._settings(revision, earlier), by)
         world = compose(
             surveyed,
             {path: earlier.versions(path) for path in surveyed.broken},
             state,
             revision=revision,
             output_root=self._output_root,
-            texts=_texts(inputs),
+            last=None if self._last is None else self._last[1],
         )
-        self._outputs.keep((file.path, file.blob) for file in written)
-        self._inputs.keep({(file.path, file.blob) for file in inputs} | earlier.used)
+        self._inputs.keep(earlier.used)
         return world
 
-    def _entries(self, revision: str) -> dict[str, Entry]:
-        """Return the plain files of a commit below the root; links are never followed."""
-        listed = list_files(self._repository, revision, prefix=self._repository.prefix)
-        return {
-            path: entry
-            for path, entry in listed.items()
-            if entry.is_file and path.endswith(SUFFIXES) and path.isprintable()
-        }
+    def _follow_state(self, revision: str, by: Inspectors) -> State:
+        """Read the files below the output root."""
+        move = self._outputs.follow(revision, Below(self._output_root), by)
+        if self._state is None:
+            self._state = read_state(move.files.values(), self._output_root)
+        else:
+            self._state = follow_state(self._state, move, self._output_root)
+        _check_ours(self._state, self._output_root)
+        return self._state
 
-    def _settings(
-        self, entries: Mapping[str, Entry], earlier: "_History", by: Inspectors
-    ) -> Settings:
+    def _follow_survey(self, revision: str, settings: Settings, by: Inspectors) -> Survey:
+        """Read the files of people."""
+        chosen = Inputs(self._output_root, settings.include, settings.exclude)
+        move = self._inputs.follow(revision, chosen, by)
+        if self._surveyed is None:
+            self._surveyed = survey(move.files.values())
+        else:
+            self._surveyed = follow_survey(self._surveyed, move)
+        return self._surveyed
+
+    def _settings(self, revision: str, earlier: "_History") -> Settings:
         """Read the configuration first, since it says which files are read."""
-        entry = entries.get(CONFIGURATION_PATH)
+        entry = self._listings.entries(revision).get(CONFIGURATION_PATH)
         if entry is None:
             return Settings()
-        surveyed = survey(self._inputs.inspect({CONFIGURATION_PATH: entry}, by))
+        surveyed = survey([self.version(CONFIGURATION_PATH, entry.blob)])
+        earlier.used.add((CONFIGURATION_PATH, entry.blob))
         versions = earlier.versions(CONFIGURATION_PATH) if surveyed.broken else ()
         return decode_settings(configuration_of(surveyed, versions))
 
-    def _is_input(self, path: str, settings: Settings) -> bool:
-        """Say whether a file is read as people's input."""
-        if path == CONFIGURATION_PATH:
-            return True
-        return not path.startswith(f"{self._output_root}/") and selects(
-            path, include=settings.include, exclude=settings.exclude
-        )
-
-    def files_at(self, revision: str) -> dict[str, Entry]:
+    def files_at(self, revision: str) -> Mapping[str, Entry]:
         """Return the files of an earlier commit."""
-        return self._entries(revision)
+        return self._listings.entries(revision)
 
     def version(self, path: str, blob: str) -> Inspection:
         """Return what a version of an input file holds."""
-        return self._inputs.inspect_blob(path, blob, Inspectors(self._rules))
-
-
-class _Shelf:
-    """Inspections of one tree by path and blob id, by the rules of a name."""
-
-    def __init__(self, repository: Repository, name: str, track: Track) -> None:
-        self._repository = repository
-        self._name = name
-        self._track = track
-        self._known: dict[tuple[str, str], Inspection] = {}
-
-    def inspect(self, entries: Mapping[str, Entry], by: Inspectors) -> list[Inspection]:
-        """Inspect files, from memory where their content is known."""
-        pairs = [(path, entry.blob) for path, entry in entries.items()]
-        self._read([pair for pair in pairs if pair not in self._known], by)
-        return [self._known[pair] for pair in pairs]
-
-    def inspect_blob(self, path: str, blob: str, by: Inspectors) -> Inspection:
-        """Inspect one version of a file."""
-        if (path, blob) not in self._known:
-            self._read([(path, blob)], by)
-        return self._known[path, blob]
-
-    def keep(self, needed: Iterable[tuple[str, str]]) -> None:
-        """Forget everything else."""
-        for pair in self._known.keys() - set(needed):
-            del self._known[pair]
-
-    def _read(self, pairs: list[tuple[str, str]], by: Inspectors) -> None:
-        """Read and inspect what is not known."""
-        contents = read_blobs(self._repository, [blob for _, blob in pairs])
-        files = ((*pair, content) for pair, (_, content) in zip(pairs, contents, strict=True))
-        for inspection in self._track(by.inspect(files, len(pairs), self._name), len(pairs)):
-            self._known[inspection.path, inspection.blob] = inspection
+        return self._inputs.version(path, blob, Inspectors(self._rules))
 
 
 @dataclass(slots=True)
@@ -200,7 +146,7 @@ class _History:
     loader: Loader
     last: LastPass | None
     used: set[tuple[str, str]] = field(default_factory=set)
-    _files: dict[str, Entry] | None = None
+    _files: Mapping[str, Entry] | None = None
 
     def versions(self, path: str) -> tuple[Earlier, ...]:
         """Return the versions of a file that may stand in for it, the preferred one first."""
@@ -239,12 +185,3 @@ def _check_ours(state: State, root: str) -> None:
             f'the output root "{root}" holds "{strange[0]}", which no pass wrote, and would be '
             "deleted; move the file, or name another folder with --output-root"
         )
-
-
-def _texts(inspections: Iterable[Inspection]) -> dict[str, bytes]:
-    """Return the content of the files that hold what a pass may remove."""
-    return {
-        file.path: file.data
-        for file in inspections
-        if any((d.identity.group, d.identity.kind) in DELETABLE for d in file.documents)
-    }

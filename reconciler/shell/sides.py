@@ -10,8 +10,9 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import resolve_revision
 from reconciler.shell.git.scratch import merge_trees, scratch
 from reconciler.shell.git.snapshot import take_files
-from reconciler.shell.load import Loader, Track, untracked
+from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.shelf import Track, untracked
 from reconciler.shell.workers import processors
 
 FILES = "the files of this checkout"

@@ -1,0 +1,56 @@
+"""What became of the files of a tree from one commit to the next, so that work follows that."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from reconciler.core.inspect import Inspection
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """The files of a tree, and how they differ from those before.
+
+    Attributes:
+        files: Every file now, by path.
+        gone: The files as they were that are no more, or are different now; by path.
+        came: The files as they are that are new, or were different before; by path.
+    """
+
+    files: Mapping[str, Inspection]
+    gone: tuple[Inspection, ...]
+    came: tuple[Inspection, ...]
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is different."""
+        return not self.gone and not self.came
+
+
+def move_between(
+    before: Mapping[str, Inspection], files: Mapping[str, Inspection], paths: Iterable[str]
+) -> Move:
+    """Return the move from one set of files to another that differ in these paths at most."""
+    differing = sorted(path for path in paths if before.get(path) is not files.get(path))
+    return Move(
+        files=files,
+        gone=tuple(before[path] for path in differing if path in before),
+        came=tuple(files[path] for path in differing if path in files),
+    )
+
+
+def replaced(before: Mapping[K, V], gone: Iterable[K], came: Mapping[K, V]) -> dict[K, V]:
+    """Return a mapping without some entries and with others; what stays keeps its place.
+
+    >>> replaced({"a": 1, "b": 2}, ["a", "b"], {"a": 3})
+    {'a': 3}
+    """
+    after = dict(before)
+    for key in gone:
+        if key not in came:
+            del after[key]
+    after.update(came)
+    return after

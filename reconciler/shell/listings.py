@@ -1,0 +1,81 @@
+"""Which manifest files a commit has; told from a commit known before by what differs."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from reconciler.manifests.selection import SUFFIXES
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.objects import Entry, changed_files, list_files
+from reconciler.shell.git.repository import Repository
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+KEPT = 3  # commits: the present one, the one before, and that of the last pass
+
+
+class Listings:
+    """The plain files of the commits asked for last; links are never followed."""
+
+    def __init__(self, repository: Repository) -> None:
+        """Remember where to look; the repository's prefix is the root."""
+        self._repository = repository
+        self._known: dict[str, Mapping[str, Entry]] = {}
+        self._differing: dict[tuple[str, str], frozenset[str]] = {}
+
+    def entries(self, revision: str) -> Mapping[str, Entry]:
+        """Return path to entry of the YAML and JSON files of a commit or tree.
+
+        Raises:
+            GitError: It cannot be read.
+        """
+        known = self._known.pop(revision, None)
+        if known is None:
+            known = self._patched(revision) if self._known else self._list(revision)
+        self._known[revision] = known  # the latest one asked for comes last
+        _trim(self._known)
+        return known
+
+    def differing(self, old: str, new: str) -> frozenset[str]:
+        """Return the paths whose entries are not the same in two commits."""
+        if (old, new) not in self._differing:
+            before, after = self.entries(old), self.entries(new)
+            if (old, new) not in self._differing:  # they may just have been told by one another
+                paths = before.keys() | after.keys()
+                found = frozenset(path for path in paths if before.get(path) != after.get(path))
+                self._differing[old, new] = found
+            _trim(self._differing)
+        return self._differing[old, new]
+
+    def _list(self, revision: str) -> Mapping[str, Entry]:
+        """List a whole commit."""
+        listed = list_files(self._repository, revision, prefix=self._repository.prefix)
+        return {path: entry for path, entry in listed.items() if _is_manifest(path, entry)}
+
+    def _patched(self, revision: str) -> Mapping[str, Entry]:
+        """Tell a commit from the one asked for last, or list it if git has lost that one."""
+        last = next(reversed(self._known))
+        try:
+            changes = changed_files(
+                self._repository, last, revision, prefix=self._repository.prefix
+            )
+        except GitError:
+            return self._list(revision)
+        entries = dict(self._known[last])
+        for change in changes:
+            entries.pop(change.path, None)
+            if change.after is not None and _is_manifest(change.path, change.after):
+                entries[change.path] = change.after
+        self._differing[last, revision] = frozenset(change.path for change in changes)
+        return entries
+
+
+def _is_manifest(path: str, entry: Entry) -> bool:
+    """Say whether a file may be one that is read."""
+    return entry.is_file and path.endswith(SUFFIXES) and path.isprintable()
+
+
+def _trim(known: dict[K, V]) -> None:
+    """Forget what was not asked for lately."""
+    while len(known) > KEPT:
+        del known[next(iter(known))]
