@@ -1,7 +1,7 @@
 """Which workloads have a binding, and what their policies want of it; nothing is decided here."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from reconciler.dialects.karmada.bindings import GROUP, Draft, binding_key, claimant, draft_binding
@@ -56,51 +56,63 @@ class Claims:
 def claim_workloads(world: World, memory: Memory, *, preempting: bool) -> Claims:
     """Let policies claim workloads, and draft the bindings."""
     policies = _policies(world, memory)
+    found = _Found()
     recall = _recalling(policies, world, memory, preempting=preempting)
-    drafts: dict[ObjectKey, Draft] = {}
-    needs: dict[ObjectKey, tuple[ObjectKey, ...]] = {}
-    kept: dict[ObjectKey, Body] = {}
-    named: set[str] = set()
-    owners: dict[ObjectKey, ObjectKey] = {}
-    faults = [_waiting(world, policy) for policy in policies.by_key.values() if policy.waits_for]
     for template, key in _templates(world, memory):
         if world.frozen and is_frozen(world, key):
             continue
-        present = None if key in owners else world.outputs.get(key)
+        present = None if key in found.owners else world.outputs.get(key)
         body = present.body if present is not None else None
         try:
-            known = recall(template, body)
+            drafted = recall(template, body)
         except UserError as error:
             policy = policies.claim(template, claimant(body), preempting=preempting)
-            faults.append(_refused(world, policy, error))
+            found.faults.append(_refused(world, policy, error))
             if body is not None:
-                kept[key] = body
+                found.kept[key] = body
             continue
-        if known.draft is None:
-            continue
-        fault = _unnameable(template, key, world, owners.get(key))
-        if fault is not None:
-            faults.append(fault)
-            continue
-        drafts[key] = known.draft
-        owners[key] = template.key
-        named |= known.named
-        if known.needs:
-            needs[key] = known.needs
+        found.take(template, key, drafted, world)
+    found.faults += [_waiting(world, one) for one in policies.by_key.values() if one.waits_for]
     held = {str(key) for entry in world.held for key in entry.keys}
     return Claims(
-        drafts=drafts,
-        needs=needs,
-        kept=kept,
+        drafts=found.drafts,
+        needs=found.needs,
+        kept=found.kept,
         gone={
             key: world.outputs[key]
-            for key in sorted(world.outputs.keys() - drafts.keys() - kept.keys())
+            for key in sorted(world.outputs.keys() - found.drafts.keys() - found.kept.keys())
             if key.group == GROUP
         },
-        named=frozenset(named),
+        named=frozenset(found.named),
         waiting=frozenset(held | {fault.subject for fault in world.faults}),
-        faults=tuple(sorted(set(faults))),
+        faults=tuple(sorted(set(found.faults))),
     )
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was found so far, workload by workload; `owners` has the workload of each binding."""
+
+    drafts: dict[ObjectKey, Draft] = field(default_factory=dict)
+    needs: dict[ObjectKey, tuple[ObjectKey, ...]] = field(default_factory=dict)
+    kept: dict[ObjectKey, Body] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
+    owners: dict[ObjectKey, ObjectKey] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+    def take(self, template: Template, key: ObjectKey, drafted: Drafted, world: World) -> None:
+        """Take what a workload comes to, if its binding can have that name."""
+        if drafted.draft is None:
+            return
+        fault = _unnameable(template, key, world, self.owners.get(key))
+        if fault is not None:
+            self.faults.append(fault)
+            return
+        self.drafts[key] = drafted.draft
+        self.owners[key] = template.key
+        self.named |= drafted.named
+        if drafted.needs:
+            self.needs[key] = drafted.needs
 
 
 def _policies(world: World, memory: Memory) -> Policies:

@@ -42,7 +42,7 @@ from reconciler.dialects.karmada.moving import (
 from reconciler.dialects.karmada.reports import Reports, reports_of
 from reconciler.dialects.karmada.schedule import schedule
 from reconciler.dialects.karmada.settings import Failover
-from reconciler.dialects.karmada.tell import tell
+from reconciler.dialects.karmada.tell import Happened, tell
 from reconciler.dialects.karmada.verdict import Verdict
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.explanation import Explain
@@ -92,7 +92,6 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     Raises:
         UserError: Something in the binding cannot be read.
     """
-    present = draft.present or {}
     spec = dict(draft.spec)
     if demand is not None:
         spec["rescheduleTriggeredAt"] = format_moment(demand.at)
@@ -106,13 +105,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     verdict = schedule(binding, around.members, around.now) if _considered(draft, spec) else None
     moved = move(binding, verdict, goal, demand, around.members, around.now)
     clusters = moved.clusters
-    feedback = gather(
-        {name for name, _ in clusters} | _required_on(spec),
-        draft.metadata,
-        reports,
-        assume_after_seconds=around.assume_after_seconds,
-        now=around.now,
-    )
+    feedback = _hear(spec, clusters, draft.metadata, reports, around)
     tasks, tasks_until = _assess(binding, verdict, clusters, feedback, around)
     _place(spec, clusters, tasks)
     after = tuple(sorted(clusters))
@@ -126,21 +119,17 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
         around.now,
         notes={UNHEALTHY_SINCE: failing.since, MOVING_TO: write_goal(moved.goal)},
     )
-    edited = is_edited(present, before)
+    happened = Happened(
+        demand=demand,
+        eviction=eviction,
+        failing=failing,
+        verdict=verdict,
+        edited=is_edited(draft.present or {}, before),
+    )
     return Decided(
         body=body,
-        decision=tell(
-            draft,
-            before,
-            after,
-            demand,
-            eviction,
-            failing,
-            verdict,
-            around.members,
-            edited=edited,
-        ),
-        edited=edited,
+        decision=tell(draft, before, after, happened, around.members),
+        edited=happened.edited,
         until=earliest(
             feedback.until, tasks_until, failing.until, None if eviction is None else eviction.until
         ),
@@ -230,6 +219,23 @@ def _considered(draft: Draft, spec: Body) -> bool:
     if (text(spec, "schedulerName") or DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER:
         return False
     return mapping(spec, "suspension").get("scheduling") is not True
+
+
+def _hear(
+    spec: Body,
+    clusters: tuple[Target, ...],
+    metadata: Body,
+    reports: Reports,
+    around: Surroundings,
+) -> Feedback:
+    """Hear the clusters that a binding is on, by itself or for others."""
+    return gather(
+        {name for name, _ in clusters} | _required_on(spec),
+        metadata,
+        reports,
+        assume_after_seconds=around.assume_after_seconds,
+        now=around.now,
+    )
 
 
 def _assess(

@@ -1,6 +1,7 @@
 """What a sweep tells of one binding: from where to where, why, and who was turned away."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from reconciler.dialects.base import Trigger as Demand
 from reconciler.dialects.karmada.bindings import Draft
@@ -17,26 +18,32 @@ from reconciler.model.world import Body
 from reconciler.schedule.framework import positions_of
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    """What may have moved a binding in a sweep; `None` where nothing of the sort was there.
+
+    `edited` says that a person changed the clusters since the last pass.
+    """
+
+    demand: Demand | None
+    eviction: Eviction | None
+    failing: Failing
+    verdict: Verdict | None
+    edited: bool
+
+
 def tell(
-    draft: Draft,
-    before: Placed,
-    after: Placed,
-    demand: Demand | None,
-    eviction: Eviction | None,
-    failing: Failing,
-    verdict: Verdict | None,
-    members: Members,
-    *,
-    edited: bool,
+    draft: Draft, before: Placed, after: Placed, happened: Happened, members: Members
 ) -> Decision | None:
     """Tell what moved, or what is newly wrong; `None` if neither."""
+    verdict = happened.verdict
     problem = verdict.error.message if verdict is not None and verdict.error is not None else ""
     if before == after and (not problem or problem == _known_problem(draft.status)):
         return None
     return Decision(
         key=draft.key,
         subject=draft.subject,
-        cause=_cause(draft, demand, eviction, failing, verdict, edited=edited),
+        cause=_cause(draft, happened),
         before=before,
         after=after,
         problem=problem,
@@ -60,16 +67,9 @@ _CAUSES: Mapping[Trigger, CauseKind] = {
 }
 
 
-def _cause(
-    draft: Draft,
-    demand: Demand | None,
-    eviction: Eviction | None,
-    failing: Failing,
-    verdict: Verdict | None,
-    *,
-    edited: bool,
-) -> Cause:
+def _cause(draft: Draft, happened: Happened) -> Cause:
     """Return why a binding moved; a rebalancer comes first, then evictions, then the trigger."""
+    demand, eviction, failing = happened.demand, happened.eviction, happened.failing
     if demand is not None:
         return Cause(CauseKind.REBALANCED, demand.by)
     if draft.present is None:
@@ -80,9 +80,9 @@ def _cause(
         reasons = [f"{d.cluster}: {d.untolerated or 'toleration ended'}" for d in left]
         reasons += [f"{name}: the workload is unhealthy there" for name in failing.leaving]
         return Cause(CauseKind.EVICTED, ", ".join(reasons))
-    if edited:
+    if happened.edited:
         return Cause(CauseKind.EDITED)
-    trigger = verdict.trigger if verdict is not None else Trigger.NONE
+    trigger = happened.verdict.trigger if happened.verdict is not None else Trigger.NONE
     return Cause(_CAUSES.get(trigger, CauseKind.CLUSTERS_CHANGED))
 
 

@@ -207,32 +207,26 @@ class Fleets:
         restored = restore(owner, left, Wanted(policy=placement.policy, selection=selection))
         if restored.present.policies:
             refuse_change(policy_in_force(restored.present.policies), placement.policy)
+        witness = Witness(
+            resources=keys_of(selection.resources),
+            feedback=self.world.feedback,
+            assume_after_seconds=self.settings.assume_after_seconds,
+        )
+        rebalanced, present = trigger is not None, restored.present
         settled = settle(
-            placement,
-            owner,
-            selection,
-            restored.present,
-            members,
-            self.now,
-            Witness(
-                resources=keys_of(selection.resources),
-                feedback=self.world.feedback,
-                assume_after_seconds=self.settings.assume_after_seconds,
-            ),
-            rebalanced=trigger is not None,
+            placement, owner, selection, present, members, self.now, witness, rebalanced=rebalanced
         )
         outputs = files_of(settled, self.now)
         outputs[key] = placement_file(
             placement, metadata, admitted.generation, settled, status, self.now
         )
-        problem = known_problem(status)
-        edited = tuple(ObjectKey(GROUP, BINDING, "", name) for name in restored.edited)
+        problem, edited = known_problem(status), bool(restored.edited)
         return Plan(
             outputs=outputs,
             decisions=tell(
-                key, left, settled, members, trigger, known_problem=problem, edited=bool(edited)
+                key, left, settled, members, trigger, known_problem=problem, edited=edited
             ),
-            edited=edited,
+            edited=tuple(ObjectKey(GROUP, BINDING, "", name) for name in restored.edited),
             until=settled.until,
             explanations={key: partial(explain, asked_of(key, settled, members, self.now))},
         )

@@ -8,20 +8,18 @@ from functools import partial
 from reconciler.dialects.base import Dialect, Plan, Trigger
 from reconciler.dialects.ocm.decide import Outcome, Surroundings, decide, keep
 from reconciler.dialects.ocm.decisions import Decided, decided_by
-from reconciler.dialects.ocm.draft import Draft
+from reconciler.dialects.ocm.draft import Draft, draft_of, is_left_alone
 from reconciler.dialects.ocm.explain import explain
 from reconciler.dialects.ocm.inventory import Inventory, take_inventory
 from reconciler.dialects.ocm.memory import Memory
-from reconciler.dialects.ocm.placement import GROUP, decode_placement
+from reconciler.dialects.ocm.placement import GROUP
 from reconciler.dialects.ocm.record import decisions_in
 from reconciler.dialects.ocm.settings import decode_resync
 from reconciler.dialects.ocm.tell import placed
 from reconciler.dialects.ocm.weights import is_balanced
 from reconciler.errors import UserError
-from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
-from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import labels_of
 from reconciler.model.memory import Rest
@@ -109,6 +107,16 @@ class Placements:
             outcomes[key] = outcome
             if outcome.objects != own:
                 standing = standing.replaced(draft.placement, outcome.objects)
+        return self._told(outcomes, faults, triggers, asked)
+
+    def _told(
+        self,
+        outcomes: Mapping[ObjectKey, Outcome],
+        faults: Iterable[Fault],
+        triggers: Mapping[ObjectKey, Trigger],
+        asked: Container[ObjectKey],
+    ) -> Plan:
+        """Return the plan that the outcomes of all placements make."""
         outputs: dict[ObjectKey, Body] = dict(self.inventory.records)
         for outcome in outcomes.values():
             outputs |= outcome.bodies
@@ -221,9 +229,9 @@ def _remembered_draft(
     """Return a placement and its files, the same as before if none of them differs."""
     present = world.outputs.get(manifest.key)
     status_file = present.body if present is not None else None
-    frozen = _is_frozen(world, manifest.key)
+    frozen = is_left_alone(world, manifest.key)
     grounds = (manifest.body, status_file, frozen, *decisions.values())
-    draw = partial(_draft, manifest, status_file, decisions, frozen=frozen)
+    draw = partial(draft_of, manifest, status_file, decisions, frozen=frozen)
     return memory.drafts.recall(manifest.key, grounds, draw)
 
 
@@ -244,36 +252,6 @@ def _faulty(world: World) -> frozenset[str]:
     """Return the objects that are not as they stand in their files, as texts of their keys."""
     held = {str(key) for item in world.held for key in item.keys}
     return frozenset(held | {fault.subject for fault in world.faults})
-
-
-def _draft(
-    manifest: Manifest,
-    status_file: Body | None,
-    decisions: Mapping[ObjectKey, Body],
-    *,
-    frozen: bool,
-) -> Draft:
-    """Return a placement and its files; its namespace is that of its key, written or not."""
-    metadata = {**mapping(manifest.body, "metadata"), "namespace": manifest.key.namespace}
-    return Draft(
-        manifest=manifest,
-        placement=decode_placement({**manifest.body, "metadata": metadata}),
-        status_file=status_file,
-        decisions=decisions,
-        frozen=frozen,
-    )
-
-
-def _is_frozen(world: World, key: ObjectKey) -> bool:
-    """Say whether the status file or a decision of a placement cannot be read."""
-    if not world.frozen:
-        return False
-    if is_frozen(world, key):
-        return True
-    first = ObjectKey(GROUP, "PlacementDecision", key.namespace, f"{key.name}-decision-")
-    stem = output_path(world.output_root, first).removesuffix(".yaml")
-    rest = (path.removeprefix(stem) for path in world.frozen if path.startswith(stem))
-    return any(text.removesuffix(".yaml").isdecimal() for text in rest)
 
 
 def _undecided(manifest: Manifest, error: UserError) -> Fault:
