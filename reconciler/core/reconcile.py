@@ -5,7 +5,7 @@ at the same moment until one changes nothing, so that a pass ends where upstream
 would end. What still moves after the last sweep oscillates: it keeps its present decision.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -120,14 +120,16 @@ def _settle(
         edited = result.edited if number == 0 else edited
         for decision in result.decisions:
             decisions[decision.key] = _joined(decisions.get(decision.key), decision)
-        bodies = {
-            key: at_rest(body, _body(current.outputs, key)) for key, body in result.outputs.items()
-        }
-        moving = _differing(current.outputs, bodies)
+        moved = _moved(current.outputs, result.outputs)
+        gone = current.outputs.keys() - result.outputs.keys() - {RECORD, FAULTS}
+        moving = frozenset(moved.keys() | gone)
         if not moving and not result.removed:
             break
-        current = _with_outputs(current, bodies, result.removed)
-    outputs = {key: _final(world, key, m.body) for key, m in current.outputs.items()}
+        current = _with_outputs(current, moved, gone, result.removed)
+    outputs = {
+        key: m.body if m is world.outputs.get(key) else _final(world, key, m.body)
+        for key, m in current.outputs.items()
+    }
     faults = result.faults
     if moving:
         outputs = _restore(world, outputs, moving)
@@ -164,27 +166,32 @@ def _tells(decision: Decision) -> bool:
     return decision.before != decision.after or decision.removed or bool(decision.problem)
 
 
-def _differing(
+def _moved(
     outputs: Mapping[ObjectKey, Manifest], bodies: Mapping[ObjectKey, Body]
-) -> frozenset[ObjectKey]:
-    """Return the outputs that a sweep added, changed or took away."""
-    changed = {key for key, body in bodies.items() if _body(outputs, key) is not body}
-    return frozenset(changed | (outputs.keys() - bodies.keys() - {RECORD, FAULTS}))
+) -> dict[ObjectKey, Body]:
+    """Return the outputs that a sweep added or changed."""
+    moved = {}
+    for key, body in bodies.items():
+        present = outputs.get(key)
+        if present is None or present.body is not body:
+            resting = at_rest(body, None if present is None else present.body)
+            if present is None or present.body is not resting:
+                moved[key] = resting
+    return moved
 
 
 def _with_outputs(
-    world: World, bodies: Mapping[ObjectKey, Body], removed: frozenset[ObjectKey]
+    world: World,
+    moved: Mapping[ObjectKey, Body],
+    gone: Container[ObjectKey],
+    removed: frozenset[ObjectKey],
 ) -> World:
     """Return the world as the next sweep finds it."""
-    outputs = {
-        key: known
-        if (known := world.outputs.get(key)) is not None and known.body is body
-        else Manifest(key, Origin(output_path(world.output_root, key)), body)
-        for key, body in bodies.items()
-    }
-    records = {key: m for key, m in world.outputs.items() if key in (RECORD, FAULTS)}
+    outputs = {key: m for key, m in world.outputs.items() if key not in gone}
+    for key, body in moved.items():
+        outputs[key] = Manifest(key, Origin(output_path(world.output_root, key)), body)
     inputs = {key: m for key, m in world.inputs.items() if key not in removed}
-    return replace(world, outputs=outputs | records, inputs=inputs if removed else world.inputs)
+    return replace(world, outputs=outputs, inputs=inputs if removed else world.inputs)
 
 
 def _restore(

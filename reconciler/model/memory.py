@@ -5,7 +5,7 @@ again where the grounds are the same objects as then. Nothing here compares by v
 that is read anew is another one, and nothing has to be told what changed.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import is_
@@ -65,6 +65,32 @@ class Table(Generic[K, T]):
 
     def __len__(self) -> int:
         return len(self._recent.keys() | self._older.keys())
+
+
+@dataclass(slots=True)
+class Band(Generic[K, T]):
+    """Answers by name that have their grounds in common, for what is asked of everything each time.
+
+    Whoever asks compares what an answer has of grounds beyond the common ones, and puts new answers
+    in; so the usual question costs one look into a mapping.
+    """
+
+    _grounds: Grounds = ()
+    _answers: dict[K, T] = field(default_factory=dict, repr=False)
+
+    def under(self, *grounds: object) -> dict[K, T]:
+        """Return the answers that were drawn from these very objects, to be read and added to."""
+        if not same(self._grounds, grounds):
+            self._grounds, self._answers = grounds, {}
+        return self._answers
+
+    def trim(self, names: Collection[K]) -> None:
+        """Drop the answers of all other names, if there are any."""
+        if len(self._answers) > len(names):
+            self._answers = {n: one for n, one in self._answers.items() if n in names}
+
+    def __len__(self) -> int:
+        return len(self._answers)
 
 
 @dataclass(frozen=True, slots=True)

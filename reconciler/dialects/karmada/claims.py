@@ -1,6 +1,6 @@
 """Which workloads have a binding, and what their policies want of it; nothing is decided here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -56,22 +56,30 @@ class Claims:
 def claim_workloads(world: World, memory: Memory, *, preempting: bool) -> Claims:
     """Let policies claim workloads, and draft the bindings."""
     policies = _policies(world, memory)
+    priorities = _priority_classes(world, memory)
     found = _Found()
-    recall = _recalling(policies, world, memory, preempting=preempting)
-    for template, key in _templates(world, memory):
+    known = memory.drafted.under(policies, priorities, preempting)
+    templates = _templates(world, memory)
+    for template, key in templates:
         if world.frozen and is_frozen(world, key):
             continue
         present = None if key in found.owners else world.outputs.get(key)
         body = present.body if present is not None else None
+        before = known.get(template.key)
+        if before is not None and before[0] is template and before[1] is body:
+            found.take(template, key, before[2], world)
+            continue
+        policy = policies.claim(template, claimant(body), preempting=preempting)
         try:
-            drafted = recall(template, body)
+            drafted = _drafted(template, policy, body, priorities, memory)
         except UserError as error:
-            policy = policies.claim(template, claimant(body), preempting=preempting)
             found.faults.append(_refused(world, policy, error))
             if body is not None:
                 found.kept[key] = body
             continue
+        known[template.key] = (template, body, drafted)
         found.take(template, key, drafted, world)
+    memory.drafted.trim(world.inputs)
     found.faults += [_waiting(world, one) for one in policies.by_key.values() if one.waits_for]
     held = {str(key) for entry in world.held for key in entry.keys}
     return Claims(
@@ -83,7 +91,7 @@ def claim_workloads(world: World, memory: Memory, *, preempting: bool) -> Claims
             for key in sorted(world.outputs.keys() - found.drafts.keys() - found.kept.keys())
             if key.group == GROUP
         },
-        named=frozenset(found.named),
+        named=frozenset[str]().union(*found.named),
         waiting=frozenset(held | {fault.subject for fault in world.faults}),
         faults=tuple(sorted(set(found.faults))),
     )
@@ -96,7 +104,7 @@ class _Found:
     drafts: dict[ObjectKey, Draft] = field(default_factory=dict)
     needs: dict[ObjectKey, tuple[ObjectKey, ...]] = field(default_factory=dict)
     kept: dict[ObjectKey, Body] = field(default_factory=dict)
-    named: set[str] = field(default_factory=set)
+    named: set[frozenset[str]] = field(default_factory=set)  # most bindings share a few
     owners: dict[ObjectKey, ObjectKey] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
 
@@ -110,7 +118,7 @@ class _Found:
             return
         self.drafts[key] = drafted.draft
         self.owners[key] = template.key
-        self.named |= drafted.named
+        self.named.add(drafted.named)
         if drafted.needs:
             self.needs[key] = drafted.needs
 
@@ -130,25 +138,6 @@ def _policies(world: World, memory: Memory) -> Policies:
         return index_policies(found)
 
     return memory.elections.recall(None, grounds, index)
-
-
-def _recalling(
-    policies: Policies, world: World, memory: Memory, *, preempting: bool
-) -> Callable[[Template, Body | None], Drafted]:
-    """Return what says of a workload and its present binding what they come to."""
-    priorities = _priority_classes(world, memory)
-    table = memory.drafted
-
-    def recall(template: Template, present: Body | None) -> Drafted:
-        grounds = (template, present, policies, priorities, preempting)
-        known = table.find(template.key, grounds)
-        if known is not None:
-            return known
-        policy = policies.claim(template, claimant(present), preempting=preempting)
-        drafted = _drafted(template, policy, present, priorities, memory)
-        return table.keep(template.key, grounds, drafted)
-
-    return recall
 
 
 def _drafted(
@@ -203,12 +192,15 @@ def _templates(world: World, memory: Memory) -> list[tuple[Template, ObjectKey]]
     Two workloads may want a binding of the same name: then the one that has it keeps it, so those
     that have their binding come first.
     """
-    found = [
-        memory.templates.recall(manifest.key, (manifest.body,), partial(_template, manifest))
-        for (group, _), manifests in world.kinds.of(world.inputs).items()
-        if group not in OUR_GROUPS
-        for manifest in manifests
-    ]
+    known = memory.templates.under()
+    found = []
+    for (group, _), manifests in world.kinds.of(world.inputs).items():
+        for manifest in manifests if group not in OUR_GROUPS else ():
+            before = known.get(manifest.key)
+            if before is None or before[0] is not manifest.body:
+                before = known[manifest.key] = (manifest.body, _template(manifest))
+            found.append(before[1])
+    memory.templates.trim(world.inputs)
     if len({key for _, key in found}) == len(found):
         return found
     return sorted(found, key=lambda one: not _is_bound(world.outputs.get(one[1]), one[0].key))

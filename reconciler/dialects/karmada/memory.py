@@ -8,7 +8,7 @@ from reconciler.dialects.karmada.clusters import MemberCluster, Members
 from reconciler.dialects.karmada.elections import Policies
 from reconciler.dialects.karmada.policies import Policy, Template
 from reconciler.model.identity import ObjectKey
-from reconciler.model.memory import Rest, Table, forget
+from reconciler.model.memory import Band, Grounds, Rest, Table, forget
 from reconciler.model.world import Body
 
 
@@ -45,14 +45,14 @@ class Memory:
         fleet: The clusters indexed, under one name.
         policies: Policy decoded.
         elections: All policies indexed, under one name.
-        templates: Workload as policies see it, with the key of its binding.
+        templates: Content of a workload; the workload as policies see it, with its binding's key.
         priorities: Values of the PriorityClasses, under one name.
-        drafted: What a workload comes to under all policies.
+        drafted: Workload and present binding; what they come to under all policies.
         drafts: Binding of a workload under its policy.
         attached: Binding with those who require it.
         snapshots: What a required binding knows of the one that requires it.
         reports: A mark for each report of a cluster, another one once the report differs.
-        rests: Bindings that are as they should be.
+        rests: Draft, marks of reports; how long the binding is as it should be, in this fleet.
     """
 
     clusters: Table[str, Taken] = field(default_factory=Table)
@@ -60,14 +60,16 @@ class Memory:
     fleet: Table[None, Members] = field(default_factory=Table)
     policies: Table[ObjectKey, Policy] = field(default_factory=Table)
     elections: Table[None, Policies] = field(default_factory=Table)
-    templates: Table[ObjectKey, tuple[Template, ObjectKey]] = field(default_factory=Table)
+    templates: Band[ObjectKey, tuple[Body, tuple[Template, ObjectKey]]] = field(
+        default_factory=Band
+    )
     priorities: Table[None, Mapping[str, int]] = field(default_factory=Table)
-    drafted: Table[ObjectKey, Drafted] = field(default_factory=Table)
+    drafted: Band[ObjectKey, tuple[Template, Body | None, Drafted]] = field(default_factory=Band)
     drafts: Table[ObjectKey, Draft] = field(default_factory=Table)
     attached: Table[ObjectKey, Draft] = field(default_factory=Table)
     snapshots: Table[ObjectKey, Body] = field(default_factory=Table)
     reports: Table[ObjectKey, object] = field(default_factory=Table)
-    rests: Table[ObjectKey, Rest] = field(default_factory=Table)
+    rests: Band[ObjectKey, tuple[Draft, Grounds, Rest]] = field(default_factory=Band)
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""

@@ -1,7 +1,7 @@
 """Karmada's part of a pass: policies claim workloads, then each binding is decided."""
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -35,7 +35,7 @@ from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.memory import Rest
+from reconciler.model.memory import Grounds, Rest, same
 from reconciler.model.moments import earliest, parse_moment
 from reconciler.model.settings import Settings
 from reconciler.model.stamps import at_rest
@@ -102,18 +102,20 @@ class Bindings:
         faults = list(self.claims.faults)
         decided: dict[ObjectKey, Decided] = {}
         untils: list[datetime | None] = []
-        marks = self._marks()
+        marks, now = self._marks(), self.around.now
+        rests = self.memory.rests.under(self.around.members, self.settings)
 
         def decide_all(drafts: Mapping[ObjectKey, Draft]) -> None:
             for key, draft in drafts.items():
                 demand = triggers.get(key)
-                grounds = (draft, self.around.members, self.settings, *marks(draft))
-                fresh = demand is not None or key in asked
-                rest = None if fresh else self.memory.rests.find(key, grounds)
-                if rest is not None and draft.present and rest.holds(self.around.now):
-                    outputs[key] = draft.present
-                    untils.append(rest.until)
-                    continue
+                known = rests.get(key) if demand is None and key not in asked else None
+                seen = marks(draft) if marks else ()
+                if known is not None and known[0] is draft and draft.present:
+                    rest = known[2]
+                    if rest.holds(now) and same(known[1], seen):
+                        outputs[key] = draft.present
+                        untils.append(rest.until)
+                        continue
                 try:
                     found = decide(draft, demand, self.around)
                 except UserError as error:
@@ -125,11 +127,12 @@ class Bindings:
                 untils.append(found.until)
                 outputs[key] = at_rest(found.body, draft.present)
                 if demand is None and found.decision is None and outputs[key] is draft.present:
-                    self.memory.rests.keep(key, grounds, Rest(self.around.now, found.until))
+                    rests[key] = (draft, seen, Rest(now, found.until))
 
         needed = needed_bindings(self.claims, self.world, self.memory)
         decide_all({key: d for key, d in self.claims.drafts.items() if key not in needed})
         decide_all(attach(self.claims, needed, outputs, self.memory))
+        self.memory.rests.trim(outputs)
         decisions = [item.decision for item in decided.values() if item.decision is not None]
         decisions += [_removed(key, manifest) for key, manifest in self.claims.gone.items()]
         return Plan(
@@ -141,16 +144,16 @@ class Bindings:
             explanations={key: item.explain for key, item in decided.items() if key in asked},
         )
 
-    def _marks(self) -> Callable[[Draft], Sequence[object]]:
-        """Return a mark for each report of a binding's workload, when asked."""
+    def _marks(self) -> Callable[[Draft], Grounds] | None:
+        """Return what marks the reports of a binding's workload, `None` if there are no reports."""
         marks: dict[ObjectKey, list[object]] = defaultdict(list)
         for key in sorted(self.world.feedback):
             body = self.world.feedback[key].body
             mark = self.memory.reports.recall(key, (body,), object)
             marks[key._replace(reporter="")].append(mark)
         if not marks:
-            return lambda _: ()
-        return lambda draft: marks.get(reports_of(draft.spec, {}).workload, ())
+            return None
+        return lambda draft: tuple(marks.get(reports_of(draft.spec, {}).workload, ()))
 
 
 @dataclass(frozen=True, slots=True)
