@@ -247,3 +247,23 @@ def test_colour_is_for_terminals_only(fleet: Checkout, capsys: Capsys) -> None:
     arguments = ["rebalance", "deployment/shop", "--dry-run"]
     assert ESCAPE in on_terminal(fleet.folder, arguments, {})
     assert ESCAPE not in answer(fleet, capsys, *arguments)[1]
+
+
+@pytest.mark.parametrize("scope", ["--local", "--global"])
+def test_a_branch_names_whoever_git_knows(
+    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch, scope: str
+) -> None:
+    """Without GIT_AUTHOR_* it is the person of git's settings; `blame` would name nobody else."""
+    fleet = recovered_fleet(tmp_path / "fleet")
+    monkeypatch.delenv("GIT_AUTHOR_NAME", raising=False)
+    monkeypatch.delenv("GIT_AUTHOR_EMAIL", raising=False)
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings = tmp_path / ".gitconfig" if scope == "--global" else fleet.folder / ".git/config"
+    with settings.open("a") as file:
+        file.write("[user]\nname = Grace\nemail = grace@example.com\n")
+
+    code, _, _ = answer(fleet, capsys, "rebalance", "deployment/shop", "--branch", "move")
+
+    assert 0 == code
+    assert "Grace <grace@example.com>" == fleet.git("log", "-1", "--format=%an <%ae>", "move")
