@@ -7,9 +7,11 @@ from reconciler.audit.kinds import CLUSTERS
 from reconciler.core.changes import Outcome, WriteFile
 from reconciler.core.survey import CONFIGURATION, DELETABLE
 from reconciler.dialects.karmada.bindings import binding_key, claimant
+from reconciler.dialects.karmada.moving import MOVING_TO, read_goal
 from reconciler.dialects.karmada.workloads import demand_of
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.paths import output_path
+from reconciler.manifests.reader import read
 from reconciler.model.decision import Decision
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
@@ -95,6 +97,20 @@ def _new_targets(question: Question) -> Iterator[tuple[str, ObjectKey]]:
         for item in bodies(mapping(question.merged.inputs[key].body, "spec"), "workloads"):
             kind, namespace, name = (text(item, part) for part in ("kind", "namespace", "name"))
             yield key.name, ObjectKey("", kind, namespace, name)
+
+
+def warn_first_batch(question: Question) -> Iterator[Warned]:
+    """Name the objects of which a limited rebalance moves a part only, and say where they end."""
+    written = _written(question.outcome)
+    for decision in _caused(question):
+        path = output_path(question.merged.output_root, decision.key)
+        if MOVING_TO not in written.get(path, ""):
+            continue
+        body = read(written[path].encode(), path).documents[0].body
+        goal = read_goal(mapping(body, "metadata")) or ()
+        named = ", ".join(f"{target.name}({target.replicas})" for target in goal)
+        message = f"this is the first batch only; it goes on to {named}"
+        yield Warned("first-batch", decision.subject, message)
 
 
 def warn_unclaimed(question: Question) -> Iterator[Warned]:
@@ -190,6 +206,7 @@ WARNINGS: tuple[Warn, ...] = (
     warn_nowhere,
     warn_evicting,
     warn_unclaimed,
+    warn_first_batch,
     warn_clusters_gone,
     warn_edited_outputs,
     warn_repeated,

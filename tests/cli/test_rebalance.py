@@ -267,3 +267,17 @@ def test_a_branch_names_whoever_git_knows(
 
     assert 0 == code
     assert "Grace <grace@example.com>" == fleet.git("log", "-1", "--format=%an <%ae>", "move")
+
+
+def test_a_first_batch_is_not_taken_for_all(fleet: Checkout, capsys: Capsys) -> None:
+    """A plan shows what the next pass moves; where a limit holds back the rest, it says so."""
+    ask = ("rebalance", "deployment/shop", "--dry-run", "-o", "json", "--max-moves")
+
+    _, one, _ = answer(fleet, capsys, *ask, "1")
+    _, two, _ = answer(fleet, capsys, *ask, "2")
+
+    message = "this is the first batch only; it goes on to member1(2)"
+    assert [{"rule": "first-batch", "subject": "default/shop", "message": message}] == json.loads(
+        one
+    )["plan"]["warnings"]
+    assert [] == json.loads(two)["plan"]["warnings"]
