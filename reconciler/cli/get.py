@@ -47,7 +47,8 @@ def command(
 ) -> int:
     r"""Print objects as the branch has them: what people wrote, and what was decided.
 
-    KIND is singular or plural, short (rb, crb, pp, cpp, wr, deploy, ...), or KIND.GROUP.
+    KIND is singular or plural, short (rb, crb, pp, cpp, wr, deploy, ...), or KIND.GROUP; KIND/NAME
+    is one object, as for the other verbs.
 
     \b
     Examples:
@@ -57,6 +58,8 @@ def command(
       reconciler get workloadrebalancers
       reconciler get rb -A --at HEAD~5
     """
+    if name is None and "/" in kind:
+        kind, _, name = kind.partition("/")
     world = _world(directory, branch, at, output_root)
     group, kind_name = _kind(world, kind)
     found = sorted(

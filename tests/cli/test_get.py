@@ -47,6 +47,15 @@ def test_one_that_is_missing_prints_nothing(fleet: Checkout, capsys: Capsys) -> 
     assert (1, "", "no deploy named shp in namespace default; near it: shop\n") == (code, out, err)
 
 
+def test_kind_and_name_may_be_one_word(fleet: Checkout, capsys: Capsys) -> None:
+    """As in every other verb, and in kubectl."""
+    one = answer(fleet, capsys, "get", "deployment/shop", "-o", "name")
+
+    assert (0, "deployment.apps/shop\n", "") == one
+    assert one == answer(fleet, capsys, "get", "deployment", "shop", "-o", "name")
+    assert 2 == answer(fleet, capsys, "get", "deployment/shop", "frontend")[0]
+
+
 def test_clusters_of_other_apis_are_pointed_at(others: Checkout, capsys: Capsys) -> None:
     """Where no Cluster of Karmada is, `no clusters` alone would be taken for no cluster at all."""
     code, out, err = answer(others, capsys, "get", "clusters")
