@@ -65,8 +65,8 @@ def clusters_named(world: World, name: str) -> tuple[ObjectKey, ...]:
     ]
     if not found:
         known = sorted({key.name for key in world.inputs if (key.group, key.kind) in CLUSTERS})
-        listed = f"; there are {', '.join(known[:20])}" if known else "; there are none"
-        raise UsageError(f"there is no cluster {shown(name)}{listed}")
+        listed = ", ".join(known[:20]) or "none at all"
+        raise UsageError(f"there is no cluster {shown(name)}; known here: {listed}")
     return tuple(found)
 
 

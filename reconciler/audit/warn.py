@@ -4,15 +4,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from reconciler.audit.kinds import CLUSTERS
-from reconciler.core.changes import Outcome
+from reconciler.core.changes import Outcome, WriteFile
 from reconciler.core.survey import CONFIGURATION, DELETABLE
-from reconciler.dialects.karmada.bindings import binding_key
+from reconciler.dialects.karmada.bindings import binding_key, claimant
+from reconciler.dialects.karmada.moving import MOVING_TO, read_goal
+from reconciler.dialects.karmada.workloads import demand_of
+from reconciler.manifests.identify import OUR_GROUPS
+from reconciler.manifests.paths import output_path
+from reconciler.manifests.reader import read
 from reconciler.model.decision import Decision
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 
 NAMED = 3
+CLAIM = "propagationpolicy.karmada.io/name:"  # of a cluster policy, too: it ends in this
+POLICY_GROUP = "policy.karmada.io"
+POLICIES = ("PropagationPolicy", "ClusterPropagationPolicy")
+KUBEFLEET_PLACEMENT = ("placement.kubernetes-fleet.io", "ClusterResourcePlacement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,67 @@ def _new_targets(question: Question) -> Iterator[tuple[str, ObjectKey]]:
             yield key.name, ObjectKey("", kind, namespace, name)
 
 
+def warn_first_batch(question: Question) -> Iterator[Warned]:
+    """Name the objects of which a limited rebalance moves a part only, and say where they end."""
+    written = _written(question.outcome)
+    for decision in _caused(question):
+        path = output_path(question.merged.output_root, decision.key)
+        if MOVING_TO not in written.get(path, ""):
+            continue
+        body = read(written[path].encode(), path).documents[0].body
+        goal = read_goal(mapping(body, "metadata")) or ()
+        named = ", ".join(f"{target.name}({target.replicas})" for target in goal)
+        message = f"this is the first batch only; it goes on to {named}"
+        yield Warned("first-batch", decision.subject, message)
+
+
+def warn_unclaimed(question: Question) -> Iterator[Warned]:
+    """Name the workloads that lose their policy, and those that are edited and have none."""
+    merged, base = question.merged, question.base
+    written, known = _written(question.outcome), _written(question.baseline)
+    for key, manifest in sorted(merged.inputs.items()):
+        if key.group in OUR_GROUPS:
+            continue
+        binding = merged.outputs.get(binding_key(key))
+        path = output_path(merged.output_root, binding_key(key))
+        had = binding is not None and claimant(binding.body) is not None
+        has = CLAIM in written[path] if path in written else had
+        scope = f"{key.namespace}/" if key.namespace else ""
+        message = ""
+        if had and not has and (path not in known or CLAIM in known[path]):
+            message = "no policy claims it any more, so it stays where it is, whatever is edited"
+        elif not had and not has and base.inputs.get(key) != manifest:
+            message = _unclaimed(merged, manifest, placed=binding is not None)
+        if message:
+            yield Warned("unclaimed", f"{scope}{key.name}", message)
+
+
+def _written(outcome: Outcome) -> dict[str, str]:
+    return {c.path: c.content for c in outcome.changes if isinstance(c, WriteFile)}
+
+
+def _unclaimed(world: World, manifest: Manifest, *, placed: bool) -> str:
+    """Return what it means that no policy claims an edited workload, `""` if nothing."""
+    key = manifest.key
+    if placed:
+        return "no policy claims it, so it stays where it is"
+    replicated = demand_of(text(manifest.body, "apiVersion"), key.kind, manifest.body) is not None
+    policies = any(world.of_kind(POLICY_GROUP, kind) for kind in POLICIES)
+    if not replicated or not policies or _is_carried(world, key.namespace):
+        return ""
+    return "no policy claims it, so it goes to no cluster"
+
+
+def _is_carried(world: World, namespace: str) -> bool:
+    """Say whether a placement of KubeFleet may select a namespace with all that is in it."""
+    placements = world.of_kind(*KUBEFLEET_PLACEMENT)
+    return any(
+        text(selector, "kind") == "Namespace" and text(selector, "name") in ("", namespace)
+        for placement in placements
+        for selector in bodies(mapping(placement.body, "spec"), "resourceSelectors")
+    )
+
+
 def warn_clusters_gone(question: Question) -> Iterator[Warned]:
     """Name the clusters whose files go, and say how many objects leave each."""
     for key in sorted(question.base.inputs.keys() - question.merged.inputs.keys()):
@@ -135,6 +205,8 @@ WARNINGS: tuple[Warn, ...] = (
     warn_unschedulable,
     warn_nowhere,
     warn_evicting,
+    warn_unclaimed,
+    warn_first_batch,
     warn_clusters_gone,
     warn_edited_outputs,
     warn_repeated,

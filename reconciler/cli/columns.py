@@ -117,7 +117,8 @@ def _strategy(row: Row) -> str:
 def _results(row: Row) -> str:
     observed = bodies(_status(row), "observedWorkloads")
     done = sum(1 for item in observed if item.get("result") == "Successful")
-    return f"{done}/{len(bodies(_spec(row), 'workloads'))}"
+    named = bodies(_spec(row), "workloads")  # besides them a selector may have found others
+    return f"{done}/{max(len(observed), len(named))}"
 
 
 def _failed(row: Row) -> str:
@@ -160,6 +161,13 @@ def _label(key: str) -> Callable[[Row], str]:
 def _available(row: Row) -> str:
     shown = _condition("ManagedClusterConditionAvailable", "status")
     return shown(row) if _status(row) else "Declared"
+
+
+def _joined(row: Row) -> str:
+    agents = [a for a in bodies(_status(row), "agentStatus") if text(a, "type") == "MemberAgent"]
+    conditions = [condition for agent in agents for condition in bodies(agent, "conditions")]
+    found = (text(item, "status") for item in conditions if text(item, "type") == "Joined")
+    return next(found, "<none>") if _status(row) else "Declared"
 
 
 def _ago(moment: str, now: datetime) -> str:
@@ -243,6 +251,10 @@ _COLUMNS: Mapping[str, Columns] = {
     "Deployment": ((("REPLICAS", _replicas),), (("FILE", lambda row: row.path),)),
     "ManagedCluster": (
         (("AVAILABLE", _available), ("SET", _label(CLUSTER_SET)), ("TAINTS", _taints)),
+        (("FILE", lambda row: row.path),),
+    ),
+    "MemberCluster": (
+        (("JOINED", _joined), ("TAINTS", _taints)),
         (("FILE", lambda row: row.path),),
     ),
     "Placement": (

@@ -25,7 +25,7 @@ DELIVERY_OPTIONS = (
         "--author",
         metavar="'NAME <EMAIL>'",
         envvar="RECONCILER_AUTHOR",
-        help="Author of that commit  [default: GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL]",
+        help="Author of that commit  [default: who git would name]",
     ),
 )
 NOBODY = "reconciler <reconciler@localhost>"
@@ -47,7 +47,7 @@ class Delivery:
         repository: The repository that it is in.
         base: Full hex id of the commit that the change was made for.
         branch: Name of a new branch, `None` for the files of the checkout.
-        author: Author of the commit as a person gave it, `None` for the environment's.
+        author: Author of the commit as a person gave it, `None` for whom git would name.
     """
 
     directory: Path
@@ -86,7 +86,7 @@ class Delivery:
             files,
             base=self.base,
             message=message,
-            author=parse_author(self.author or _environment()),
+            author=parse_author(self.author or _author(self.repository)),
             at=SystemClock().now(),
         )
         return (
@@ -95,7 +95,18 @@ class Delivery:
         )
 
 
-def _environment() -> str:
-    """Return the author that the environment names."""
-    name, email = os.environ.get("GIT_AUTHOR_NAME"), os.environ.get("GIT_AUTHOR_EMAIL")
+def _author(repository: "Repository") -> str:
+    """Return whom git would name: by the environment, else by its settings."""
+    from reconciler.shell.people import git_setting
+
+    home = Path(os.environ.get("HOME", "/nonexistent"))
+    plain = home / ".gitconfig"
+    other = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git/config"
+    settings = os.environ.get("GIT_CONFIG_GLOBAL") or str(plain if plain.exists() else other)
+    name, email = (
+        os.environ.get(f"GIT_AUTHOR_{part.upper()}")
+        or git_setting(repository, f"author.{part}", settings=settings, home=home)
+        or git_setting(repository, f"user.{part}", settings=settings, home=home)
+        for part in ("name", "email")
+    )
     return f"{name} <{email}>" if name and email else NOBODY

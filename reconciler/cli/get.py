@@ -1,6 +1,7 @@
 """`reconciler get`: objects of the repository, people's and ours, as a table or as manifests."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +47,8 @@ def command(
 ) -> int:
     r"""Print objects as the branch has them: what people wrote, and what was decided.
 
-    KIND is singular or plural, short (rb, crb, pp, cpp, wr, deploy, ...), or KIND.GROUP.
+    KIND is singular or plural, short (rb, crb, pp, cpp, wr, deploy, ...), or KIND.GROUP; KIND/NAME
+    is one object, as for the other verbs.
 
     \b
     Examples:
@@ -56,6 +58,8 @@ def command(
       reconciler get workloadrebalancers
       reconciler get rb -A --at HEAD~5
     """
+    if name is None and "/" in kind:
+        kind, _, name = kind.partition("/")
     world = _world(directory, branch, at, output_root)
     group, kind_name = _kind(world, kind)
     found = sorted(
@@ -68,7 +72,10 @@ def command(
     if not found:
         everywhere = all_namespaces or BUILT_IN.get((group, kind_name)) is False
         where = "" if everywhere else f" in namespace {namespace}"
-        click.echo(f"no {kind}{f' named {name}' if name else ''}{where}", err=True)
+        hint = _hint(world, group, kind_name, name)
+        click.echo(f"no {kind}{f' named {name}' if name else ''}{where}{hint}", err=True)
+        if output == "json" and not name:
+            _print_manifests([], output, single=False)
         return 1 if name else 0
     if output == "name":
         for key in found:
@@ -110,6 +117,24 @@ def _kind(world: "World", word: str) -> tuple[str, str]:
         choices = ", ".join(f"{kind.lower()}.{group}" for group, kind in kinds)
         raise UsageError(f'"{word}" is ambiguous; name one of {choices}')
     return kinds[0]
+
+
+def _hint(world: "World", group: str, kind: str, name: str | None) -> str:
+    """Return where to look instead: a name that is near, or the clusters of other APIs."""
+    from reconciler.audit.kinds import CLUSTERS
+    from reconciler.cli.objects import near
+    from reconciler.model.identity import ObjectKey
+
+    if name:
+        return near(world, ObjectKey(group, kind, "", name))
+    if (group, kind) not in CLUSTERS:
+        return ""
+    there = Counter(key.kind for key in world.inputs if (key.group, key.kind) in CLUSTERS)
+    listed = ", ".join(
+        f"{count} {found.lower()}{'s' if count != 1 else ''}"
+        for found, count in sorted(there.items())
+    )
+    return f"; there are {listed}, see top clusters" if listed else ""
 
 
 def _body(world: "World", key: "ObjectKey") -> "Body":

@@ -25,7 +25,12 @@ EXIT_CHANGES = 2
 @click.command(name="simulate")
 @click.option("--at", metavar="REV", default="HEAD", show_default=True, help="Begin here.")
 @click.option("--fail", multiple=True, metavar="CLUSTER", help="It cannot be reached any more.")
-@click.option("--cordon", multiple=True, metavar="CLUSTER", help="It takes nothing new.")
+@click.option(
+    "--cordon",
+    multiple=True,
+    metavar="CLUSTER",
+    help="It takes no new workload; one that is there may grow.",
+)
 @click.option("--remove", multiple=True, metavar="CLUSTER", help="Its manifest is gone.")
 @click.option(
     "--add",

@@ -41,7 +41,8 @@ def why_text(why: Why, cluster: str | None) -> str:
 def _head(why: Why, told: Explanation) -> list[str]:
     """Return what is where, what was asked, how it ended, who decided."""
     unknown = why.event is not None and why.event.after is None
-    title = f"{told.subject} is on {placed_text(None if unknown else why.placed)}"
+    where = placed_text(None if unknown else why.placed)
+    title = f"{told.subject} is {'on ' if unknown or why.placed else ''}{where}"
     facts = {"asked": told.question, "result": told.result, **_origin(why)}
     if why.note:
         facts["note"] = why.note
@@ -205,7 +206,7 @@ def _since(why: Why, cluster: str | None) -> list[str]:
     if why.now is None:
         return ["Now: not scheduled; passes are suspended, or it is gone."]
     if not why.now.judged:
-        return [f"Now: {printable(why.now.result)}."]
+        return [f"Now: {printable(why.now.result.removesuffix('.'))}."]
     if not shifts:
         who = "every cluster" if cluster is None else "it"
         return [f"Now: {who} would be judged as it was then."]

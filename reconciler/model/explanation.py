@@ -80,7 +80,7 @@ class Explanation:
         result: The condition in one sentence, upstream's words.
         clusters: Every cluster, ascending by name.
         steps: The selection and the division step by step, one sentence each, in order.
-        judged: Whether the filters were asked; if not, nothing is known but what is kept.
+        judged: Whether scheduling asked; if not, the rest is what is kept, or what it would say.
     """
 
     key: ObjectKey

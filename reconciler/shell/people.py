@@ -74,6 +74,20 @@ def branch_off(
     return commit
 
 
+def git_setting(repository: Repository, key: str, *, settings: str, home: Path) -> str:
+    """Return a setting of the repository or of its user; `""` if neither has it.
+
+    Args:
+        repository: The repository; its own settings win.
+        key: Such as `user.name`.
+        settings: The user's settings file; there may be none.
+        home: What `~` stands for in it.
+    """
+    variables = {"GIT_CONFIG_GLOBAL": settings, "HOME": str(home)}
+    finished = repository.git.having(variables=variables).run("config", "--get", key)
+    return finished.stdout.decode(errors="replace").rstrip("\n") if finished.code == 0 else ""
+
+
 def _place(directory: Path, path: str) -> Path:
     """Return where a file goes, its folders made."""
     place = directory.resolve()

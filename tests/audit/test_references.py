@@ -78,6 +78,16 @@ def edited(path: str, *pairs: tuple[str, str]) -> dict[str, str]:
             id="static-weight",
         ),
         pytest.param(
+            edited("policies/shop.yaml", ("kind: PropagationPolicy", "kind: PropagationPolcy")),
+            ["policies/shop.yaml:4 identity-kind-unknown"],
+            id="kind",
+        ),
+        pytest.param(
+            edited("policies/shop.yaml", ("kind: PropagationPolicy", "kind: FederatedHPA")),
+            [],
+            id="kind-of-upstream-alone",
+        ),
+        pytest.param(
             edited("policies/shop.yaml", ("    name: shop", "    name: shpo")),
             ["policies/shop.yaml:8 policy-selects-nothing"],
             id="selector",

@@ -73,7 +73,7 @@ def test_why_tells_who_removed_the_outputs(tmp_path: Path, capsys: Capsys) -> No
 
     _, out, _ = answer(fleet, capsys, "why", KARMADA.word)
 
-    assert "default/shop is on nowhere" == out.splitlines()[0]
+    assert "default/shop is nowhere" == out.splitlines()[0]
     assert f"by an edit of Ada in {removal[:12]} (Clean up); it was member1(2)" in out
     assert "the next pass places it on member1(2): created (policy shop)" in out
 

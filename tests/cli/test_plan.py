@@ -4,6 +4,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -333,3 +334,60 @@ def test_a_braked_removal_is_told_once_with_what_to_write(tmp_path: Path, capsys
     assert 2 == answer(fleet, capsys, "plan", *LATER, "--detailed-exitcode")[0]
     fleet.write({"reconciler.yaml": text(configuration(safety={"allow": digest}))})
     assert [] == answer_json(fleet, capsys, ["plan", *LATER])[1]["faults"]
+
+
+def test_a_workload_that_loses_its_policy_is_warned_of(fleet: Checkout, capsys: Capsys) -> None:
+    """It stays where it is, so nothing moves; a reviewer would not know that nothing governs it."""
+    fleet.git("rm", "--quiet", "policies/frontend.yaml")
+    fleet.commit({}, "Remove a policy")
+
+    _, found = answer_json(fleet, capsys, ["plan", *LATER])
+
+    message = "no policy claims it any more, so it stays where it is, whatever is edited"
+    assert [("unclaimed", "default/frontend", message)] == warned(found)
+
+
+def test_an_edit_that_no_policy_takes_anywhere_is_warned_of(
+    fleet: Checkout, capsys: Capsys
+) -> None:
+    """Whoever scales what lost its policy, or adds what has none, waits in vain for replicas."""
+    fleet.git("checkout", "--quiet", "main")
+    fleet.git("rm", "--quiet", "policies/frontend.yaml")
+    fleet.commit({}, "Remove a policy")
+    run_pass(fleet.folder, 300)
+    frontend = EXAMPLE["workloads/frontend.yaml"]
+    fleet.write(
+        {
+            "workloads/frontend.yaml": frontend.replace("replicas: 6", "replicas: 9"),
+            "workloads/new.yaml": frontend.replace("name: frontend", "name: new", 1),
+            "workloads/carried.yaml": frontend.replace(
+                "name: frontend", "name: carried\n  namespace: tools", 1
+            ),
+            "workloads/claimed.yaml": text(configmap("claimed")),
+        }
+    )
+
+    _, found = answer_json(fleet, capsys, ["plan", "--base", "HEAD", "--worktree", *LATER])
+
+    assert [
+        ("unclaimed", "default/frontend", "no policy claims it, so it stays where it is"),
+        ("unclaimed", "default/new", "no policy claims it, so it goes to no cluster"),
+    ] == warned(found)
+
+
+def test_a_workload_that_another_policy_takes_over_has_one(fleet: Checkout, capsys: Capsys) -> None:
+    """Neither a policy of another name nor the end of the workload itself is a loss."""
+    renamed = EXAMPLE["policies/frontend.yaml"].replace("name: frontend", "name: web", 1)
+    fleet.git(
+        "rm", "--quiet", "policies/frontend.yaml", "policies/shop.yaml", "workloads/shop.yaml"
+    )
+    fleet.commit({"policies/web.yaml": renamed}, "Rename a policy, remove the shop")
+
+    _, found = answer_json(fleet, capsys, ["plan", *LATER])
+
+    assert [] == warned(found)
+
+
+def warned(found: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the warnings of a plan."""
+    return [(item["rule"], item["subject"], item["message"]) for item in found["warnings"]]

@@ -247,3 +247,37 @@ def test_colour_is_for_terminals_only(fleet: Checkout, capsys: Capsys) -> None:
     arguments = ["rebalance", "deployment/shop", "--dry-run"]
     assert ESCAPE in on_terminal(fleet.folder, arguments, {})
     assert ESCAPE not in answer(fleet, capsys, *arguments)[1]
+
+
+@pytest.mark.parametrize("scope", ["--local", "--global"])
+def test_a_branch_names_whoever_git_knows(
+    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch, scope: str
+) -> None:
+    """Without GIT_AUTHOR_* it is the person of git's settings; `blame` would name nobody else."""
+    fleet = recovered_fleet(tmp_path / "fleet")
+    monkeypatch.delenv("GIT_AUTHOR_NAME", raising=False)
+    monkeypatch.delenv("GIT_AUTHOR_EMAIL", raising=False)
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings = tmp_path / ".gitconfig" if scope == "--global" else fleet.folder / ".git/config"
+    with settings.open("a") as file:
+        file.write("[user]\nname = Grace\nemail = grace@example.com\n")
+
+    code, _, _ = answer(fleet, capsys, "rebalance", "deployment/shop", "--branch", "move")
+
+    assert 0 == code
+    assert "Grace <grace@example.com>" == fleet.git("log", "-1", "--format=%an <%ae>", "move")
+
+
+def test_a_first_batch_is_not_taken_for_all(fleet: Checkout, capsys: Capsys) -> None:
+    """A plan shows what the next pass moves; where a limit holds back the rest, it says so."""
+    ask = ("rebalance", "deployment/shop", "--dry-run", "-o", "json", "--max-moves")
+
+    _, one, _ = answer(fleet, capsys, *ask, "1")
+    _, two, _ = answer(fleet, capsys, *ask, "2")
+
+    message = "this is the first batch only; it goes on to member1(2)"
+    assert [{"rule": "first-batch", "subject": "default/shop", "message": message}] == json.loads(
+        one
+    )["plan"]["warnings"]
+    assert [] == json.loads(two)["plan"]["warnings"]

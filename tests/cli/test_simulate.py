@@ -160,7 +160,7 @@ def test_it_prints_as_plan_does(fleet: Checkout, capsys: Capsys, output: str) ->
     ("arguments", "message"),
     [
         pytest.param([], "nothing is to happen", id="nothing"),
-        pytest.param(["--fail", "member9"], "there is no cluster", id="cluster"),
+        pytest.param(["--fail", "member9"], "; known here: backup1, ", id="cluster"),
         pytest.param(["--scale", "shop=2"], "must be KIND/NAME", id="no-kind"),
         pytest.param(["--scale", "deploy/shop=x"], "must be KIND/NAME=N", id="no-number"),
         pytest.param(["--scale", "deploy/nobody=2"], "there is no deployment/nobody", id="absent"),

@@ -125,7 +125,8 @@ def test_what_is_not_there_is_told_beside_the_data(
     shown = capsys.readouterr()
 
     assert "" == shown.out
-    assert "no rb named nope in namespace default\nno rb in namespace other\n" == shown.err
+    assert shown.err.startswith("no rb named nope in namespace default; near it: frontend-")
+    assert shown.err.endswith("\nno rb in namespace other\n")
 
 
 @pytest.mark.parametrize("word", ["wr", "scheduletriggers", "PriorityClass"])

@@ -152,9 +152,22 @@ def test_what_no_pass_has_decided_is_explained_as_it_would_be(
     fleet.commit({SHOP: edited}, "Prefer member2")
     _, after, _ = answer(fleet, capsys, "why", "deployment/shop")
 
-    assert "default/shop is on nowhere" == before.splitlines()[0]
+    assert "default/shop is nowhere" == before.splitlines()[0]
     assert "default/shop is on member2(2)" == after.splitlines()[0]
     assert f"by an edit of Ada in {fleet.head()[:12]} (Prefer member2); it was member1(2)" in after
+
+
+def test_a_lost_policy_is_told(tmp_path: Path, capsys: Capsys) -> None:
+    """It stays where it is; that scheduling would say the same today is beside the point."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    fleet.git("rm", "--quiet", "policies/shop.yaml")
+    fleet.commit({}, "Remove a policy")
+    run_pass(fleet.folder, 60)
+
+    _, out, _ = answer(fleet, capsys, "why", "deployment/shop")
+
+    assert "Now: Not scheduled: no policy claims it." == out.splitlines()[-1]
 
 
 def test_a_fault_of_the_object_is_told(tmp_path: Path, capsys: Capsys) -> None:

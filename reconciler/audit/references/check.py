@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.references.feedback import dangling_in_feedback
 from reconciler.audit.references.karmada import dangling_in_karmada
+from reconciler.audit.references.kinds import misspelled_kinds
 from reconciler.audit.references.known import Dangling, Known, known_in
 from reconciler.audit.references.kubefleet import dangling_in_kubefleet
 from reconciler.audit.references.ocm import dangling_in_ocm
@@ -16,6 +17,7 @@ CHECKS: tuple[Callable[[Known], Iterator[Dangling]], ...] = (
     dangling_in_ocm,
     dangling_in_kubefleet,
     dangling_in_feedback,
+    misspelled_kinds,
 )
 
 

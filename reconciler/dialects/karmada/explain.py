@@ -81,6 +81,7 @@ def explain(
         result=_result(draft, outcome, counted),
         clusters=() if counted is None else tuple(_answers(counted, members, now)),
         steps=tuple(_steps(attempts, members)),
+        judged=outcome is not None,
     )
 
 

@@ -189,11 +189,13 @@ def _steps(
     if demand is not None:
         yield f"{demand.by}: the decisions so far do not count"
     offered, everyone = offer.clusters.bit_count(), len(members.fleet.names)
-    sets = (
-        _listed("ManagedClusterSet", offer.eligible) if offer.eligible else "no ManagedClusterSet"
-    )
-    yield f"{offered} of {_clusters(everyone)} are offered by {sets}"
-    yield f"{result.feasible.bit_count()} of {_clusters(offered)} are feasible"
+    if offer.eligible:
+        sets = _listed("ManagedClusterSet", offer.eligible)
+        yield f"{offered} of {_clusters(everyone)} {_are(offered)} offered by {sets}"
+    else:
+        yield "no ManagedClusterSet is bound in the placement's namespace, so no cluster is offered"
+    fit = result.feasible.bit_count()
+    yield f"{fit} of {_clusters(offered)} {_are(fit)} feasible"
     if result.totals is None:
         yield f"stopped: {result.status.plugin}:{result.status.message}"
         return
@@ -219,6 +221,10 @@ def _choice(number: int | None, missing: int) -> str:
 
 def _clusters(number: int) -> str:
     return "1 cluster" if number == 1 else f"{number} clusters"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _listed(noun: str, names: tuple[str, ...]) -> str:

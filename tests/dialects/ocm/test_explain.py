@@ -96,6 +96,21 @@ def test_scores_ranks_and_steps() -> None:
     assert ("ns1/p", "the best cluster") == (found.subject, found.question)
 
 
+def test_steps_are_sentences() -> None:
+    """One cluster is, and where no set is bound the first step says so."""
+    bound = asked([*HUB, cluster("a"), placement()])
+    unbound = asked([cluster("a"), placement()])
+
+    assert (
+        "1 of 1 cluster is offered by ManagedClusterSet s",
+        "1 of 1 cluster is feasible",
+    ) == bound.steps[:2]
+    assert (
+        "no ManagedClusterSet is bound in the placement's namespace, so no cluster is offered"
+        == unbound.steps[0]
+    )
+
+
 def test_decision_is_explained_like_its_placement() -> None:
     """Whichever file a person points at."""
     documents = [*HUB, cluster("a"), placement()]

@@ -1,0 +1,95 @@
+"""`reconciler get`, as a newcomer asks: empty answers, other APIs' clusters, selected workloads."""
+
+import json
+
+import pytest
+
+from reconciler.cli.columns import Row, columns_of
+from reconciler.manifests.reader import read
+from reconciler.model.moments import parse_moment
+from tests.cli.history import answer
+from tests.shell.fleet import EXAMPLE, new_fleet
+from tests.shell.repositories import Checkout, new_checkout
+
+Capsys = pytest.CaptureFixture[str]
+OTHER_APIS = {path: EXAMPLE[path] for path in ("clusters/edge.yaml", "clusters/fleet.yaml")}
+NOW = parse_moment("2026-11-20T12:00:00Z")
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A fleet to which nothing is written; no pass has run."""
+    return new_fleet(tmp_path_factory.mktemp("get") / "fleet")
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """Clusters of Open Cluster Management and KubeFleet, none of Karmada."""
+    checkout = new_checkout(tmp_path_factory.mktemp("get") / "others")
+    checkout.commit(OTHER_APIS, "Start")
+    return checkout
+
+
+@pytest.mark.parametrize("output", ["json", "yaml"])
+def test_nothing_is_an_empty_list(fleet: Checkout, capsys: Capsys, output: str) -> None:
+    """A script reads a List in any case, as kubectl prints one; YAML has no document then."""
+    code, out, err = answer(fleet, capsys, "get", "rb", "-n", "nobody", "-o", output)
+
+    assert (0, "no rb in namespace nobody\n") == (code, err)
+    expected = {"apiVersion": "v1", "kind": "List", "items": []}
+    assert (expected if output == "json" else "") == (json.loads(out) if output == "json" else out)
+
+
+def test_one_that_is_missing_prints_nothing(fleet: Checkout, capsys: Capsys) -> None:
+    """An object that was named is no list; what is near it is said."""
+    code, out, err = answer(fleet, capsys, "get", "deploy", "shp", "-o", "json")
+
+    assert (1, "", "no deploy named shp in namespace default; near it: shop\n") == (code, out, err)
+
+
+def test_kind_and_name_may_be_one_word(fleet: Checkout, capsys: Capsys) -> None:
+    """As in every other verb, and in kubectl."""
+    one = answer(fleet, capsys, "get", "deployment/shop", "-o", "name")
+
+    assert (0, "deployment.apps/shop\n", "") == one
+    assert one == answer(fleet, capsys, "get", "deployment", "shop", "-o", "name")
+    assert 2 == answer(fleet, capsys, "get", "deployment/shop", "frontend")[0]
+
+
+def test_clusters_of_other_apis_are_pointed_at(others: Checkout, capsys: Capsys) -> None:
+    """Where no Cluster of Karmada is, `no clusters` alone would be taken for no cluster at all."""
+    code, out, err = answer(others, capsys, "get", "clusters")
+
+    expected = "no clusters; there are 2 managedclusters, 2 memberclusters, see top clusters\n"
+    assert (0, "", expected) == (code, out, err)
+
+
+def test_member_clusters_say_whether_they_joined(others: Checkout, capsys: Capsys) -> None:
+    """A declaration counts as joined."""
+    _, out, _ = answer(others, capsys, "get", "memberclusters")
+
+    assert ["NAME JOINED TAINTS", "fleet1 Declared <none>", "fleet2 Declared <none>"] == [
+        " ".join(line.split()) for line in out.splitlines()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "expected"),
+    [
+        pytest.param("{workloads: [{}, {}]}", "{}", "0/2", id="not-yet-seen"),
+        pytest.param("{selector: {}}", "{}", "0/0", id="not-yet-expanded"),
+        pytest.param(
+            "{selector: {}}",
+            "{observedWorkloads: [{result: Successful}, {result: Failed}]}",
+            "1/2",
+            id="selected",
+        ),
+    ],
+)
+def test_selected_workloads_count(spec: str, status: str, expected: str) -> None:
+    """A rebalancer with a selector has dealt with so many of what it selected, not of none."""
+    text = f"apiVersion: v1\nkind: X\nmetadata: {{name: a}}\nspec: {spec}\nstatus: {status}\n"
+    body = read(text.encode(), "a.yaml").documents[0].body
+
+    columns = dict(columns_of("apps.karmada.io", "WorkloadRebalancer", wide=False))
+    assert expected == columns["SUCCESSFUL"](Row(body, "a.yaml", NOW))
