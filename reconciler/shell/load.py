@@ -1,6 +1,6 @@
 """From a commit to a World: which files there are, what they hold, and what held before.
 
-Inspections are remembered by path and blob id, so a warm load costs what changed.
+What a commit changed is told by git, and patched into what was known, so a warm load costs that.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,6 @@ class Loader:
 
         Up to so many processes read where there are thousands of files.
         """
-        self._repository = repository
         self._output_root = output_root
         self._processes = processes
         self._rules = {
