@@ -6,7 +6,6 @@ They begin anew: a fork would copy threads in mid-air.
 import contextlib
 import os
 import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -71,23 +70,29 @@ def start_helpers(
                 stack.callback(ours.close)
                 with theirs:
                     process = context.Process(target=_serve, args=(serve, theirs, *arguments))
+                    stack.callback(_end, process)
                     _start(process)
-                stack.callback(process.join)
-                stack.callback(process.terminate)
                 ends.append(ours)
         yield ends
 
 
 def _start(process: "BaseProcess") -> None:
-    """Start a process that ignores Ctrl-C from its first moment on, where that can be."""
-    if threading.current_thread() is not threading.main_thread():
-        process.start()
-        return
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a new process inherits it
+    """Start a process that Ctrl-C does not reach from its first moment on; it is kept for us."""
+    from multiprocessing.resource_tracker import ensure_running  # noqa: PLC0415
+
+    ensure_running()  # it would be started on the way, and let signals through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # a new process inherits it
     try:
         process.start()
     finally:
-        signal.signal(signal.SIGINT, previous)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end(process: "BaseProcess") -> None:
+    """End a process, if it was started."""
+    if process.pid is not None:
+        process.terminate()
+        process.join()
 
 
 def _begin(begin: Callable[..., None], *arguments: object) -> None:

@@ -3,7 +3,9 @@
 import multiprocessing
 import os
 import pickle
+import signal
 from collections.abc import Iterable
+from multiprocessing.context import SpawnProcess
 
 import pytest
 
@@ -73,6 +75,21 @@ def test_machine_without_processes_is_served(monkeypatch: pytest.MonkeyPatch) ->
     given = files(2 * PIECE)
 
     assert len(given) == len(found(given, RULES, processes=2))
+
+
+def test_interrupt_while_a_helper_starts_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is kept back from the helper, not from the person."""
+    start = SpawnProcess.start
+
+    def interrupted(process: SpawnProcess) -> None:
+        start(process)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(SpawnProcess, "start", interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        found([], RULES, processes=2)
+    assert [] == multiprocessing.active_children()
 
 
 def test_fault_of_reading_is_told_not_hidden() -> None:
