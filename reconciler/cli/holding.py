@@ -252,6 +252,9 @@ def _print(held: Held, output: str, *, suspend: bool) -> None:
         }
         click.echo(json.dumps(told, indent=2, ensure_ascii=False))
         return
+    if b"Secret" in held.before and held.before != held.after:
+        click.echo(f"{held.path}: changed; hidden, for the file has a Secret")
+        return
     before, after = (data.decode("utf-8").splitlines() for data in (held.before, held.after))
     for line in difflib.unified_diff(before, after, held.path, held.path, n=2, lineterm=""):
         safe = "".join(c for c in line if c.isprintable())

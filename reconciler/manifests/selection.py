@@ -54,9 +54,27 @@ def _pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _translated(glob: str) -> str:
-    """Translate a glob; each of its parts matches in linear time."""
+    """Translate a glob into an expression that no path keeps busy.
+
+    A wildcard takes as little as it can, and never more on a second thought: another one follows,
+    which takes the rest. Only what follows the last one must reach to the end of the path.
+    """
     trimmed = glob.removeprefix("/")
     text = f"{trimmed}**" if trimmed.endswith("/") else trimmed
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", text)
-    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(known.get(part, re.escape(part)) for part in parts)
+    pieces = re.split(r"((?:(?<=/)|^)\*\*/|\*\*)", text)
+    parts = [_within(pieces[0], last=len(pieces) == 1)]
+    for i in range(1, len(pieces), 2):
+        last = i + 2 == len(pieces)
+        little = "" if last else "?"
+        skipped = f"(?:.*{little}/)?{little}" if pieces[i] == "**/" else f".*{little}"
+        parts.append(skipped + _within(pieces[i + 1], last=last))
+    return "".join(f"(?>{part})" for part in parts[:-1]) + parts[-1]
+
+
+def _within(glob: str, *, last: bool) -> str:
+    """Translate a piece of a glob whose wildcards stay within a folder."""
+    head, *pieces = (re.escape(piece).replace(r"\?", "[^/]") for piece in glob.split("*"))
+    parts = [f"(?>[^/]*?{piece})" for piece in pieces]
+    if last and parts:
+        parts[-1] = f"[^/]*{pieces[-1]}"
+    return head + "".join(parts)

@@ -89,6 +89,8 @@ class Inspectors:
             if not (wait and helper.files) and not helper.connection.poll():
                 return
             found: list[Inspection] = helper.connection.recv()
+            if not helper.ready:
+                helper.connection.send(self.rules)
         except (EOFError, OSError):
             yield from self._lose(helper, name)
             return
@@ -117,13 +119,14 @@ def inspectors(
     with contextlib.ExitStack() as stack:
         connections: Sequence[Connection] = ()
         if count > 0:
-            connections = stack.enter_context(start_helpers(count, _help, rules))
+            connections = stack.enter_context(start_helpers(count, _help))
         yield Inspectors(rules, [Helper(connection) for connection in connections])
 
 
-def _help(connection: "Connection", rules: Mapping[str, Rules]) -> None:
+def _help(connection: "Connection") -> None:
     """Inspect what is sent, in a process of its own, until there is nobody to send any more."""
     connection.send([])
+    rules: Mapping[str, Rules] = connection.recv()
     name: str
     files: Sequence[File]
     while True:

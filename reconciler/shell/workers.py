@@ -46,15 +46,15 @@ def start_pool(
 
 @contextlib.contextmanager
 def start_helpers(
-    count: int, serve: Callable[..., None], *arguments: object
+    count: int, serve: "Callable[[Connection], None]"
 ) -> "Iterator[Sequence[Connection]]":
     """Start processes that talk through a pipe each, and end them with the block.
 
     Args:
         count: How many.
         serve: What each of them does with its end of the pipe, a function of a module. It ends when
-            the other end is closed.
-        arguments: Further ones for that function; they are pickled.
+            the other end is closed. Whatever it needs must go through the pipe: one that is killed
+            before it has read what it was started with would leave this process writing for ever.
 
     Yields:
         Our ends; fewer where this machine has no more processes to give.
@@ -69,7 +69,7 @@ def start_helpers(
                 ours, theirs = context.Pipe()
                 stack.callback(ours.close)
                 with theirs:
-                    process = context.Process(target=_serve, args=(serve, theirs, *arguments))
+                    process = context.Process(target=_serve, args=(serve, theirs))
                     stack.callback(_end, process)
                     _start(process)
                 ends.append(ours)
@@ -101,7 +101,7 @@ def _begin(begin: Callable[..., None], *arguments: object) -> None:
     begin(*arguments)
 
 
-def _serve(serve: Callable[..., None], end: "Connection", *arguments: object) -> None:
+def _serve(serve: "Callable[[Connection], None]", end: "Connection") -> None:
     """Serve until nobody is at the other end."""
     with contextlib.suppress(EOFError, OSError):
-        _begin(serve, end, *arguments)
+        _begin(serve, end)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.cli.main import run
 from tests.cli.history import SCALED, answer
 from tests.cli.test_terminal import ESCAPE, on_terminal
 from tests.shell.fleet import EXAMPLE, decisions, load_world, new_fleet, run_pass
@@ -197,3 +198,15 @@ def test_colour_is_for_terminals_only(fleet: Checkout, capsys: Capsys) -> None:
     arguments = ["suspend", "pp/shop", "--dry-run"]
     assert ESCAPE in on_terminal(fleet.folder, arguments, {})
     assert ESCAPE not in answer(fleet, capsys, *arguments)[1]
+
+
+def test_no_line_of_a_secret_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A difference has lines around it, and those of a Secret are nobody's business."""
+    manifest = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {pw: hush}\n"
+    fleet = new_fleet(tmp_path / "fleet", {"workloads/key.yaml": manifest})
+
+    assert 0 == run(["-C", str(fleet.folder), "suspend", "secret/key", "--dry-run"])
+    shown = capsys.readouterr()
+
+    assert "hush" not in shown.out + shown.err
+    assert "workloads/key.yaml: changed" in shown.out

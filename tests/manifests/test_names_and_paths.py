@@ -1,8 +1,11 @@
 """Names, identities, paths of outputs, and which files are read."""
 
+import re
 import subprocess
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reconciler.manifests.identify import Identity, Unidentified, identify
 from reconciler.manifests.names import (
@@ -174,6 +177,50 @@ def test_which_files_are_read(path: str, expected: bool) -> None:  # noqa: FBT00
 def test_globs(path: str, glob: str, expected: bool) -> None:  # noqa: FBT001
     """`*` and `?` stay within a folder, everything else is literal."""
     assert expected == matches_any(path, (glob,))
+
+
+@pytest.mark.parametrize(
+    "glob",
+    ["**/" * 30 + "x", "**a" * 30 + "/x", "*/" * 50 + "x", "/" + "*a" * 50 + "x", "**/*a?*a*b/**x"],
+)
+@pytest.mark.parametrize("path", ["a/" * 100 + "b.yaml", "a" * 255, ("a" * 60 + "/") * 8 + "b"])
+def test_no_glob_keeps_a_path_waiting(glob: str, path: str) -> None:
+    """Whoever opens a pull request writes globs; each is decided in a moment."""
+    assert not matches_any(path, (glob,))
+
+
+@given(
+    glob=st.lists(st.sampled_from(["a", "b", "/", "*", "**", "**/", "?"])).map("".join),
+    path=st.text("ab/", min_size=1, max_size=9),
+)
+def test_a_glob_means_what_it_says(glob: str, path: str) -> None:
+    """Every way to spread its wildcards over the path is tried, one by one."""
+    anywhere = glob if "/" in glob else f"**/{glob.replace('**', '*')}"
+    whole = anywhere.removeprefix("/") + ("**" if anywhere[1:].endswith("/") else "")
+
+    assert spread(re.findall(r"(?:(?<=/)|^)\*\*/|\*\*|.", whole), path) == matches_any(
+        path, (glob,)
+    )
+
+
+def spread(tokens: list[str], path: str) -> bool:
+    """Say whether tokens match a path, one way of many."""
+    if not tokens:
+        return not path
+    first, rest = tokens[0], tokens[1:]
+    ends = range(len(path) + 1)
+    match first:
+        case "**/":
+            taken = [0, *(i for i in ends if path[:i].endswith("/"))]
+        case "**":
+            taken = list(ends)
+        case "*":
+            taken = [i for i in ends if "/" not in path[:i]]
+        case "?":
+            taken = [1] if path and path[0] != "/" else []
+        case _:
+            taken = [1] if path.startswith(first) else []
+    return any(spread(rest, path[i:]) for i in taken)
 
 
 def test_include_and_exclude() -> None:

@@ -11,7 +11,7 @@ from reconciler.core.changes import DeleteFile, WriteFile
 from reconciler.errors import UsageError
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import GitError, RemoteMisconfigured
-from reconciler.shell.git.history import read_commit
+from reconciler.shell.git.history import read_commit, read_removal
 from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.objects import (
@@ -57,6 +57,7 @@ def set_traps(folder: Path, trap: Path) -> None:
         git(folder, "config", name, str(trap))
     git(folder, "config", "filter.evil.required", "true")
     git(folder, "config", "commit.gpgSign", "true")
+    git(folder, "config", "log.showSignature", "true")
     git(folder, "config", "filter.e=v.clean", str(trap))
     git(folder, "config", "filter.e=v.smudge", str(trap))
     git(folder, "config", "filter.e=v.required", "true")
@@ -78,6 +79,12 @@ def write(repository: Repository, parent: str) -> str:
         [WriteFile("a.evil", "new\n"), WriteFile("b.evil", "b\n"), DeleteFile("gone.evil")],
         parent=parent, message="Place", at=NOW, author=Identity("r", "r@x"),
     )  # fmt: skip
+
+
+def write_object(checkout: Checkout, kind: str, text: str) -> str:
+    """Write an object as it is, whatever it says; return its id."""
+    arguments = ("hash-object", "-t", kind, "-w", "--stdin", "--literally")
+    return git(checkout.folder, *arguments, stdin=text.encode())
 
 
 def hostile_checkout(tmp_path: Path, trap: Path) -> Checkout:
@@ -124,6 +131,26 @@ def test_no_operation_runs_what_a_checkout_configures(tmp_path: Path, trap: Path
 
     assert "new\n" == (checkout.folder / "a.evil").read_text()
     assert not (checkout.folder / "gone.evil").exists()
+
+
+def test_a_signed_commit_is_read_without_its_program(tmp_path: Path, trap: Path) -> None:
+    """Whoever removed a file is looked up in the log, which could be told to check signatures."""
+    checkout = hostile_checkout(tmp_path, trap)
+    plain = checkout.git("cat-file", "commit", checkout.head())
+    head, _, message = plain.partition("\n\n")
+    signed = f"{head}\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n -----END PGP SIGNATURE-----"
+    parent = write_object(checkout, "commit", f"{signed}\n\n{message}\n")
+    repository = Repository.open(checkout.folder)
+    removed = write(repository, parent)
+    tree = checkout.git("rev-parse", f"{removed}^{{tree}}")
+    facts = f"tree {tree}\nparent {parent}\nauthor A <a> 1 +0000\ncommitter A <a> 1 +0000\n"
+    signature = signed.partition("\ngpgsig")[2]
+    new = write_object(checkout, "commit", f"{facts}gpgsig{signature}\n\nRemove\n")
+
+    found = read_removal(repository, new, "gone.evil")
+
+    assert found is not None
+    assert "Remove" == found.subject
 
 
 def test_a_mirror_runs_nothing_of_a_hostile_folder(tmp_path: Path, trap: Path) -> None:

@@ -69,6 +69,20 @@ def test_helper_that_is_killed_is_replaced_by_this_process() -> None:
     assert found(given, RULES, processes=1) == found(iter(given), rules, processes=2)
 
 
+def test_helper_that_is_killed_at_its_start_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for it, not even for it to read what it was started with."""
+    start = SpawnProcess.start
+
+    def killed(process: SpawnProcess) -> None:
+        start(process)
+        process.kill()
+
+    monkeypatch.setattr(SpawnProcess, "start", killed)
+    given = files(4 * PIECE)
+
+    assert found(given, RULES, processes=1) == found(iter(given), RULES, processes=2)
+
+
 def test_machine_without_processes_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some sandboxes have no shared memory."""
     monkeypatch.setattr("multiprocessing.context.SpawnProcess.start", refuse_start)

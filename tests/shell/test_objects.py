@@ -165,6 +165,38 @@ def test_a_commit_is_read(tmp_path: Path) -> None:
     assert (parent,) == commit.parents
 
 
+@pytest.mark.parametrize(
+    ("signature", "more", "expected"),
+    [
+        pytest.param("A <a> 99999999999999 +0000", "", ("A", "a", 0, "Ü"), id="far-future"),
+        pytest.param("A <a> 99999999999999999999999 +0000", "", ("A", "a", 0, "Ü"), id="no-time"),
+        pytest.param("A <a> -86400 +0000", "", ("A", "a", -86400, "Ü"), id="before-1970"),
+        pytest.param("A <a> soon", "", ("A", "a", 0, "Ü"), id="word"),
+        pytest.param("A <a>", "", ("A", "a", 0, "Ü"), id="none"),
+        pytest.param("A 12 +0000", "", ("", "", 0, "Ü"), id="no-address"),
+        pytest.param("A <a> 1 +0000", "encoding idna\n", ("A", "a", 1, "Ü"), id="idna"),
+        pytest.param("A <a> 1 +0000", "encoding undefined\n", ("A", "a", 1, "Ü"), id="undefined"),
+        pytest.param("A <a> 1 +0000", "encoding Ü\n", ("A", "a", 1, "Ü"), id="not-ascii"),
+        pytest.param("A <a> 1 +0000", "encoding latin-1\n", ("A", "a", 1, "Ã\x9c"), id="latin-1"),
+    ],
+)
+def test_a_strange_commit_is_read_as_far_as_it_goes(
+    tmp_path: Path, signature: str, more: str, expected: tuple[str, str, int, str]
+) -> None:
+    """Whoever writes a commit may date it as they like; no later command may stumble over it."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    tree = checkout.git("rev-parse", "HEAD^{tree}")
+    text = f"tree {tree}\nauthor {signature}\ncommitter {signature}\n{more}\nÜ\n"
+    arguments = ("hash-object", "-t", "commit", "-w", "--stdin", "--literally")
+    revision = git(checkout.folder, *arguments, stdin=text.encode())
+
+    found = read_commit(Repository.open(checkout.folder), revision)
+
+    assert expected == (
+        found.author.name, found.author.email, found.authored_at.timestamp(), found.subject,
+    )  # fmt: skip
+
+
 def test_history_is_read_newest_first(tmp_path: Path) -> None:
     """Along first parents, all of it or what touched a path."""
     checkout = new_checkout(tmp_path / "r", {"a": "1"})

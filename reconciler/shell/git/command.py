@@ -62,6 +62,7 @@ SETTINGS: Mapping[str, str] = {
     "credential.helper": "",
     "fetch.recurseSubmodules": "false",
     "gc.auto": "0",
+    "log.showSignature": "false",  # or else git log runs gpg.program
     "maintenance.auto": "false",
     "protocol.ext.allow": "never",
     "push.gpgSign": "false",

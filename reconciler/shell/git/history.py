@@ -1,5 +1,7 @@
 """Reads commits: who, when, why, and what machines wrote into the trailers."""
 
+import contextlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -7,6 +9,13 @@ from datetime import UTC, datetime
 from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.objects import read_objects
 from reconciler.shell.git.repository import Repository, check_commit
+
+EPOCH = datetime.fromtimestamp(0, UTC)
+
+# Those of people; others of Python's are slow (punycode), or no characters at all.
+ENCODING = re.compile(
+    r"(?:us-?)?ascii|(?:utf|iso|latin|cp|windows|koi8|euc|shift|gb|big5)[-\w]*", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +103,8 @@ def _record(revision: str, raw: bytes) -> CommitRecord:
     values = {key: value for key, _, value in reversed(headers)}
     text = _decoded(message, values.get(b"encoding", b"utf-8"))
     subject, body, trailers = _parts(text)
-    author, authored_at = _signed(values[b"author"])
-    _, committed_at = _signed(values[b"committer"])
+    author, authored_at = _signed(values.get(b"author", b""))
+    _, committed_at = _signed(values.get(b"committer", b""))
     return CommitRecord(
         revision=revision,
         author=author,
@@ -109,18 +118,28 @@ def _record(revision: str, raw: bytes) -> CommitRecord:
 
 
 def _decoded(message: bytes, encoding: bytes) -> str:
-    try:
-        return message.decode(encoding.decode("ascii"), errors="replace")
-    except LookupError:
-        return message.decode(errors="replace")
+    """Return a message as text; one of a strange encoding is read as UTF-8, as far as it goes."""
+    name = encoding.decode(errors="replace")
+    if ENCODING.fullmatch(name):
+        with contextlib.suppress(LookupError, UnicodeError):
+            return message.decode(name, errors="replace")
+    return message.decode(errors="replace")
 
 
 def _signed(line: bytes) -> tuple[Identity, datetime]:
-    """Split `Name <email> seconds zone`."""
-    who, _, when = line.rpartition(b"> ")
-    name, _, email = who.partition(b" <")
-    identity = Identity(name.decode(errors="replace"), email.decode(errors="replace"))
-    return identity, datetime.fromtimestamp(int(when.split()[0]), UTC)
+    """Split `Name <email> seconds zone`; whoever wrote the commit may have left out any of it."""
+    who, _, when = line.rpartition(b">")
+    name, _, email = who.partition(b"<")
+    identity = Identity(name.decode(errors="replace").rstrip(" "), email.decode(errors="replace"))
+    return identity, _moment(when)
+
+
+def _moment(when: bytes) -> datetime:
+    """Read `seconds zone`; what is no moment is the first one, as `git log` has it."""
+    try:
+        return datetime.fromtimestamp(int(when.split()[0]), UTC)
+    except (IndexError, ValueError, OverflowError, OSError):
+        return EPOCH
 
 
 def _parts(text: str) -> tuple[str, str, tuple[tuple[str, str], ...]]:
