@@ -1,7 +1,7 @@
 """A preview for machines."""
 
 from reconciler.audit.json_shapes import fault_json, object_json, placed_json
-from reconciler.audit.preview import Entry, Preview
+from reconciler.audit.preview import Counts, Entry, Preview
 from reconciler.audit.wording import Heading, headline
 from reconciler.model.moments import format_moment
 
@@ -16,7 +16,7 @@ def preview_json(preview: Preview, heading: Heading, **facts: object) -> dict[st
         "recheckAt": None if recheck_at is None else format_moment(recheck_at),
         "headline": headline(preview.counts),
         "changes": preview.changes,
-        "counts": {name: getattr(preview.counts, name) for name in type(preview.counts).__slots__},
+        "counts": _counts(preview.counts),
         "objects": [_entry(entry) for entry in preview.entries],
         "anyway": [_entry(entry) for entry in preview.anyway],
         "warnings": [
@@ -25,6 +25,19 @@ def preview_json(preview: Preview, heading: Heading, **facts: object) -> dict[st
         "faults": [fault_json(fault) for fault in preview.faults],
         "mended": [fault_json(fault) for fault in preview.mended],
         "removes": list(preview.removes),
+    }
+
+
+def _counts(counts: Counts) -> dict[str, int]:
+    """Return how many objects become what, and how many replicas come and go."""
+    return {
+        "changed": counts.changed,
+        "new": counts.new,
+        "removed": counts.removed,
+        "unschedulable": counts.stuck,
+        "moving": counts.moving,
+        "starting": counts.starting,
+        "stopping": counts.stopping,
     }
 
 

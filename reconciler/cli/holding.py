@@ -259,7 +259,7 @@ def _print(held: Held, output: str, *, suspend: bool) -> None:
             "subject": held.name,
             "path": held.path,
             "suspended": suspend,
-            "changed": held.before != held.after,
+            "changes": held.before != held.after,
         }
         print_json(told)
         return

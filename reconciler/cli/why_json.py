@@ -55,7 +55,7 @@ def _answer_json(item: ClusterAnswer) -> dict[str, object]:
             {"plugin": part.plugin, "score": part.score, "weight": part.weight}
             for part in item.scores
         ],
-        "replicas": item.replicas,
+        "replicas": 0 if item.picked and item.replicas is None else item.replicas,
         "note": item.note,
         "rejections": [
             {"plugin": verdict.plugin, "reason": verdict.reason, "remedy": verdict.remedy}

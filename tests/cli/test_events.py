@@ -130,7 +130,7 @@ def test_watch_goes_on_with_what_the_branch_brings(tmp_path: Path) -> None:
         process.kill()
         process.wait()
 
-    assert "DecisionCreate" == first["reason"]
+    assert (1, "DecisionCreate") == (first["schemaVersion"], first["reason"])
     assert (130, "") == (process.returncode, err.strip())
 
 

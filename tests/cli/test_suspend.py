@@ -88,7 +88,7 @@ def test_the_whole_repository(fleet: Checkout, capsys: Capsys) -> None:
 
     assert EXAMPLE["reconciler.yaml"] + "  suspend: true\n" == text
     assert () == report.outcome.changes
-    assert (0, True, False) == (code, found["changed"], found["suspended"])
+    assert (0, True, False) == (code, found["changes"], found["suspended"])
     assert EXAMPLE["reconciler.yaml"] == (fleet.folder / "reconciler.yaml").read_text()
 
 
