@@ -21,11 +21,19 @@ POLICY_GROUP = "policy.karmada.io"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An object or a cluster: `kind/name`, its namespace, what is known of it, what is below it."""
+    """An object or a cluster, what is known of it, what is below it.
 
-    kind: str
+    Attributes:
+        key: Of the object, `None` for a cluster.
+        name: Of either.
+        replicas: How many a cluster has, 0 where there are none to count.
+        facts: What is known of it, by name.
+        children: What hangs on it.
+    """
+
+    key: ObjectKey | None
     name: str
-    namespace: str = ""
+    replicas: int = 0
     facts: Mapping[str, str] = field(default_factory=dict)
     children: tuple["Node", ...] = ()
 
@@ -51,7 +59,7 @@ def tree_of(world: World, key: ObjectKey) -> Node:
 def _node(
     key: ObjectKey, facts: Mapping[str, str] | None = None, children: tuple[Node, ...] = ()
 ) -> Node:
-    return Node(key.kind.lower(), key.name, key.namespace, facts or {}, children)
+    return Node(key, key.name, facts=facts or {}, children=children)
 
 
 def _status(world: World, key: ObjectKey) -> Body:
@@ -92,12 +100,11 @@ def _binding(manifest: Manifest) -> Node:
     for item in sorted(bodies(spec, "clusters"), key=lambda item: text(item, "name")):
         name = text(item, "name")
         replicas = number(item, "replicas")
-        facts = {"replicas": str(replicas)} if replicas else {}
-        clusters.append(Node("cluster", name, facts=facts | _report(reports.get(name))))
+        clusters.append(Node(None, name, replicas, _report(reports.get(name))))
     for task in bodies(spec, "gracefulEvictionTasks"):
         why = text(task, "reason")
         facts = {"leaving": f"since {text(task, 'creationTimestamp')} ({why})"}
-        clusters.append(Node("cluster", text(task, "fromCluster"), facts=facts))
+        clusters.append(Node(None, text(task, "fromCluster"), facts=facts))
     return _node(manifest.key, _conditions(status), tuple(clusters))
 
 
@@ -116,7 +123,7 @@ def _decision(manifest: Manifest) -> Node:
     group = text(labels, f"{OCM_GROUP}/decision-group-name")
     facts = {"group": group} if group else {}
     decisions = bodies(mapping(manifest.body, "status"), "decisions")
-    clusters = tuple(Node("cluster", text(item, "clusterName")) for item in decisions)
+    clusters = tuple(Node(None, text(item, "clusterName")) for item in decisions)
     return _node(manifest.key, facts, clusters)
 
 
@@ -148,4 +155,4 @@ def _fleet_binding(manifest: Manifest) -> Node:
     """Return a binding of KubeFleet with its cluster."""
     spec, status = mapping(manifest.body, "spec"), mapping(manifest.body, "status")
     facts = {"state": text(spec, "state"), **_conditions(status)}
-    return _node(manifest.key, facts, (Node("cluster", text(spec, "targetCluster")),))
+    return _node(manifest.key, facts, (Node(None, text(spec, "targetCluster")),))

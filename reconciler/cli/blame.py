@@ -1,12 +1,11 @@
 """`reconciler blame`: which commit put an object on each of its clusters."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.history import SHORT_ID, by_whom, commit_json, nothing_said
+from reconciler.cli.history import SHORT_ID, by_whom, nothing_said
 from reconciler.cli.subject import Asked, about_object, open_subject
 
 if TYPE_CHECKING:
@@ -28,13 +27,16 @@ def command(directory: Path, asked: Asked) -> int:
       reconciler blame placement/reports -o json
     """
     from reconciler.audit.journal import tell_blame
+    from reconciler.audit.json_shapes import object_json
     from reconciler.audit.placed import placed_on
+    from reconciler.cli.print_json import print_json
 
     subject = open_subject(directory, asked)
     placed = placed_on(subject.world, subject.key)
     found = tell_blame(subject.events(), placed)
     if asked.output == "json":
-        click.echo(json.dumps([_as_json(item) for item in found], indent=2, ensure_ascii=False))
+        clusters = [_as_json(item) for item in found]
+        print_json({"object": object_json(subject.key), "clusters": clusters})
     elif found:
         _print(found)
     if not found:
@@ -79,13 +81,6 @@ def _print(found: "list[Blame]") -> None:
 
 def _as_json(item: "Blame") -> dict[str, object]:
     """Return one cluster for machines."""
-    from reconciler.model.moments import format_moment
+    from reconciler.audit.json_shapes import event_json
 
-    return {
-        "cluster": str(item.cluster),
-        "replicas": item.replicas,
-        "since": format_moment(item.event.at),
-        "decision": item.event.commit.revision,
-        "cause": item.event.why,
-        "inputs": [commit_json(cause) for cause in item.event.causes],
-    }
+    return {"cluster": str(item.cluster), "replicas": item.replicas, **event_json(item.event)}

@@ -1,6 +1,5 @@
 """`reconciler events`: what upstream's controllers would have recorded, told from commits."""
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -80,6 +79,7 @@ def command(
     Exit codes: 0 told, 1 the history cannot be read, 2 no such object or revision, 130 interrupted.
     """
     from reconciler.cli.options import check_output_root
+    from reconciler.cli.print_json import print_json
     from reconciler.cli.subject import subject_at
     from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.revisions import GitRevisions
@@ -99,7 +99,7 @@ def command(
     if output == "text" or lines:
         _print(found, lines=lines, headers=True)
     else:
-        click.echo(json.dumps([_as_json(item) for item in found], indent=2, ensure_ascii=False))
+        print_json({"events": [_as_json(item) for item in found]})
     if not found and not watch:
         if subject is not None:
             _refuse_unknown(subject)
@@ -214,12 +214,13 @@ def _follow(
 
 def _print(found: "Sequence[Happening]", *, lines: bool, headers: bool) -> None:
     """Print events as a table, or one a line for machines."""
+    from reconciler.cli.print_json import print_json_line
     from reconciler.cli.table import print_table
     from reconciler.shell.clock import SystemClock
 
     if lines:
         for item in found:
-            click.echo(json.dumps(_as_json(item), ensure_ascii=False))
+            print_json_line(_as_json(item))
     elif found:
         now = SystemClock().now()
         titles = ["LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE", "COMMIT"]
@@ -243,19 +244,14 @@ def _row(item: "Happening", now: datetime) -> list[str]:
 
 def _as_json(item: "Happening") -> dict[str, object]:
     """Return one event for machines."""
+    from reconciler.audit.json_shapes import object_json
     from reconciler.model.moments import format_moment
 
-    key = item.key
     return {
         "at": format_moment(item.at),
         "type": item.told.type,
         "reason": item.told.reason,
-        "object": {
-            "group": key.group,
-            "kind": key.kind,
-            "namespace": key.namespace,
-            "name": key.name,
-        },
+        "object": object_json(item.key),
         "message": item.told.message,
         "commit": item.commit.revision,
     }

@@ -1,6 +1,5 @@
 """`reconciler history`: the decisions about one object over time."""
 
-import json
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,11 +40,15 @@ def command(directory: Path, asked: Asked, *, limit: int) -> int:
       reconciler history rb/shop-deployment -n default -o json
       reconciler history placement/reports --at v1.4
     """
+    from reconciler.audit.json_shapes import moved_json, object_json
+    from reconciler.cli.print_json import print_json
+
     subject = open_subject(directory, asked)
     events = subject.events()
     found = list(islice(events, limit or None))
     if asked.output == "json":
-        click.echo(json.dumps([event_json(event) for event in found], indent=2, ensure_ascii=False))
+        decisions = [moved_json(event) for event in found]
+        print_json({"object": object_json(subject.key), "decisions": decisions})
     else:
         _print(found)
     if not found:
@@ -117,34 +120,3 @@ def by_whom(event: "Event") -> str:
 def name_of(commit: "Commit") -> str:
     """Return the author's name without the address."""
     return commit.author.partition(" <")[0]
-
-
-def event_json(event: "Event") -> dict[str, object]:
-    """Return one event for machines."""
-    from reconciler.model.moments import format_moment
-
-    decision = event.decision
-    return {
-        "commit": event.commit.revision,
-        "at": format_moment(event.at),
-        "subject": event.commit.subject,
-        "before": placed_json(event.before),
-        "after": placed_json(event.after),
-        "cause": None if decision is None else str(decision.cause),
-        "problem": None if decision is None else decision.problem,
-        "inputs": [commit_json(cause) for cause in event.causes],
-        "author": event.commit.author,
-        "note": event.note,
-    }
-
-
-def commit_json(commit: "Commit") -> dict[str, str]:
-    """Return a commit for machines."""
-    return {"commit": commit.revision, "author": commit.author, "subject": commit.subject}
-
-
-def placed_json(placed: "Placed | None") -> list[dict[str, object]] | None:
-    """Return clusters with their replicas for machines, `None` if nobody knows."""
-    if placed is None:
-        return None
-    return [{"cluster": str(name), "replicas": replicas} for name, replicas in placed]

@@ -50,13 +50,18 @@ class Field:
 
 
 ANNOTATION = Field(("metadata", "annotations", SUSPEND), "true")
+EVERYTHING = "the whole repository"
 SPEC = Field(("spec", "suspend"), value=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """An edit: the file before and after, equal if there is nothing to do."""
+    """An edit: the file before and after, equal if there is nothing to do.
 
+    `key` is `None` for the whole repository.
+    """
+
+    key: ObjectKey | None
     name: str
     path: str
     before: bytes
@@ -167,21 +172,20 @@ def _held(world: "World", files: Files, word: str | None, namespace: str, *, sus
 
     if word is None:
         found = [m for k, m in world.inputs.items() if (k.group, k.kind) == CONFIGURATION]
-        name = "the whole repository"
         before = files(CONFIGURATION_PATH)
         if not found and before:
             raise UsageError(f"{CONFIGURATION_PATH} is faulty; see reconciler validate")
         if not found:
             after = NEW_CONFIGURATION.encode() if suspend else b""
-            return Held(name=name, path=CONFIGURATION_PATH, before=b"", after=after)
-        return _edited(found[0], name, files, SPEC, suspend=suspend)
+            return Held(key=None, name=EVERYTHING, path=CONFIGURATION_PATH, before=b"", after=after)
+        return _edited(found[0], None, files, SPEC, suspend=suspend)
     key = find_object(world, word, namespace)
     manifest = world.inputs.get(key)
     if manifest is None:
         if (key.group, key.kind) in BINDINGS:
             raise UsageError(f"{spelled(key)} is written by passes; name its workload")
         raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
-    return _edited(manifest, spelled(key), files, _field_of(key, manifest), suspend=suspend)
+    return _edited(manifest, key, files, _field_of(key, manifest), suspend=suspend)
 
 
 def _field_of(key: ObjectKey, manifest: "Manifest") -> Field:
@@ -205,8 +209,11 @@ def _field_of(key: ObjectKey, manifest: "Manifest") -> Field:
     return ANNOTATION
 
 
-def _edited(manifest: "Manifest", name: str, files: Files, field: Field, *, suspend: bool) -> Held:
+def _edited(
+    manifest: "Manifest", key: ObjectKey | None, files: Files, field: Field, *, suspend: bool
+) -> Held:
     """Return the edit of the document that an object stands in."""
+    name = EVERYTHING if key is None else spelled(key)
     from reconciler.manifests.fields_in_text import drop_field, set_field
 
     path, index = manifest.origin.path, manifest.origin.index
@@ -228,7 +235,7 @@ def _edited(manifest: "Manifest", name: str, files: Files, field: Field, *, susp
             f"{path} cannot be edited for you: {error}; "
             f"{'add' if suspend else 'remove'} {'.'.join(field.parts)}: {written} by hand"
         ) from None
-    return Held(name=name, path=path, before=before, after=after)
+    return Held(key=key, name=name, path=path, before=before, after=after)
 
 
 def _check_place(manifest: "Manifest", data: bytes) -> None:
@@ -243,14 +250,18 @@ def _check_place(manifest: "Manifest", data: bytes) -> None:
 
 def _print(held: Held, output: str, *, suspend: bool) -> None:
     """Print the edit."""
+    from reconciler.audit.json_shapes import object_json
+    from reconciler.cli.print_json import print_json
+
     if output == "json":
         told = {
-            "object": held.name,
+            "object": None if held.key is None else object_json(held.key),
+            "subject": held.name,
             "path": held.path,
             "suspended": suspend,
-            "changed": held.before != held.after,
+            "changes": held.before != held.after,
         }
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        print_json(told)
         return
     if b"Secret" in held.before and held.before != held.after:
         click.echo(f"{held.path}: changed; hidden, for the file has a Secret")

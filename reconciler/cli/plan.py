@@ -93,10 +93,10 @@ def command(
             raise ShellError(str(error)) from error
         raise
     heading = Heading("plan", _of(sides))
-    base_facts = {"name": sides.base_name, "revision": sides.base_revision}
+    base_facts = {"name": sides.base_name, "commit": sides.base_revision}
     head_facts = {
         "name": sides.head_name,
-        "revision": sides.head_revision,
+        "commit": sides.head_revision,
         "uncommitted": sides.uncommitted,
     }
     print_preview(found, heading, output, base=base_facts, head=head_facts)

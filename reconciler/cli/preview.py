@@ -1,6 +1,5 @@
 """How a preview is printed: for people, for a comment, for a browser, for machines."""
 
-import json
 from collections.abc import Callable
 
 import click
@@ -99,6 +98,6 @@ def _html(preview: Preview, heading: Heading) -> str:
 
 def _json(preview: Preview, heading: Heading, facts: dict[str, object]) -> str:
     from reconciler.audit.as_json import preview_json
+    from reconciler.cli.print_json import json_text
 
-    found = preview_json(preview, heading, **facts)
-    return f"{json.dumps(found, indent=2, ensure_ascii=False)}\n"
+    return json_text(preview_json(preview, heading, **facts))

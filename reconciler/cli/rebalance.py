@@ -1,6 +1,5 @@
 """`reconciler rebalance`: write a WorkloadRebalancer, and say what it would move."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -176,12 +175,13 @@ def _print(output: str, body: "Body", path: str, preview: "Preview", base: str) 
     from reconciler.audit.as_json import preview_json
     from reconciler.audit.wording import Heading
     from reconciler.cli.preview import print_preview
+    from reconciler.cli.print_json import print_json
     from reconciler.manifests.emitter import encode
 
     heading = Heading("plan", f"{path} merged into {base}")
     if output == "json":
-        told = {"path": path, "manifest": body, "plan": preview_json(preview, heading)}
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        plan = preview_json(preview, heading)
+        print_json({"path": path, "manifest": body, "plan": plan})
         return
     click.echo(encode(body), nl=False)
     if output == "text":

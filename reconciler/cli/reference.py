@@ -11,6 +11,8 @@ HEAD = """\
 # The command line
 
 <!-- Written by `make docs` from the commands themselves; edit their help instead. -->
+
+What `-o json` prints is told field by field in [json.md](json.md).
 """
 
 

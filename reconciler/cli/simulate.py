@@ -1,6 +1,5 @@
 """`reconciler simulate`: what if a cluster failed, a workload grew, a label changed?"""
 
-import json
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,11 +108,11 @@ def command(
     changed, said = edited(world, WhatIf(**asked), namespace, happens)
     place = f"at {at} ({revision[:SHORT_ID]})"
     if fail_each:
-        return _fail_each(changed, [place, *said], happens, decided, output)
+        return _fail_each(changed, revision, [place, *said], happens, decided, output)
     found = preview(world, changed, decided)
     elapsed = f", {later} seconds later" if later else ""
     heading = Heading("simulation", f"{place}: {'; '.join(said)}{elapsed}")
-    facts = {"revision": revision, "edits": said, "afterSeconds": later}
+    facts = {"commit": revision, "edits": said, "afterSeconds": later}
     print_preview(found, heading, output, **facts)
     return EXIT_CHANGES if detailed_exitcode and found.changes else 0
 
@@ -144,10 +143,16 @@ def _moment(world: "World", now: datetime | None) -> datetime:
 
 
 def _fail_each(
-    world: "World", said: list[str], failed_at: datetime, now: datetime, output: str
+    world: "World",
+    revision: str,
+    said: list[str],
+    failed_at: datetime,
+    now: datetime,
+    output: str,
 ) -> int:
     """Let each cluster fail by itself, and print the worst first."""
     from reconciler.audit.resilience import assess, clusters_of, ranked
+    from reconciler.cli.print_json import print_json
     from reconciler.cli.progress import tracked
     from reconciler.model.moments import format_moment
 
@@ -156,14 +161,13 @@ def _fail_each(
     found = ranked(tracked(impacts, len(clusters), what="Failing clusters", few=FEW))
     if output == "json":
         told = {
-            "schemaVersion": 1,
-            "kind": "resilience",
             "of": "; ".join(said),
+            "commit": revision,
             "failedAt": format_moment(failed_at),
-            "now": format_moment(now),
+            "at": format_moment(now),
             "clusters": [_impact_json(impact) for impact in found],
         }
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        print_json(told)
     else:
         _print(found)
     return 0
@@ -199,9 +203,11 @@ def _named(subjects: tuple[str, ...]) -> str:
 
 
 def _impact_json(impact: "Impact") -> dict[str, object]:
+    from reconciler.audit.json_shapes import object_json
+
     return {
         "cluster": impact.cluster.name,
-        "kind": impact.cluster.kind,
+        "object": object_json(impact.cluster),
         "unschedulable": list(impact.short),
         "replicasLost": impact.lost,
         "replicasMoving": impact.moving,

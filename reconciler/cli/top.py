@@ -1,6 +1,5 @@
 """`reconciler top clusters`: what each cluster has, what is placed on it, what is free."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,13 +52,14 @@ def command(
       reconciler top clusters --at HEAD~5 -o json
     """
     from reconciler.audit.usage import usage_of
+    from reconciler.cli.print_json import print_json
     from reconciler.cli.table import print_table
     from reconciler.cli.world import load_world
 
     del what
     found = sorted(usage_of(load_world(directory, at, output_root)), key=_order(sort_by))
     if output == "json":
-        click.echo(json.dumps([_as_json(item) for item in found], indent=2, ensure_ascii=False))
+        print_json({"clusters": [_as_json(item) for item in found]})
         return 0
     if not found:
         click.echo("there is no cluster in this repository", err=True)
@@ -112,21 +112,28 @@ def _amount(resources: "Resources | None", name: str) -> str:
     return canonical_cpu(resources[name]) if name == "cpu" else canonical_binary(resources[name])
 
 
-def _amounts(resources: "Resources | None") -> dict[str, str] | None:
-    """Return all amounts, for machines."""
+def _amounts(resources: "Resources | None") -> dict[str, float] | None:
+    """Return all amounts as numbers: cores of cpu, bytes of memory, pieces of what is counted."""
+    from reconciler.model.quantity import ceil_milli, ceil_units
+
     if resources is None:
         return None
-    return {name: _amount(resources, name) for name in sorted(resources)}
+    return {
+        name: ceil_milli(amount) / 1000 if name == "cpu" else ceil_units(amount)
+        for name, amount in sorted(resources.items())
+    }
 
 
 def _as_json(item: "Usage") -> dict[str, object]:
     """Return one cluster for machines."""
+    from reconciler.audit.json_shapes import object_json
+
     return {
         "cluster": item.key.name,
-        "kind": item.key.kind,
+        "object": object_json(item.key),
         "ready": item.ready,
         "deleting": item.leaving,
-        "objects": item.objects,
+        "objectsPlaced": item.objects,
         "replicas": item.replicas,
         "requested": _amounts(item.requested),
         "free": _amounts(item.free),

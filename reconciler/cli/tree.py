@@ -1,6 +1,5 @@
 """`reconciler tree`: what hangs on a policy or a placement, down to the clusters."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,17 +36,20 @@ def command(directory: Path, asked: Asked) -> int:
     Exit codes: 0 told, 1 nothing is placed, 2 no such object or revision.
     """
     from reconciler.audit.tree import tree_of
+    from reconciler.cli.print_json import print_json
     from reconciler.cli.world import load_world
 
     world = load_world(directory, asked.at, asked.output_root)
     key = _root(world, asked.word, asked.namespace)
     if key not in world.inputs and key not in world.outputs:
         missing = "no policy claims it, or no pass has run since"
+        if asked.output == "json":
+            print_json(_as_json(tree_of(world, key)))
         click.echo(f"nothing is placed as {spelled(key)}; {missing}", err=True)
         return 1
     root = tree_of(world, key)
     if asked.output == "json":
-        click.echo(json.dumps(_as_json(root), indent=2, ensure_ascii=False))
+        print_json(_as_json(root))
         return 0
     lines = list(_lines(root))
     width = max(len(name) for name, _ in lines)
@@ -87,13 +89,16 @@ def _lines(
 
     The namespace is named where it is not that of the node above.
     """
-    scope = f" ({node.namespace})" if node.namespace not in ("", within) else ""
-    yield f"{first}{printable(f'{node.kind}/{node.name}{scope}')}", printable(_facts(node))
+    kind, namespace = "cluster", ""
+    if node.key is not None:
+        kind, namespace = node.key.kind.lower(), node.key.namespace
+    scope = f" ({namespace})" if namespace not in ("", within) else ""
+    yield f"{first}{printable(f'{kind}/{node.name}{scope}')}", printable(_facts(node))
     for child in node.children:
         last = child is node.children[-1]
         yield from _lines(
             child,
-            node.namespace or within,
+            namespace or within,
             f"{rest}{'└── ' if last else '├── '}",
             f"{rest}{'    ' if last else '│   '}",
         )
@@ -102,15 +107,18 @@ def _lines(
 def _facts(node: "Node") -> str:
     """Return what is known of a node; of stages that were reached only the last one."""
     reached = [name for name, value in node.facts.items() if value == "True"][:-1]
-    return ", ".join(f"{name}: {fact}" for name, fact in node.facts.items() if name not in reached)
+    told = [f"replicas: {node.replicas}"] if node.replicas else []
+    told += [f"{name}: {fact}" for name, fact in node.facts.items() if name not in reached]
+    return ", ".join(told)
 
 
 def _as_json(node: "Node") -> dict[str, object]:
     """Return a node for machines."""
-    return {
-        "kind": node.kind,
-        "name": node.name,
-        "namespace": node.namespace,
-        "facts": dict(node.facts),
-        "children": [_as_json(child) for child in node.children],
-    }
+    from reconciler.audit.json_shapes import object_json
+
+    told: dict[str, object] = {"cluster": node.name, "replicas": node.replicas}
+    if node.key is not None:
+        told = {"object": object_json(node.key)}
+    told["facts"] = dict(node.facts)
+    told["children"] = [_as_json(child) for child in node.children]
+    return told

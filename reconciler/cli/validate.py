@@ -144,9 +144,19 @@ def _writer(name: str) -> "Callable[[Report], str]":
     """Return what writes a format; each is loaded when it is used."""
     import importlib
 
+    if name == "json":
+        return _json
     module = importlib.import_module(f"reconciler.audit.reports.as_{name}")
     writer: Callable[[Report], str] = getattr(module, f"as_{name}")
     return writer
+
+
+def _json(report: "Report") -> str:
+    """Return the findings for machines."""
+    from reconciler.audit.reports.as_json import findings_json
+    from reconciler.cli.print_json import json_text
+
+    return json_text(findings_json(report))
 
 
 def _prefix(directory: Path) -> str:

@@ -1,6 +1,5 @@
 """`reconciler verify`: every decision of a history, computed again and compared."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,6 +56,7 @@ def command(
     Exit codes: 0 all proven, 1 something is not as it must be, 2 no such RANGE.
     """
     from reconciler.cli.options import check_output_root
+    from reconciler.cli.print_json import print_json
     from reconciler.cli.progress import tracked
     from reconciler.shell.proofs import Place, prove_all
     from reconciler.shell.revisions import GitRevisions
@@ -68,7 +68,7 @@ def command(
     proving = prove_all(Place(directory, root), commits, jobs=jobs)
     proofs = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
     if output == "json":
-        click.echo(json.dumps(_as_json(proofs), indent=2, ensure_ascii=False))
+        print_json(_as_json(proofs))
     else:
         _print(proofs, verbose=verbose)
     return 1 if any(proof.state.is_finding for proof in proofs) else 0
@@ -125,18 +125,14 @@ def _summary(proofs: "Sequence[Proof]") -> str:
 
 def _as_json(proofs: "Sequence[Proof]") -> dict[str, object]:
     """Return all that was found, for machines."""
-    from reconciler.model.moments import format_moment
+    from reconciler.audit.json_shapes import commit_json
 
     return {
-        "schemaVersion": 1,
         "proven": not any(proof.state.is_finding for proof in proofs),
         "counts": dict(sorted(Counter(str(proof.state) for proof in proofs).items())),
         "commits": [
             {
-                "commit": proof.commit.revision,
-                "subject": proof.commit.subject,
-                "author": proof.commit.author,
-                "committedAt": format_moment(proof.commit.committed_at),
+                **commit_json(proof.commit),
                 "state": str(proof.state),
                 "findings": [{"path": f.path, "message": f.message} for f in proof.findings],
             }

@@ -4,6 +4,7 @@ import click
 
 from reconciler import __version__
 from reconciler.cli.options import output_option
+from reconciler.cli.print_json import print_json
 
 
 @click.command(name="version")
@@ -16,7 +17,7 @@ def command(output: str) -> int:
       reconciler version -o json
     """
     if output == "json":
-        click.echo(f'{{"version": "{__version__}"}}')
+        print_json({"version": __version__})
     else:
         click.echo(f"reconciler {__version__}")
     return 0

@@ -1,6 +1,5 @@
 """`reconciler why`: for every cluster, which rule kept an object there or away."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,24 +36,31 @@ def command(directory: Path, asked: Asked, *, cluster: str | None) -> int:
     \b
     Exit codes: 0 told, 1 nothing is decided about it, 2 no such kind, revision or cluster.
     """
-    from reconciler.cli.why_json import why_json
     from reconciler.cli.why_text import why_text
 
     subject = open_subject(directory, asked)
     why = _answer(subject)
     if why.explanation is None:
+        _print(asked.output, why, None)
         click.echo(_unanswered(subject, why), err=True)
         return 1
     _check_cluster(why, cluster)
     if asked.output == "text":
         click.echo(why_text(why, cluster))
-    elif asked.output == "json":
-        click.echo(json.dumps(why_json(why, cluster), indent=2, ensure_ascii=False))
-    else:
-        from reconciler.manifests.emitter import encode
-
-        click.echo(encode(why_json(why, cluster)), nl=False)
+    _print(asked.output, why, cluster)
     return 0
+
+
+def _print(output: str, why: "Why", cluster: str | None) -> None:
+    """Print the answer for machines, if that is asked for."""
+    from reconciler.cli.print_json import print_json, versioned
+    from reconciler.cli.why_json import why_json
+    from reconciler.manifests.emitter import encode
+
+    if output == "json":
+        print_json(why_json(why, cluster))
+    elif output == "yaml":
+        click.echo(encode(versioned(why_json(why, cluster))), nl=False)
 
 
 def _answer(subject: "Subject") -> "Why":

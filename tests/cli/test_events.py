@@ -49,8 +49,8 @@ def test_karmada_says_what_upstream_says(fleet: Checkout, capsys: Capsys) -> Non
 
 def test_ocm_and_kubefleet_say_what_upstream_says(fleet: Checkout, capsys: Capsys) -> None:
     """Decisions of the one, stages of the other."""
-    _, ocm = answer_json(fleet, capsys, ["events", "placement/reports"])
-    _, kubefleet = answer_json(fleet, capsys, ["events", "crp/tools"])
+    ocm = answer_json(fleet, capsys, ["events", "placement/reports"])[1]["events"]
+    kubefleet = answer_json(fleet, capsys, ["events", "crp/tools"])[1]["events"]
 
     where = "with placement reports in namespace default"
     assert [
@@ -77,7 +77,7 @@ def test_what_cannot_be_placed_is_a_warning(tmp_path: Path, capsys: Capsys) -> N
     run_pass(fleet.folder, 60)
     fleet.commit({SHOP: (fleet.folder / SHOP).read_text() + "# mine\n"}, "Prefer member2")
 
-    _, found = answer_json(fleet, capsys, ["events", "deployment/shop", "--warnings"])
+    found = answer_json(fleet, capsys, ["events", "deployment/shop", "--warnings"])[1]["events"]
 
     assert ["ScheduleBindingFailed", "OutputEdited"] == [event["reason"] for event in found]
     assert "0/3 clusters are available" in found[0]["message"]
@@ -87,7 +87,7 @@ def test_what_cannot_be_placed_is_a_warning(tmp_path: Path, capsys: Capsys) -> N
 def test_the_newest_are_shown(fleet: Checkout, capsys: Capsys) -> None:
     """`--limit` and `--since` bound how far back it goes."""
     _, out, err = answer(fleet, capsys, "events", "--limit", "1")
-    _, since = answer_json(fleet, capsys, ["events", "--since", "HEAD~1"])
+    since = answer_json(fleet, capsys, ["events", "--since", "HEAD~1"])[1]["events"]
     _, nothing, said = answer(fleet, capsys, "events", "--since", "HEAD")
 
     assert 2 == len(out.splitlines())
@@ -130,7 +130,7 @@ def test_watch_goes_on_with_what_the_branch_brings(tmp_path: Path) -> None:
         process.kill()
         process.wait()
 
-    assert "DecisionCreate" == first["reason"]
+    assert (1, "DecisionCreate") == (first["schemaVersion"], first["reason"])
     assert (130, "") == (process.returncode, err.strip())
 
 

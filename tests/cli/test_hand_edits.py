@@ -17,7 +17,7 @@ def test_an_edit_is_told_with_both_sides(tmp_path: Path, capsys: Capsys, case: C
     """Who, from where, to where; the placements' own files did not change."""
     fleet = edited_fleet(tmp_path / "fleet", case)
 
-    _, found = answer_json(fleet, capsys, ["history", case.word])
+    found = answer_json(fleet, capsys, ["history", case.word])[1]["decisions"]
     _, out, _ = answer(fleet, capsys, "history", case.word)
 
     assert [fleet.head(), fleet.git("rev-parse", "HEAD~1")] == [item["commit"] for item in found]
@@ -34,9 +34,9 @@ def test_an_edit_is_blamed_for_its_clusters(tmp_path: Path, capsys: Capsys, case
     """The cluster that a person wrote in is there because of that commit, the others are not."""
     fleet = edited_fleet(tmp_path / "fleet", case)
 
-    _, found = answer_json(fleet, capsys, ["blame", case.word])
+    found = answer_json(fleet, capsys, ["blame", case.word])[1]["clusters"]
 
-    by_hand = {item["cluster"] for item in found if item["decision"] == fleet.head()}
+    by_hand = {item["cluster"] for item in found if item["commit"] == fleet.head()}
     assert case.after == tuple(item["cluster"] for item in found)
     assert set(case.after) - set(case.before) == by_hand
 
@@ -50,7 +50,7 @@ def test_a_pass_that_undoes_an_edit_is_caused_by_it(
     edit = fleet.head()
     run_pass(fleet.folder, 60)
 
-    _, found = answer_json(fleet, capsys, ["history", case.word])
+    found = answer_json(fleet, capsys, ["history", case.word])[1]["decisions"]
 
     assert (case.after, case.before) == (names(found[0]["before"]), names(found[0]["after"]))
     assert [edit] == [item["commit"] for item in found[0]["inputs"]]
@@ -66,8 +66,8 @@ def test_a_commit_that_only_looks_like_a_pass_is_told_by_its_files(
     fleet.git("commit", "--quiet", "--amend", "--no-edit")
     fleet.commit({"notes.txt": "a"}, "Take notes")
 
-    _, [told] = answer_json(fleet, capsys, ["history", case.word])
-    _, blamed = answer_json(fleet, capsys, ["blame", case.word])
+    [told] = answer_json(fleet, capsys, ["history", case.word])[1]["decisions"]
+    blamed = answer_json(fleet, capsys, ["blame", case.word])[1]["clusters"]
 
     assert ((), case.after) == (names(told["before"]), names(told["after"]))
     assert "the commit holds something else; see reconciler verify" == told["note"]
@@ -82,11 +82,11 @@ def test_a_pass_of_another_version_keeps_its_cause(tmp_path: Path, capsys: Capsy
     fleet.write({path: (fleet.folder / path).read_text() + "# in other words\n"})
     fleet.git("commit", "--quiet", "--all", "--amend", "--no-edit")
 
-    _, [told] = answer_json(fleet, capsys, ["history", KARMADA.word])
+    [told] = answer_json(fleet, capsys, ["history", KARMADA.word])[1]["decisions"]
 
     assert ("created (policy shop)", ["Start"]) == (
         told["cause"],
-        [item["subject"] for item in told["inputs"]],
+        [item["title"] for item in told["inputs"]],
     )
     assert "the commit holds something else; see reconciler verify" == told["note"]
 
@@ -96,10 +96,10 @@ def test_a_revert_of_a_decision_is_an_edit(tmp_path: Path, capsys: Capsys) -> No
     fleet = edited_fleet(tmp_path / "fleet", OCM)
     fleet.git("revert", "--no-edit", "HEAD")
 
-    _, found = answer_json(fleet, capsys, ["history", OCM.word])
+    found = answer_json(fleet, capsys, ["history", OCM.word])[1]["decisions"]
 
     assert [("edge1",), ("edge2",), ()] == [names(item["before"]) for item in found]
-    assert 'Revert "Prefer another"' == found[0]["subject"]
+    assert 'Revert "Prefer another"' == found[0]["title"]
 
 
 def test_an_edit_that_was_merged_is_its_authors(tmp_path: Path, capsys: Capsys) -> None:
@@ -114,10 +114,10 @@ def test_an_edit_that_was_merged_is_its_authors(tmp_path: Path, capsys: Capsys) 
     fleet.git("checkout", "--quiet", "main")
     fleet.git("merge", "--quiet", "--no-ff", "--message=Merge fix", "fix")
 
-    _, found = answer_json(fleet, capsys, ["history", OCM.word])
+    found = answer_json(fleet, capsys, ["history", OCM.word])[1]["decisions"]
     _, out, _ = answer(fleet, capsys, "why", OCM.word)
 
-    assert ["Prefer edge1", "Merge fix"] == [item["subject"] for item in found[0]["inputs"]]
+    assert ["Prefer edge1", "Merge fix"] == [item["title"] for item in found[0]["inputs"]]
     merged = f"merged by Ada in {fleet.head()[:12]}"
     assert f"by an edit of Ada in {edit[:12]} (Prefer edge1), {merged}; it was edge2" in out
 
@@ -132,10 +132,10 @@ def test_a_fleet_in_a_folder_has_editors_too(tmp_path: Path, capsys: Capsys) -> 
     top.commit({path: text.replace(OCM.old, OCM.new)}, "Prefer edge1")
     run_pass(folder, 60)
 
-    _, found = answer_json(Checkout(folder), capsys, ["history", OCM.word])
+    found = answer_json(Checkout(folder), capsys, ["history", OCM.word])[1]["decisions"]
 
     assert "default/reports-decision-1: edited by Ada <ada@example.com>" in top.git("log", "-1")
-    assert ["Prefer edge1"] == [item["subject"] for item in found[0]["inputs"]]
+    assert ["Prefer edge1"] == [item["title"] for item in found[0]["inputs"]]
     assert (("edge2",), ("edge1",)) == (names(found[1]["before"]), names(found[1]["after"]))
 
 
@@ -146,9 +146,9 @@ def test_an_edit_of_a_neighbour_is_not_told(tmp_path: Path, capsys: Capsys) -> N
     other = (fleet.folder / path).read_text().replace("reports", "reports-too")
     fleet.commit({path.replace("reports", "reports-too"): other}, "Add a decision")
 
-    _, found = answer_json(fleet, capsys, ["history", OCM.word])
+    found = answer_json(fleet, capsys, ["history", OCM.word])[1]["decisions"]
 
-    assert ["Prefer another"] == [item["subject"] for item in found[:-1]]
+    assert ["Prefer another"] == [item["title"] for item in found[:-1]]
 
 
 def test_an_edit_that_moves_nothing_says_so(tmp_path: Path, capsys: Capsys) -> None:
@@ -159,7 +159,7 @@ def test_an_edit_that_moves_nothing_says_so(tmp_path: Path, capsys: Capsys) -> N
     text = (fleet.folder / path).read_text()
     fleet.commit({path: text.replace("schedulerName: default", "schedulerName: odd")}, "Try")
 
-    _, found = answer_json(fleet, capsys, ["history", KARMADA.word])
+    found = answer_json(fleet, capsys, ["history", KARMADA.word])[1]["decisions"]
 
     assert found[0]["before"] == found[0]["after"]
     assert "edited by hand, on the same clusters" == found[0]["note"]
@@ -173,7 +173,7 @@ def test_an_edit_that_cannot_be_read_says_so(tmp_path: Path, capsys: Capsys) -> 
     text = (fleet.folder / path).read_text()
     fleet.commit({path: f"<<<<<<< ours\n{text}"}, "Merge badly")
 
-    _, found = answer_json(fleet, capsys, ["history", KARMADA.word])
+    found = answer_json(fleet, capsys, ["history", KARMADA.word])[1]["decisions"]
 
     assert ("member1",) == names(found[0]["before"])
     assert found[0]["after"] is None
@@ -196,9 +196,9 @@ def test_a_removal_is_the_cause_of_what_the_next_pass_writes(
     fleet.commit({"notes.txt": "b"}, "Take more notes")
     run_pass(fleet.folder, 60)
 
-    _, found = answer_json(fleet, capsys, ["history", case.word])
+    found = answer_json(fleet, capsys, ["history", case.word])[1]["decisions"]
 
-    assert ["Clean up"] == [item["subject"] for item in found[0]["inputs"]]
+    assert ["Clean up"] == [item["title"] for item in found[0]["inputs"]]
     assert (removal, "removed by hand") == (found[1]["commit"], found[1]["note"])
     assert case.before == names(found[1]["before"])
     assert case.before == names(found[0]["after"])

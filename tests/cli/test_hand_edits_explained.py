@@ -84,7 +84,7 @@ def test_events_tell_an_edit_and_a_removal(tmp_path: Path, capsys: Capsys, case:
     fleet = edited_fleet(tmp_path / "fleet", case)
     remove(fleet, f"status/{case.path}", "Clean up")
 
-    _, found = answer_json(fleet, capsys, ["events", case.word, "--warnings"])
+    found = answer_json(fleet, capsys, ["events", case.word, "--warnings"])[1]["events"]
 
     whose = "Ada <ada@example.com>"
     part = case.path.rpartition("/")[2].removesuffix(".yaml")

@@ -42,6 +42,7 @@ def test_history_tells_each_decision(fleet: Checkout, capsys: Capsys, word: str)
 def test_history_for_machines(fleet: Checkout, capsys: Capsys) -> None:
     """Clusters, replicas and the commits that caused it, by their full ids."""
     code, found = answer_json(fleet, capsys, ["history", "deployment/shop"])
+    found = found["decisions"]
 
     assert 0 == code
     assert [{"cluster": "backup1", "replicas": 5}] == found[0]["after"]
@@ -59,9 +60,9 @@ def test_of_several_commits_the_first_that_is_enough_is_the_cause(
     fleet.commit({"notes.txt": "b"}, "Take more notes")
     run_pass(fleet.folder, 300)
 
-    _, found = answer_json(fleet, capsys, ["history", "deployment/shop"])
+    found = answer_json(fleet, capsys, ["history", "deployment/shop"])[1]["decisions"]
 
-    assert ["Scale to 9"] == [item["subject"] for item in found[0]["inputs"]]
+    assert ["Scale to 9"] == [item["title"] for item in found[0]["inputs"]]
 
 
 def test_time_alone_can_be_the_cause(tmp_path: Path, capsys: Capsys) -> None:
@@ -100,21 +101,25 @@ def test_blame_tells_an_edit_that_a_pass_keeps(tmp_path: Path, capsys: Capsys, p
     for number in range(passes):
         run_pass(fleet.folder, 60 + number)
 
-    _, [found] = answer_json(fleet, capsys, ["blame", "deployment/shop"])
+    [found] = answer_json(fleet, capsys, ["blame", "deployment/shop"])[1]["clusters"]
 
-    assert ("backup1", "edited by hand") == (found["cluster"], found["cause"])
+    assert ("backup1", None, "edited by hand") == (
+        found["cluster"],
+        found["cause"],
+        found["note"],
+    )
 
 
 def test_blame_names_the_commit_that_put_it_there(fleet: Checkout, capsys: Capsys) -> None:
     """One cluster a row; a change of replicas is not a new start."""
     code, out, _ = answer(fleet, capsys, "blame", "deployment/frontend")
     _, before, _ = answer(fleet, capsys, "blame", "deployment/shop", "--at", "HEAD~2")
-    _, found = answer_json(fleet, capsys, ["blame", "deployment/shop"])
+    found = answer_json(fleet, capsys, ["blame", "deployment/shop"])[1]["clusters"]
 
     assert 0 == code
     assert ["member1", "member2"] == [line.split()[0] for line in out.splitlines()[1:]]
     assert re.search(r"member1 +5 +2026-11-20T12:00:00Z .* Ada: Start", before)
-    assert ["backup1", "2026-11-20T12:02:00Z"] == [found[0]["cluster"], found[0]["since"]]
+    assert ["backup1", "2026-11-20T12:02:00Z"] == [found[0]["cluster"], found[0]["at"]]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +172,7 @@ def test_ocm_and_kubefleet_have_a_history(fleet: Checkout, capsys: Capsys) -> No
     """Placements of the other two APIs are told in the same way."""
     for word in ("placement/reports", "crp/tools", "placementdecision/reports-decision-1"):
         code, found = answer_json(fleet, capsys, ["history", word])
+        found = found["decisions"]
 
         assert 0 == code
         assert [] == found[-1]["before"]

@@ -91,7 +91,7 @@ def test_the_merge_decides_not_the_branch(fleet: Checkout, capsys: Capsys) -> No
         (move["cluster"], move["before"], move["after"]) for move in found["objects"][0]["clusters"]
     ]
     assert [fleet.git("rev-parse", "main"), fleet.head()] == [
-        found[side]["revision"] for side in ("base", "head")
+        found[side]["commit"] for side in ("base", "head")
     ]
 
 

@@ -89,14 +89,14 @@ def test_the_whole_repository(fleet: Checkout, capsys: Capsys) -> None:
 
     assert EXAMPLE["reconciler.yaml"] + "  suspend: true\n" == text
     assert () == report.outcome.changes
-    assert (0, True, False) == (code, found["changed"], found["suspended"])
+    assert (0, True, False) == (code, found["changes"], found["suspended"])
     assert EXAMPLE["reconciler.yaml"] == (fleet.folder / "reconciler.yaml").read_text()
 
 
 def validated(fleet: Checkout, capsys: Capsys, path: str) -> tuple[int, object]:
     """The exit code of validating one file, and what was found in it."""
     code, out, _ = answer(fleet, capsys, "validate", path, "-o", "json")
-    return code, json.loads(out)
+    return code, json.loads(out)["findings"]
 
 
 def answer_json_said(fleet: Checkout, capsys: Capsys, *words: str) -> tuple[int, dict[str, object]]:

@@ -236,7 +236,7 @@ def test_an_interrupted_command_ends_with_130(tmp_path: Path, number: int) -> No
 def test_version_and_validate_speak_json(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """For machines."""
     assert 0 == run(["version", "-o", "json"])
-    assert ["version"] == list(json.loads(capsys.readouterr().out))
+    assert ["schemaVersion", "version"] == list(json.loads(capsys.readouterr().out))
     assert 0 == run(["-C", str(fleet), "validate", "-o", "json"])
-    assert [] == json.loads(capsys.readouterr().out)
+    assert {"schemaVersion": 1, "findings": []} == json.loads(capsys.readouterr().out)
     assert MANIFESTS

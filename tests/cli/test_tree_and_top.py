@@ -86,9 +86,11 @@ def test_a_tree_for_machines(fleet: Checkout, capsys: Capsys) -> None:
     """Nested, every condition told."""
     code, found = answer_json(fleet, capsys, ["tree", "deployment/shop"])
 
-    assert (0, "resourcebinding") == (code, found["kind"])
+    assert (0, "ResourceBinding") == (code, found["object"]["kind"])
     assert {"Scheduled": "True", "FullyApplied": "False (AwaitingFeedback)"} == found["facts"]
-    assert ["backup1", "member1"] == [child["name"] for child in found["children"]]
+    assert [("backup1", 5), ("member1", 0)] == [
+        (child["cluster"], child["replicas"]) for child in found["children"]
+    ]
 
 
 def test_a_tree_of_an_earlier_revision(fleet: Checkout, capsys: Capsys) -> None:
@@ -130,15 +132,17 @@ def rows(fleet: Checkout, capsys: Capsys, *arguments: str) -> list[str]:
 def test_clusters_of_each_api_are_listed(fleet: Checkout, capsys: Capsys) -> None:
     """By name; replicas and requests are summed up."""
     _, out, _ = answer(fleet, capsys, "top", "clusters")
-    _, found = answer_json(fleet, capsys, ["top", "clusters"])
+    found = answer_json(fleet, capsys, ["top", "clusters"])[1]["clusters"]
 
     by_name: dict[str, Any] = {item["cluster"]: item for item in found}
     assert out.splitlines()[0].split()[:5] == ["CLUSTER", "KIND", "READY", "OBJECTS", "REPLICAS"]
     assert sorted(by_name) == rows(fleet, capsys) == [item["cluster"] for item in found]
-    assert {"cpu": "1250m", "memory": "1280Mi"} == by_name["backup1"]["requested"]
+    assert {"cpu": 1.25, "memory": 1280 * 2**20} == by_name["backup1"]["requested"]
     assert ("Declared", "False") == (by_name["backup1"]["ready"], by_name["member1"]["ready"])
-    assert (1, 0) == (by_name["edge2"]["objects"], by_name["edge1"]["objects"])
-    assert ["ManagedCluster", "MemberCluster"] == [by_name[n]["kind"] for n in ("edge1", "fleet1")]
+    assert (1, 0) == (by_name["edge2"]["objectsPlaced"], by_name["edge1"]["objectsPlaced"])
+    assert ["ManagedCluster", "MemberCluster"] == [
+        by_name[n]["object"]["kind"] for n in ("edge1", "fleet1")
+    ]
 
 
 def test_what_is_free_is_what_the_cluster_reports(tmp_path: Path, capsys: Capsys) -> None:
@@ -146,11 +150,11 @@ def test_what_is_free_is_what_the_cluster_reports(tmp_path: Path, capsys: Capsys
     fleet = new_fleet(tmp_path / "fleet", {"clusters/member2.yaml": ROOMY})
     run_pass(fleet.folder, 0)
 
-    _, found = answer_json(fleet, capsys, ["top", "clusters"])
+    found = answer_json(fleet, capsys, ["top", "clusters"])[1]["clusters"]
     roomy = next(item for item in found if item["cluster"] == "member2")
 
-    assert {"cpu": "8", "memory": "16Gi", "pods": "110"} == roomy["capacity"]
-    assert {"cpu": "6500m", "memory": "14Gi", "pods": "100"} == roomy["free"]
+    assert {"cpu": 8, "memory": 16 * 2**30, "pods": 110} == roomy["capacity"]
+    assert {"cpu": 6.5, "memory": 14 * 2**30, "pods": 100} == roomy["free"]
     assert ("True", ["maintenance=soon:PreferNoSchedule"]) == (roomy["ready"], roomy["taints"])
     assert "member2" == rows(fleet, capsys, "--sort-by", "cpu")[0]
     assert "member1" == rows(fleet, capsys, "--sort-by", "replicas")[0]

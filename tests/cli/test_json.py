@@ -1,0 +1,186 @@
+"""Answers for machines, and docs/json.md, which lists their fields."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from tests.cli.hand_edits import OCM, edited_fleet
+from tests.cli.history import answer, told_fleet
+from tests.shell.fleet import EXAMPLE, ROOT
+from tests.shell.repositories import Checkout
+from tests.told_blocks import missing, told
+
+Capsys = pytest.CaptureFixture[str]
+DOCUMENT = "docs/json.md"
+TOLD = told(DOCUMENT)
+HEADING = re.compile(r"^##+ (.*)\n", re.MULTILINE)
+ROW = re.compile(r"^\| `(\w+)` \| (.*?) \| .*\|$", re.MULTILINE)
+LINK = re.compile(r"\[.*?\]\(#(.*?)\)")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+NEWER = {
+    "clusters/member3.yaml": EXAMPLE["clusters/member2.yaml"].replace("member2", "member3"),
+    "policies/frontend.yaml": EXAMPLE["policies/frontend.yaml"].replace("spec:", "spec: 7 #"),
+}
+QUIET = (
+    "blame deploy/nope",
+    "events --since HEAD",
+    "history deploy/nope",
+    "tree ns/tools",
+    "verify HEAD..HEAD",
+    "why deploy/nope",
+)
+ASKED = {
+    "blame": ["blame deployment/shop", "blame deploy/nope"],
+    "events": ["events", "events --since HEAD"],
+    "history": ["history deployment/shop", "history placement/reports", "history deploy/nope"],
+    "plan": ["plan --base HEAD~1 --worktree", "plan --base HEAD~2 --head HEAD~1"],
+    "rebalance": ["rebalance deployment/shop --dry-run"],
+    "simulate": ["simulate --fail member1", "simulate --cordon edge1"],
+    "simulate --fail-each": ["simulate --fail-each"],
+    "suspend and resume": ["suspend pp/shop --dry-run", "resume --all --dry-run"],
+    "top clusters": ["top clusters"],
+    "tree": ["tree deployment/shop", "tree pp/shop", "tree crp/tools", "tree ns/tools"],
+    "validate": ["validate", "validate policies/shop.yaml"],
+    "verify": ["verify", "verify HEAD..HEAD"],
+    "version": ["version"],
+    "why": [
+        "why deployment/shop",
+        "why deployment/frontend",
+        "why cm/settings",
+        "why placement/reports",
+        "why deploy/nope",
+    ],
+}
+ROWS = [(section, words) for section, listed in ASKED.items() for words in listed]
+
+
+def tables() -> dict[str, dict[str, str]]:
+    """Each heading with its fields, and what they are."""
+    _, *parts = HEADING.split((ROOT / DOCUMENT).read_text(encoding="utf-8"))
+    return {
+        heading: dict(ROW.findall(body))
+        for heading, body in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+TABLES = tables()
+
+
+def is_a(value: object, described: str) -> bool:
+    """Say whether a value without fields is what the table says."""
+    match described:
+        case "text":
+            return isinstance(value, str)
+        case "moment":
+            return isinstance(value, str) and MOMENT.fullmatch(value) is not None
+        case "number":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "true or false":
+            return isinstance(value, bool)
+        case "mapping to text" | "mapping to numbers":
+            kind = "text" if described.endswith("text") else "number"
+            return isinstance(value, dict) and all(is_a(item, kind) for item in value.values())
+        case _:
+            return described == "manifest" and isinstance(value, dict)
+
+
+def met(value: object, described: str) -> Iterator[tuple[str, str]]:
+    """Yield each heading with each of its fields that occurs in a value; check what they are."""
+    plain = described.removesuffix(" or null")
+    if value is None and plain != described:
+        return
+    if plain.startswith("list of "):
+        assert isinstance(value, list), described
+        for item in value:
+            yield from met(item, plain.removeprefix("list of "))
+    elif link := LINK.fullmatch(plain):
+        assert isinstance(value, dict), described
+        yield from fields(value, link[1])
+    else:
+        assert is_a(value, plain), (value, described)
+
+
+def fields(answer: Mapping[str, object], heading: str) -> Iterator[tuple[str, str]]:
+    """Yield each heading with each of its fields that occurs in an object; all are listed."""
+    assert [] == sorted(answer.keys() - TABLES[heading].keys()), heading
+    for name, value in answer.items():
+        yield heading, name
+        yield from met(value, TABLES[heading][name])
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """Three inputs, three passes."""
+    return told_fleet(tmp_path_factory.mktemp("json") / "fleet")
+
+
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A decision edited by hand, then a new cluster, and a policy that is faulty."""
+    fleet = edited_fleet(tmp_path_factory.mktemp("json") / "troubled", OCM)
+    fleet.commit(NEWER, "Add member3")
+    return fleet
+
+
+def machine(fleet: Checkout, capsys: Capsys, words: str) -> tuple[int, dict[str, object]]:
+    """Return the exit code of a verb, and its answer without the version, which comes first."""
+    code, out, _ = answer(fleet, capsys, *shlex.split(words), "-o", "json")
+    found = json.loads(out)
+    assert out == json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    assert ("schemaVersion", 1) == next(iter(found.items()))
+    del found["schemaVersion"]
+    return code, found
+
+
+@pytest.mark.parametrize(("command", "pieces"), TOLD, ids=[command for command, _ in TOLD])
+def test_the_document_shows_what_commands_print(
+    fleet: Checkout, capsys: Capsys, command: str, pieces: list[list[str]]
+) -> None:
+    """Each piece stands in the output as it is shown, one behind the other."""
+    code, out, _ = answer(fleet, capsys, *shlex.split(command))
+
+    assert (0, "") == (code, missing(pieces, out))
+
+
+@pytest.mark.parametrize(("section", "words"), ROWS, ids=[words for _, words in ROWS])
+def test_every_field_is_documented(
+    fleet: Checkout, troubled: Checkout, capsys: Capsys, section: str, words: str
+) -> None:
+    """And is what its table says."""
+    for place in (fleet, troubled):
+        _, found = machine(place, capsys, words)
+        assert list(fields(found, section))
+        assert TABLES[section].keys() == found.keys()
+
+
+def test_every_documented_field_occurs(fleet: Checkout, troubled: Checkout, capsys: Capsys) -> None:
+    """What went from the answers went from the document."""
+    seen = {
+        pair
+        for place in (fleet, troubled)
+        for section, words in ROWS
+        for pair in fields(machine(place, capsys, words)[1], section)
+    }
+
+    listed = {(heading, name) for heading, table in TABLES.items() for name in table}
+    assert [] == sorted(listed - seen)
+
+
+@pytest.mark.parametrize("words", QUIET)
+def test_an_empty_answer_can_be_read(fleet: Checkout, capsys: Capsys, words: str) -> None:
+    """Whatever the exit code: an object with an empty list."""
+    code, found = machine(fleet, capsys, words)
+
+    assert (0 if words.startswith(("events", "verify")) else 1) == code
+    assert [] in found.values()
+
+
+def test_one_file_prints_answers() -> None:
+    """`get` prints manifests."""
+    files = sorted((ROOT / "reconciler/cli").glob("*.py"))
+    printing = [path.name for path in files if "echo(json.dumps(" in path.read_text("utf-8")]
+
+    assert ["get.py", "print_json.py"] == printing
