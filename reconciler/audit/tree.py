@@ -5,6 +5,13 @@ from dataclasses import dataclass, field
 
 from reconciler.audit.placed import OCM_GROUP, WORK_GROUP, parts_of
 from reconciler.dialects.karmada.bindings import claimant
+from reconciler.dialects.karmada.policies import (
+    Implicit,
+    Policy,
+    decode_policy,
+    implicit_priority,
+    template_of,
+)
 from reconciler.dialects.kubefleet.names import GROUP as FLEET_GROUP
 from reconciler.dialects.kubefleet.names import (
     IS_LATEST,
@@ -41,12 +48,12 @@ class Node:
 def tree_of(world: World, key: ObjectKey) -> Node:
     """Return what hangs on an object, each level sorted.
 
-    Of a policy of Karmada: workloads, their bindings, clusters. Of a placement of OCM: decisions,
+    Of a policy of Karmada: workloads, their bindings, clusters; workloads that it selects and
+    another policy holds, with the name of that one. Of a placement of OCM: decisions,
     clusters. Of one of KubeFleet: snapshots, bindings, clusters. Of a binding: clusters.
     """
     if key.group == POLICY_GROUP:
-        claimed = [m for k, m in sorted(world.outputs.items()) if _is_claimed(k, m, key)]
-        return _node(key, children=tuple(_workload(world, binding) for binding in claimed))
+        return _node(key, children=tuple(_workloads(world, key)))
     if key.group == WORK_GROUP:
         manifest = world.outputs.get(key)
         return _node(key) if manifest is None else _binding(manifest)
@@ -78,18 +85,34 @@ def _conditions(status: Body) -> dict[str, str]:
     return found
 
 
-def _is_claimed(key: ObjectKey, manifest: Manifest, policy: ObjectKey) -> bool:
-    return key.group == WORK_GROUP and claimant(manifest.body) == policy
+def _workloads(world: World, policy: ObjectKey) -> Iterator[Node]:
+    """Yield the workloads that a policy holds, with their bindings, and those that it lost."""
+    written = world.inputs.get(policy)
+    decoded = None if written is None else decode_policy(written, world.inputs)
+    for found, binding in sorted(world.outputs.items()):
+        holder = claimant(binding.body) if found.group == WORK_GROUP else None
+        if holder is None:
+            continue
+        key = _workload_of(binding)
+        workload = world.inputs.get(key)
+        if holder == policy:
+            facts = {"file": "gone"} if workload is None else {}
+            yield _node(key, facts, (_binding(binding),))
+        elif decoded is not None and workload is not None and _selects(decoded, workload):
+            scope = f"{holder.namespace}/" if holder.namespace else ""
+            yield _node(key, {"held by": f"{holder.kind} {scope}{holder.name}"})
 
 
-def _workload(world: World, binding: Manifest) -> Node:
-    """Return a workload with its binding."""
+def _selects(policy: Policy, workload: Manifest) -> bool:
+    return implicit_priority(policy, template_of(workload)) is not Implicit.NO_MATCH
+
+
+def _workload_of(binding: Manifest) -> ObjectKey:
+    """Return the workload that a binding is about."""
     resource = mapping(mapping(binding.body, "spec"), "resource")
     group = group_of(text(resource, "apiVersion"))
     kind, name = text(resource, "kind"), text(resource, "name")
-    key = ObjectKey(group, kind, text(resource, "namespace"), name)
-    facts = {} if key in world.inputs else {"file": "gone"}
-    return _node(key, facts, (_binding(binding),))
+    return ObjectKey(group, kind, text(resource, "namespace"), name)
 
 
 def _binding(manifest: Manifest) -> Node:

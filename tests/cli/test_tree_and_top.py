@@ -82,6 +82,23 @@ def test_a_tree_goes_down_to_the_clusters(fleet: Checkout, capsys: Capsys, word:
     assert (0, TREES[word], "") == answer(fleet, capsys, "tree", word)
 
 
+def test_a_policy_that_came_late_says_who_holds_its_workloads(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """As upstream does, the first policy keeps what it has."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    late = EXAMPLE["policies/shop.yaml"].replace("name: shop", "name: late", 1)
+    fleet.commit({"policies/late.yaml": late}, "Add a second policy")
+    run_pass(fleet.folder, 60)
+    expected = """\
+propagationpolicy/late (default)
+└── deployment/shop                held by: PropagationPolicy default/shop
+"""
+
+    assert (0, expected, "") == answer(fleet, capsys, "tree", "pp/late")
+
+
 def test_a_tree_for_machines(fleet: Checkout, capsys: Capsys) -> None:
     """Nested, every condition told."""
     code, found = answer_json(fleet, capsys, ["tree", "deployment/shop"])
