@@ -98,51 +98,56 @@ class Bindings:
 
     def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
         """Decide every binding; one that cannot be decided keeps its file and is reported."""
-        outputs: dict[ObjectKey, Body] = {**self.inventory.records, **self.claims.kept}
-        faults = list(self.claims.faults)
-        decided: dict[ObjectKey, Decided] = {}
-        untils: list[datetime | None] = []
-        marks, now = self._marks(), self.around.now
-        rests = self.memory.rests.under(self.around.members, self.settings)
-
-        def decide_all(drafts: Mapping[ObjectKey, Draft]) -> None:
-            for key, draft in drafts.items():
-                demand = triggers.get(key)
-                known = rests.get(key) if demand is None and key not in asked else None
-                seen = marks(draft) if marks else ()
-                if known is not None and known[0] is draft and draft.present:
-                    rest = known[2]
-                    if rest.holds(now) and same(known[1], seen):
-                        outputs[key] = draft.present
-                        untils.append(rest.until)
-                        continue
-                try:
-                    found = decide(draft, demand, self.around)
-                except UserError as error:
-                    faults.append(_undecided(self.world, draft, error))
-                    if draft.present is not None:
-                        outputs[key] = draft.present
-                    continue
-                decided[key] = found
-                untils.append(found.until)
-                outputs[key] = at_rest(found.body, draft.present)
-                if demand is None and found.decision is None and outputs[key] is draft.present:
-                    rests[key] = (draft, seen, Rest(now, found.until))
-
+        told = _Told(outputs={**self.inventory.records, **self.claims.kept})
         needed = needed_bindings(self.claims, self.world, self.memory)
-        decide_all({key: d for key, d in self.claims.drafts.items() if key not in needed})
-        decide_all(attach(self.claims, needed, outputs, self.memory))
-        self.memory.rests.trim(outputs)
-        decisions = [item.decision for item in decided.values() if item.decision is not None]
+        own = {key: d for key, d in self.claims.drafts.items() if key not in needed}
+        self._decide(own, triggers, asked, told)
+        if needed:
+            attached = attach(self.claims, needed, told.outputs, self.memory)
+            self._decide(attached, triggers, asked, told)
+        self.memory.rests.trim(told.outputs)
+        decided = told.decided.values()
+        decisions = [item.decision for item in decided if item.decision is not None]
         decisions += [_removed(key, manifest) for key, manifest in self.claims.gone.items()]
         return Plan(
-            outputs=outputs,
+            outputs=told.outputs,
             decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
-            edited=tuple(sorted(key for key, item in decided.items() if item.edited)),
-            faults=tuple(sorted(faults)),
-            until=earliest(*untils),
-            explanations={key: item.explain for key, item in decided.items() if key in asked},
+            edited=tuple(sorted(key for key, item in told.decided.items() if item.edited)),
+            faults=tuple(sorted((*self.claims.faults, *told.faults))),
+            until=earliest(*told.untils),
+            explanations={key: item.explain for key, item in told.decided.items() if key in asked},
         )
+
+    def _decide(
+        self,
+        drafts: Mapping[ObjectKey, Draft],
+        triggers: Mapping[ObjectKey, Trigger],
+        asked: Container[ObjectKey],
+        told: "_Told",
+    ) -> None:
+        """Decide bindings, but for those at rest of which nothing is asked."""
+        marks, now = self._marks(), self.around.now
+        rests = self.memory.rests.under(self.around.members, self.settings)
+        for key, draft in drafts.items():
+            demand = triggers.get(key)
+            known = rests.get(key) if demand is None and key not in asked else None
+            seen = marks(draft) if marks else ()
+            if known is not None and known[0] is draft and draft.present:
+                rest = known[2]
+                if rest.holds(now) and same(known[1], seen):
+                    told.outputs[key] = draft.present
+                    told.untils.append(rest.until)
+                    continue
+            try:
+                found = decide(draft, demand, self.around)
+            except UserError as error:
+                told.faults.append(_undecided(self.world, draft, error))
+                if draft.present is not None:
+                    told.outputs[key] = draft.present
+                continue
+            body = told.take(key, draft, found)
+            if demand is None and found.decision is None and body is draft.present:
+                rests[key] = (draft, seen, Rest(now, found.until))
 
     def _marks(self) -> Callable[[Draft], Grounds] | None:
         """Return what marks the reports of a binding's workload, `None` if there are no reports."""
@@ -154,6 +159,23 @@ class Bindings:
         if not marks:
             return None
         return lambda draft: tuple(marks.get(reports_of(draft.spec, {}).workload, ()))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Told:
+    """What a sweep came to so far, binding by binding."""
+
+    outputs: dict[ObjectKey, Body]
+    decided: dict[ObjectKey, Decided] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    untils: list[datetime | None] = field(default_factory=list)
+
+    def take(self, key: ObjectKey, draft: Draft, found: Decided) -> Body:
+        """Take what was decided, and return the file, the present one if it stays."""
+        self.decided[key] = found
+        self.untils.append(found.until)
+        self.outputs[key] = at_rest(found.body, draft.present)
+        return self.outputs[key]
 
 
 @dataclass(frozen=True, slots=True)
