@@ -18,7 +18,7 @@ SMALL_BYTES = 1 << 17  # a file up to here cannot have more nodes than the stric
 MAX_COLUMN = 60  # nesting adds two columns for a mapping, or for a list with the mapping in it
 REMEMBERED = 200  # characters: most lines up to here stand in many files
 NESTED: Final = object()
-QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+KEYED = re.compile(r'("(?:[^"\\]|\\.)*"|[^"].*?):(?: (.+))?')  # a key, and its value if it is here
 PLAINLY_QUOTED = re.compile(r'"[ !#-\[\]-~]*"')  # no escapes, and nothing that has to have one
 NUMBER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}(?:\.[0-9]+(?:e[+-][0-9]+)?)?")
 CONSTANTS: dict[str, object] = {"null": None, "true": True, "false": False, "{}": {}, "[]": []}
@@ -123,32 +123,11 @@ def _row(line: str) -> Row:
         dashes += 1
     if column + 2 * dashes > MAX_COLUMN:
         raise _Foreign
-    key, behind = _split(rest)
-    if behind is None:
-        return column, dashes, None, _scalar(key)
-    name = _text(key)
-    return column, dashes, name, NESTED if behind == "" else _scalar(behind)
-
-
-def _split(rest: str) -> tuple[str, str | None]:
-    """Split at the colon behind a key: its text, and what follows, `None` if there is no key."""
-    if rest.startswith('"'):
-        match = QUOTED.match(rest)
-        key, behind = (match[0], rest[match.end() :]) if match else (rest, "")
-        if not behind:
-            return key, None
-    elif rest.endswith(":"):
-        return rest[:-1], ""
-    else:
-        key, colon, behind = rest.partition(": ")
-        if not colon:
-            return rest, None
-        behind = ": " + behind
-    if behind == ":":
-        return key, ""
-    if not behind.startswith(": ") or len(behind) == 2:
-        raise _Foreign
-    return key, behind[2:]
+    keyed = KEYED.fullmatch(rest)
+    if keyed is None:
+        return column, dashes, None, _scalar(rest)
+    key, behind = keyed.groups()
+    return column, dashes, _text(key), NESTED if behind is None else _scalar(behind)
 
 
 def _text(written: str) -> str:
