@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice, takewhile
 
-from reconciler.audit.placed import paths_of, places_of, sides_of
+from reconciler.audit.placed import Side, paths_of, places_of, sides_of
 from reconciler.audit.replay import Replay, Run
 from reconciler.audit.revisions import Commit, Revisions, Unreadable, pass_of
 from reconciler.core.changes import WriteFile
@@ -182,8 +182,13 @@ def _pass(
         return Event(commit=commit, at=at, note=run.reason)
     decision = run.decision_on(key)
     as_computed = _is_as_computed(key, commit, run, replay.revisions)
-    if not as_computed and not _went_as(decision, key, commit, replay.revisions):
-        return _otherwise(key, commit, at, replay.revisions)
+    if not as_computed:
+        sides = sides_of(key, commit, replay.revisions)
+        if isinstance(sides, Unreadable):
+            return Event(commit=commit, at=at, note=sides.reason)
+        if not _went_as(decision, sides):
+            before, after = (side.placed for side in sides)
+            return Event(commit=commit, at=at, before=before, after=after, note=OTHERWISE)
     if decision is None or (decision.before == decision.after and not decision.problem):
         return None
     return Event(
@@ -213,29 +218,15 @@ def _is_as_computed(key: ObjectKey, commit: Commit, run: Run, revisions: Revisio
     return computed == {c.path: c.after for c in revisions.changes(commit) if c.path in paths}
 
 
-def _went_as(
-    decision: Decision | None, key: ObjectKey, commit: Commit, revisions: Revisions
-) -> bool:
+def _went_as(decision: Decision | None, sides: tuple[Side, Side]) -> bool:
     """Say whether the files of a commit moved an object as a decision says, `None` for not at all.
 
     So it is where an earlier version of ours wrote the same decision in other words.
     """
-    sides = sides_of(key, commit, revisions)
-    if isinstance(sides, Unreadable):
-        return False
     before, after = (side.placed for side in sides)
     if decision is None:
         return before == after
     return (before, after) == (decision.before, decision.after)
-
-
-def _otherwise(key: ObjectKey, commit: Commit, at: datetime, revisions: Revisions) -> Event:
-    """Tell what a commit did that no pass does, by its files."""
-    sides = sides_of(key, commit, revisions)
-    if isinstance(sides, Unreadable):
-        return Event(commit=commit, at=at, note=sides.reason)
-    before, after = sides
-    return Event(commit=commit, at=at, before=before.placed, after=after.placed, note=OTHERWISE)
 
 
 def _causes(

@@ -120,8 +120,9 @@ def warn_unclaimed(question: Question) -> Iterator[Warned]:
     for key, manifest in sorted(merged.inputs.items()):
         if key.group in OUR_GROUPS:
             continue
-        binding = merged.outputs.get(binding_key(key))
-        path = output_path(merged.output_root, binding_key(key))
+        target = binding_key(key)
+        binding = merged.outputs.get(target)
+        path = output_path(merged.output_root, target)
         had = binding is not None and claimant(binding.body) is not None
         has = CLAIM in written[path] if path in written else had
         scope = f"{key.namespace}/" if key.namespace else ""

@@ -24,11 +24,6 @@ class Move:
     gone: tuple[Inspection, ...]
     came: tuple[Inspection, ...]
 
-    @property
-    def is_none(self) -> bool:
-        """Whether nothing is different."""
-        return not self.gone and not self.came
-
 
 def move_between(
     before: Mapping[str, Inspection], files: Mapping[str, Inspection], paths: Iterable[str]
