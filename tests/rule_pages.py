@@ -11,6 +11,7 @@ from reconciler.cli.check import check
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.inspect import Rules, inspect
 from reconciler.core.intake import compose
+from reconciler.core.last_known_good import last_known_good
 from reconciler.core.reconcile import reconcile
 from reconciler.core.state import read_state
 from reconciler.core.survey import survey
@@ -90,9 +91,10 @@ def _reported(files: Mapping[str, bytes]) -> dict[str, str]:
         for path, data in files.items()
         if path.startswith("status/")
     ]
+    surveyed = survey(inputs)
     world = compose(
-        survey(inputs),
-        {},
+        surveyed,
+        last_known_good(surveyed, None),
         read_state(outputs, "status"),
         revision="0" * 40,
         output_root="status",

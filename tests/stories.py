@@ -11,13 +11,16 @@ from typing import cast
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.inspect import Inspection, Rules, inspect
-from reconciler.core.intake import Earlier, compose, earlier_versions
+from reconciler.core.intake import compose, configuration_of
+from reconciler.core.last_known_good import LastKnownGood, last_known_good
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import read_state
-from reconciler.core.survey import survey
+from reconciler.core.step import Step, Tree
+from reconciler.core.survey import Survey, survey
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.selection import selects
+from reconciler.model.settings import decode_settings
 from reconciler.model.world import World
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW, Body, after, path_of, text
@@ -42,6 +45,7 @@ class Story:
     """
 
     files: dict[str, str] = field(default_factory=dict)
+    links: set[str] = field(default_factory=set)
     trees: dict[str, Mapping[str, str]] = field(default_factory=dict)
     now: datetime = NOW
 
@@ -82,22 +86,46 @@ class Story:
         state = read_state(outputs, "status")
         last = last_pass(state.manifests)
         surveyed = survey(inputs)
+        step = None if last is None else self._step(surveyed, last)
         return compose(
             surveyed,
-            {path: self._earlier(path, last) for path in surveyed.broken},
+            last_known_good(surveyed, step, allow=self._allow(surveyed)),
             state,
             revision=revision,
             output_root="status",
         )
 
-    def _earlier(self, path: str, last: LastPass | None) -> tuple[Earlier, ...]:
-        if last is None:
-            return ()
-        tree = self.trees.get(last.revision, {})
-        recorded = _inspected(path, tree[path].encode(), False) if path in tree else None
-        versions = [files[path].encode() for files in self.trees.values() if path in files]
-        blobs = {blob_id(data, like=""): _inspected(path, data, False) for data in versions}
-        return earlier_versions(path, last, recorded, blobs)
+    def _step(self, surveyed: Survey, last: LastPass) -> Step:
+        step = Step(
+            surveyed=surveyed,
+            now=self._tree(self.files),
+            then=self._tree(self.trees.get(last.revision, {})),
+            last=last,
+            covers=lambda path: selects(path, include=(), exclude=()),
+        )
+        contents = {
+            (path, blob_id(data.encode(), like="")): data.encode()
+            for files in self.trees.values()
+            for path, data in files.items()
+        }
+        needed = step.versions_needed()
+        return step.with_versions(
+            {pair: _inspected(pair[0], contents[pair], False) for pair in needed}
+        )
+
+    def _tree(self, files: Mapping[str, str]) -> Tree:
+        return Tree(
+            {
+                path: blob_id(data.encode(), like="")
+                for path, data in files.items()
+                if not path.startswith("status/")
+            },
+            frozenset(self.links),
+        )
+
+    def _allow(self, surveyed: Survey) -> str | None:
+        configuration = configuration_of(surveyed, LastKnownGood())
+        return decode_settings(configuration).safety.allow
 
     def run(self, seconds: int | None = None) -> Outcome:
         """Run a pass at so many seconds after NOW, or one second after the last one."""

@@ -28,6 +28,9 @@ COMPOSED = {
 
 NO_EXAMPLE = {
     "binding-unreadable": "a state that only an edited output has",
+    "file-link": "a change, not a state",
+    "file-unrecognized": "a change, not a state",
+    "file-vanished": "a change, not a state",
     "oscillates": "a guard: no input that does so is known",
     "placement-immutable": "a change, not a state",
     "placement-unreadable": "a guard: the schema refuses such a document first",

@@ -1,20 +1,23 @@
 """What a person should look at before a merge: one function a warning, all of them in one list."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from reconciler.audit.kinds import CLUSTERS
 from reconciler.core.changes import Outcome, WriteFile
-from reconciler.core.survey import CONFIGURATION, DELETABLE
+from reconciler.core.survey import CONFIGURATION, CONFIGURATION_PATH, DELETABLE
 from reconciler.dialects.karmada.bindings import binding_key, claimant
 from reconciler.dialects.karmada.moving import MOVING_TO, read_goal
 from reconciler.dialects.karmada.workloads import demand_of
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.paths import output_path
 from reconciler.manifests.reader import read
+from reconciler.manifests.selection import selects
 from reconciler.model.decision import Decision
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import decode_settings
 from reconciler.model.world import Manifest, World
 
 NAMED = 3
@@ -173,6 +176,35 @@ def warn_clusters_gone(question: Question) -> Iterator[Warned]:
         yield Warned("cluster-removed", key.name, f"the cluster's manifest goes, {objects}")
 
 
+def warn_emptied(question: Question) -> Iterator[Warned]:
+    """Name the files that held objects and hold none any more, or are read no more."""
+    held: dict[str, list[ObjectKey]] = defaultdict(list)
+    for key in sorted(question.base.inputs.keys() - question.merged.inputs.keys()):
+        held[question.base.inputs[key].origin.path].append(key)
+    covers = _coverage(question.merged)
+    full = {manifest.origin.path for manifest in question.merged.inputs.values()}
+    for path, keys in held.items():
+        if not covers(path):
+            named = "include and exclude no longer cover the file, so what it held is removed"
+        elif path in question.merged.blobs and path not in full:
+            named = "the file holds nothing but blanks and comments, so what it held is removed"
+        else:
+            continue
+        objects = ", ".join(f"{key.kind} {key.name}" for key in keys[:NAMED])
+        more = ", ..." if len(keys) > NAMED else ""
+        yield Warned("file-emptied", path, f"{named}: {objects}{more}")
+
+
+def _coverage(world: World) -> Callable[[str], bool]:
+    """Return what says whether a path is read as an input."""
+    found = (m.body for key, m in world.inputs.items() if (key.group, key.kind) == CONFIGURATION)
+    settings = decode_settings(next(found, None))
+    return lambda path: (
+        path == CONFIGURATION_PATH
+        or selects(path, include=settings.include, exclude=settings.exclude)
+    )
+
+
 def warn_edited_outputs(question: Question) -> Iterator[Warned]:
     """Say that the change edits what only passes write."""
     before, after = question.base.present, question.merged.present
@@ -209,6 +241,7 @@ WARNINGS: tuple[Warn, ...] = (
     warn_unclaimed,
     warn_first_batch,
     warn_clusters_gone,
+    warn_emptied,
     warn_edited_outputs,
     warn_repeated,
 )

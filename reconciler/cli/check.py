@@ -9,6 +9,7 @@ from reconciler.cli.progress import tracked
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.inspect import Inspection, Rules, inspect
 from reconciler.core.intake import compose
+from reconciler.core.last_known_good import last_known_good
 from reconciler.core.state import State, read_state
 from reconciler.core.survey import Survey, survey
 from reconciler.errors import UsageError
@@ -118,7 +119,7 @@ def _world(surveyed: Survey, directory: Path, output_root: str) -> World:
     state = read_state(records, output_root)
     return compose(
         surveyed,
-        {},
+        last_known_good(surveyed, None),
         State(state.manifests, {}, frozenset(), frozenset(), ()),
         revision="",
         output_root=output_root,

@@ -58,8 +58,8 @@ class Broken:
 class Inspection:
     """What one file holds.
 
-    `ignored` counts documents that are not for us. `canonical` is true of an output that is to the
-    letter what `encode` writes of its body.
+    `ignored` counts documents that are no manifests: of another program, or of none. `canonical`
+    is true of an output that is to the letter what `encode` writes of its body.
     """
 
     path: str
@@ -90,7 +90,7 @@ def inspect(path: str, blob: str, data: bytes | Oversized, rules: Rules) -> Insp
     reading = read(data, path) if own is None else Reading((Document(0, 1, own),))
     documents: list[Inspected] = []
     broken = [Broken(located.fault, None) for located in reading.faults if not located.foreign]
-    ignored = sum(1 for located in reading.faults if located.foreign)
+    ignored = reading.passed + sum(1 for located in reading.faults if located.foreign)
     for document in reading.documents:
         identity = identify(document.body)
         match identity:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.manifests.paths import FAULTS, RECORD
-from reconciler.model.fields import bodies, mapping
+from reconciler.model.fields import bodies, mapping, strings_or_none
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment, stamp
 from reconciler.model.world import Body, Fault, Held, Manifest
 
 API_VERSION = "reconciler.dev/v1alpha1"
+DUPLICATE = "identity-duplicate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +22,14 @@ class LastPass:
     Attributes:
         revision: Full hex id of its input commit.
         at: Its moment.
-        faulty: Path to the objects that were faulty there, as `str(ObjectKey)`.
+        written_twice: Path to the objects, as `str(ObjectKey)`, that stood there and elsewhere, so
+            that neither was in force.
         held: The files whose earlier versions were in force.
     """
 
     revision: str
     at: datetime
-    faulty: Mapping[str, frozenset[str]]
+    written_twice: Mapping[str, frozenset[str]]
     held: tuple[Held, ...]
 
 
@@ -39,13 +41,14 @@ def last_pass(outputs: Mapping[ObjectKey, Manifest]) -> LastPass | None:
     status = mapping(record.body, "status")
     report = outputs.get(FAULTS)
     body: Body = report.body if report is not None else {}
-    faulty: dict[str, set[str]] = defaultdict(set)
+    twice: dict[str, set[str]] = defaultdict(set)
     for entry in bodies(body, "faults"):
-        faulty[str(entry["path"])].add(str(entry.get("object", "")))
+        if entry["rule"] == DUPLICATE:
+            twice[str(entry["path"])].add(str(entry.get("object", "")))
     return LastPass(
         revision=str(status["inputRevision"]),
         at=parse_moment(str(status["lastPassAt"])),
-        faulty={path: frozenset(objects) for path, objects in faulty.items()},
+        written_twice={path: frozenset(objects) for path, objects in twice.items()},
         held=tuple(_decode_held(entry) for entry in bodies(body, "held")),
     )
 
@@ -88,11 +91,12 @@ def _encode_fault(fault: Fault) -> Body:
 
 def _encode_held(entry: Held) -> Body:
     """Return a held file: where its last good version is, and whom it holds."""
-    return {
+    body: Body = {
         "path": entry.path,
         "blob": entry.blob,
         "objects": [_encode_key(key) for key in entry.keys],
     }
+    return {**body, "beside": list(entry.beside)} if entry.beside else body
 
 
 def _encode_key(key: ObjectKey) -> Body:
@@ -113,4 +117,4 @@ def _decode_held(body: Body) -> Held:
         )
         for entry in bodies(body, "objects")
     )
-    return Held(str(body["path"]), str(body["blob"]), keys)
+    return Held(str(body["path"]), str(body["blob"]), keys, strings_or_none(body, "beside") or ())

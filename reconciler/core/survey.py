@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from reconciler.core.inspect import Inspected, Inspection, described
 from reconciler.core.move import Move, replaced
+from reconciler.core.record import DUPLICATE
 from reconciler.manifests.feedback import FEEDBACK, is_feedback, reporter_of
 from reconciler.manifests.identify import OUR_GROUPS, Identity
 from reconciler.manifests.scope import CRD, namespace_for, scopes_of_crds
@@ -39,27 +40,35 @@ class Survey:
     """The inputs at first sight: valid manifests with unique keys, and what is wrong.
 
     `broken` maps a path to its faults; the key beside a fault is `None` where it cannot be told
-    whose it is. `foreign` are the faulty files that do not look like manifests at all. `texts` has
-    the files that hold what a pass may remove.
+    whose it is. `foreign` are the faulty files that do not look like manifests at all. `partial`
+    has the files with documents that are no manifests, `texts` those that hold what a pass may
+    remove.
     """
 
     manifests: Mapping[ObjectKey, Manifest]
     broken: Mapping[str, tuple[tuple[Fault, ObjectKey | None], ...]]
     foreign: frozenset[str]
+    partial: Mapping[str, Inspection]
     scopes: Mapping[tuple[str, str], bool]
     blobs: Mapping[str, str]
     texts: Mapping[str, bytes]
 
 
-def survey(inspections: Iterable[Inspection]) -> Survey:
-    """Resolve scopes and find what is wrong between the documents of the input tree."""
+def survey(inspections: Iterable[Inspection], held: Iterable[Manifest] = ()) -> Survey:
+    """Resolve scopes and find what is wrong between the documents of the input tree.
+
+    `held` are the documents of earlier versions that are in force: a CRD among them still says
+    what its kind's scope is.
+    """
     files = sorted(inspections, key=lambda inspection: inspection.path)
-    scopes = scopes_of_crds(
+    crds = [
         document.body
         for file in files
         for document in file.documents
         if (document.identity.group, document.identity.kind) == CRD and not is_feedback(file.path)
-    )
+    ]
+    crds += [one.body for one in held if (one.key.group, one.key.kind) == CRD]
+    scopes = scopes_of_crds(crds)
     broken: dict[str, list[tuple[Fault, ObjectKey | None]]] = defaultdict(list)
     places: dict[ObjectKey, list[tuple[Inspection, Inspected]]] = defaultdict(list)
     for file in files:
@@ -86,6 +95,7 @@ def survey(inspections: Iterable[Inspection]) -> Survey:
         manifests=manifests,
         broken={path: tuple(broken[path]) for path in sorted(broken)},
         foreign=foreign,
+        partial=_partial(files),
         scopes=scopes,
         blobs={file.path: file.blob for file in files},
         texts=_texts(files),
@@ -120,6 +130,10 @@ def follow_survey(before: Survey, move: Move) -> Survey:
         foreign=before.foreign,
         scopes=before.scopes,
         blobs=replaced(before.blobs, gone, {file.path: file.blob for file in move.came}),
+        partial={
+            **{path: file for path, file in before.partial.items() if path not in gone},
+            **_partial(move.came),
+        },
         texts={
             **{path: data for path, data in before.texts.items() if path not in gone},
             **_texts(move.came),
@@ -143,6 +157,11 @@ def _keys(file: Inspection, scopes: Mapping[tuple[str, str], bool]) -> list[Obje
 def _sorted(manifests: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
     """Return the manifests in order of their keys."""
     return {key: manifests[key] for key in sorted(manifests)}
+
+
+def _partial(files: Iterable[Inspection]) -> dict[str, Inspection]:
+    """Return the files with documents that are no manifests."""
+    return {file.path: file for file in files if file.ignored}
 
 
 def _texts(files: Iterable[Inspection]) -> dict[str, bytes]:
@@ -213,7 +232,7 @@ def _duplicate(
         line=document.line,
         column=1,
         field="",
-        rule="identity-duplicate",
+        rule=DUPLICATE,
         message=f"{subject} must be written once, it stands also in {others}",
         expected="one document for each object",
         subject=subject,

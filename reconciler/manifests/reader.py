@@ -10,12 +10,17 @@ from typing import Any
 
 from _ruamel_yaml import CParser
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import DocumentStartEvent, MappingStartEvent, StreamEndEvent
+from ruamel.yaml.events import (
+    DocumentStartEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    StreamEndEvent,
+)
 
 from reconciler.manifests.composer import Composer
 from reconciler.manifests.events import NextEvent, TooDeep, pass_document
 from reconciler.manifests.json_text import compose_json
-from reconciler.manifests.limits import MAX_DOCUMENTS
+from reconciler.manifests.limits import MAX_DEPTH, MAX_DOCUMENTS
 from reconciler.manifests.texts import BOM, text_of
 from reconciler.manifests.unreadable import Unreadable
 from reconciler.model.world import Fault
@@ -75,11 +80,22 @@ class Located:
 
 
 @dataclass(frozen=True, slots=True)
+class Passed:
+    """A document whose root is a text, a number or a list; no manifest, and read no further."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """What a file holds, and what is wrong with it; both in file order."""
+    """What a file holds, and what is wrong with it; both in file order.
+
+    `passed` counts the documents with another root than a mapping, empty ones left out.
+    """
 
     documents: tuple[Document, ...] = ()
     faults: tuple[Located, ...] = ()
+    passed: int = 0
 
 
 def read(data: bytes, path: str) -> Reading:
@@ -91,29 +107,36 @@ def read(data: bytes, path: str) -> Reading:
 
     Returns:
         The documents whose root is a mapping and that break no rule, and the faults of the
-        others. Empty documents and those with another root are in neither.
+        others.
     """
     try:
         text = text_of(data)
     except Unreadable as error:
         return Reading(faults=(_located(error, path, 0),))
     hidden = "Secret" in text
-    found: Iterator[Document | Located]
+    found: Iterator[_Found]
     if path.endswith(".json"):
         found = _read_json(text, path, hidden=hidden)
     else:
         found = _read_yaml(data.removeprefix(BOM), path, hidden=hidden)
     documents: list[Document] = []
     faults: list[Located] = []
+    passed = 0
     for one in found:
-        if isinstance(one, Document):
-            documents.append(one)
-        else:
-            faults.append(one)
-    return Reading(tuple(documents), tuple(faults))
+        match one:
+            case Document():
+                documents.append(one)
+            case Located():
+                faults.append(one)
+            case Passed():
+                passed += 1
+    return Reading(tuple(documents), tuple(faults), passed)
 
 
-def _read_json(text: str, path: str, *, hidden: bool) -> Iterator[Document | Located]:
+_Found = Document | Located | Passed
+
+
+def _read_json(text: str, path: str, *, hidden: bool) -> Iterator[_Found]:
     try:
         body = compose_json(text)
     except Unreadable as error:
@@ -121,9 +144,11 @@ def _read_json(text: str, path: str, *, hidden: bool) -> Iterator[Document | Loc
         return
     if isinstance(body, dict):
         yield Document(0, text[: text.index("{")].count("\n") + 1, body)
+    elif body is not None:
+        yield Passed(0)
 
 
-def _read_yaml(data: bytes, path: str, *, hidden: bool) -> Iterator[Document | Located]:
+def _read_yaml(data: bytes, path: str, *, hidden: bool) -> Iterator[_Found]:
     next_event = CParser(data).get_event
     index = -1
     try:
@@ -143,10 +168,16 @@ def _read_yaml(data: bytes, path: str, *, hidden: bool) -> Iterator[Document | L
 
 def _read_document(
     next_event: NextEvent, index: int, path: str, *, hidden: bool
-) -> Iterator[Document | Located]:
+) -> Iterator[_Found]:
     root = next_event()
     if type(root) is not MappingStartEvent:
-        pass_document(next_event, root)
+        try:
+            pass_document(next_event, root)
+        except TooDeep:
+            yield _located(_too_deep(root), path, index)
+            raise
+        if not (type(root) is ScalarEvent and root.value == "" and root.implicit[0]):
+            yield Passed(index)
         return
     composer = Composer(next_event)
     body: dict[str, object] | None = None
@@ -172,6 +203,16 @@ def _too_many(event: Any) -> Unreadable:
         "yaml-documents",
         f"A file must have at most {MAX_DOCUMENTS} documents.",
         "Split it.",
+        line=event.start_mark.line + 1,
+        column=event.start_mark.column + 1,
+    )
+
+
+def _too_deep(event: Any) -> Unreadable:
+    return Unreadable(
+        "yaml-depth",
+        f"A document must be at most {MAX_DEPTH} levels deep.",
+        "Flatten it.",
         line=event.start_mark.line + 1,
         column=event.start_mark.column + 1,
     )

@@ -42,12 +42,14 @@ class Held:
     """A faulty file whose last good documents stay in force.
 
     `blob` is the full hex id of the git blob that holds them, `keys` are the objects taken from
-    it, sorted.
+    it, sorted. `beside` is empty while the file is there; if it vanished, these are the files that
+    cannot be understood and may hold what it held.
     """
 
     path: str
     blob: str
     keys: tuple[ObjectKey, ...]
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reconciler.core.inspect import Rules, inspect
 from reconciler.core.intake import configuration_of
+from reconciler.core.last_known_good import LastKnownGood
 from reconciler.core.survey import CONFIGURATION_PATH, survey
 from reconciler.errors import UsageError
 from reconciler.manifests.limits import MAX_BYTES
@@ -111,7 +112,7 @@ def _settings(directory: Path, rules: Rules) -> Settings:
     if not file.is_file():
         return Settings()
     inspection = inspect(CONFIGURATION_PATH, "", read_file(directory, CONFIGURATION_PATH), rules)
-    return decode_settings(configuration_of(survey([inspection]), ()))
+    return decode_settings(configuration_of(survey([inspection]), LastKnownGood()))
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -1,6 +1,7 @@
 """Which manifest files a commit has; told from a commit known before by what differs."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from reconciler.manifests.selection import SUFFIXES
@@ -14,17 +15,33 @@ V = TypeVar("V")
 KEPT = 3  # commits: the present one, the one before, and that of the last pass
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The YAML and JSON files of a commit, and the paths of its symbolic links and submodules."""
+
+    files: Mapping[str, Entry]
+    links: frozenset[str]
+
+
 class Listings:
-    """The plain files of the commits asked for last; links are never followed."""
+    """What the commits asked for last hold; links are never followed."""
 
     def __init__(self, repository: Repository) -> None:
         """Remember where to look; the repository's prefix is the root."""
         self._repository = repository
-        self._known: dict[str, Mapping[str, Entry]] = {}
+        self._known: dict[str, Listing] = {}
         self._differing: dict[tuple[str, str], frozenset[str]] = {}
 
     def entries(self, revision: str) -> Mapping[str, Entry]:
         """Return path to entry of the YAML and JSON files of a commit or tree.
+
+        Raises:
+            GitError: It cannot be read.
+        """
+        return self.listing(revision).files
+
+    def listing(self, revision: str) -> Listing:
+        """Return the files and links of a commit or tree.
 
         Raises:
             GitError: It cannot be read.
@@ -47,12 +64,15 @@ class Listings:
             _trim(self._differing)
         return self._differing[old, new]
 
-    def _list(self, revision: str) -> Mapping[str, Entry]:
+    def _list(self, revision: str) -> Listing:
         """List a whole commit."""
         listed = list_files(self._repository, revision, prefix=self._repository.prefix)
-        return {path: entry for path, entry in listed.items() if _is_manifest(path, entry)}
+        return Listing(
+            {path: entry for path, entry in listed.items() if _is_manifest(path, entry)},
+            frozenset(path for path, entry in listed.items() if not entry.is_file),
+        )
 
-    def _patched(self, revision: str) -> Mapping[str, Entry]:
+    def _patched(self, revision: str) -> Listing:
         """Tell a commit from the one asked for last, or list it if git has lost that one."""
         last = next(reversed(self._known))
         try:
@@ -61,13 +81,16 @@ class Listings:
             )
         except GitError:
             return self._list(revision)
-        entries = dict(self._known[last])
+        entries, links = dict(self._known[last].files), set(self._known[last].links)
         for change in changes:
             entries.pop(change.path, None)
+            links.discard(change.path)
             if change.after is not None and _is_manifest(change.path, change.after):
                 entries[change.path] = change.after
+            elif change.after is not None and not change.after.is_file:
+                links.add(change.path)
         self._differing[last, revision] = frozenset(change.path for change in changes)
-        return entries
+        return Listing(entries, frozenset(links))
 
 
 def _is_manifest(path: str, entry: Entry) -> bool:

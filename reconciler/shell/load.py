@@ -3,25 +3,26 @@
 What a commit changed is told by git, and patched into what was known, so a warm load costs that.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.inspect import Inspection, Rules
-from reconciler.core.intake import Earlier, compose, configuration_of, earlier_versions
+from reconciler.core.intake import compose, configuration_of
+from reconciler.core.last_known_good import LastKnownGood, last_known_good
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import State, follow_state, read_state
+from reconciler.core.step import Step, Tree
 from reconciler.core.survey import CONFIGURATION_PATH, Survey, follow_survey, survey
 from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.paths import FAULTS, RECORD, output_path
 from reconciler.manifests.schema import Schemas
+from reconciler.manifests.scope import CRD
 from reconciler.model.settings import Settings, decode_settings
 from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.objects import Entry
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.inspections import Inspectors, inspectors
-from reconciler.shell.listings import Listings
+from reconciler.shell.listings import Listing, Listings
 from reconciler.shell.shelf import Below, Inputs, Shelf, Track, untracked
 
 INPUTS, OUTPUTS = "inputs", "outputs"
@@ -86,17 +87,23 @@ class Loader:
     def _load(self, revision: str, outputs: str, by: Inspectors) -> World:
         """Read what changed since the world before, and compose this one."""
         state = self._follow_state(outputs, by)
-        earlier = _History(self, last_pass(state.manifests))
-        surveyed = self._follow_survey(revision, self._settings(revision, earlier), by)
+        last = last_pass(state.manifests)
+        used: set[tuple[str, str]] = set()
+        settings = self._settings(revision, last, used)
+        surveyed = self._follow_survey(revision, settings, by)
+        good = self._good(surveyed, revision, last, settings, used)
+        if any((key.group, key.kind) == CRD for key in good.manifests):
+            surveyed = survey(self._inputs.files, good.manifests.values())
+            good = self._good(surveyed, revision, last, settings, used)
         world = compose(
             surveyed,
-            {path: earlier.versions(path) for path in surveyed.broken},
+            good,
             state,
             revision=revision,
             output_root=self._output_root,
             last=None if self._last is None else self._last[1],
         )
-        self._inputs.keep(earlier.used)
+        self._inputs.keep(used)
         return world
 
     def _follow_state(self, revision: str, by: Inspectors) -> State:
@@ -111,65 +118,82 @@ class Loader:
 
     def _follow_survey(self, revision: str, settings: Settings, by: Inspectors) -> Survey:
         """Read the files of people."""
-        chosen = Inputs(self._output_root, settings.include, settings.exclude)
-        move = self._inputs.follow(revision, chosen, by)
+        move = self._inputs.follow(revision, self._inputs_of(settings), by)
         if self._surveyed is None:
             self._surveyed = survey(move.files.values())
         else:
             self._surveyed = follow_survey(self._surveyed, move)
         return self._surveyed
 
-    def _settings(self, revision: str, earlier: "_History") -> Settings:
+    def _inputs_of(self, settings: Settings) -> Inputs:
+        """Return the choice of the files that people write."""
+        return Inputs(self._output_root, settings.include, settings.exclude)
+
+    def _settings(
+        self, revision: str, last: LastPass | None, used: set[tuple[str, str]]
+    ) -> Settings:
         """Read the configuration first, since it says which files are read."""
         entry = self._listings.entries(revision).get(CONFIGURATION_PATH)
-        if entry is None:
-            return Settings()
-        surveyed = survey([self.version(CONFIGURATION_PATH, entry.blob)])
-        earlier.used.add((CONFIGURATION_PATH, entry.blob))
-        versions = earlier.versions(CONFIGURATION_PATH) if surveyed.broken else ()
-        return decode_settings(configuration_of(surveyed, versions))
+        found = [] if entry is None else [self.version(CONFIGURATION_PATH, entry.blob)]
+        used.update((CONFIGURATION_PATH, file.blob) for file in found)
+        surveyed = survey(found)
+        step = self._step(surveyed, revision, last, CONFIGURATION_PATH.__eq__, used)
+        return decode_settings(configuration_of(surveyed, last_known_good(surveyed, step)))
 
-    def files_at(self, revision: str) -> Mapping[str, Entry]:
-        """Return the files of an earlier commit."""
-        return self._listings.entries(revision)
+    def _good(
+        self,
+        surveyed: Survey,
+        revision: str,
+        last: LastPass | None,
+        settings: Settings,
+        used: set[tuple[str, str]],
+    ) -> LastKnownGood:
+        """Return what stands in for the files that cannot be understood."""
+        step = self._step(surveyed, revision, last, self._inputs_of(settings), used)
+        return last_known_good(surveyed, step, allow=settings.safety.allow)
+
+    def _step(
+        self,
+        surveyed: Survey,
+        revision: str,
+        last: LastPass | None,
+        covers: Callable[[str], bool],
+        used: set[tuple[str, str]],
+    ) -> Step | None:
+        """Return the step from the last pass with the versions it needs; `None` if none matters.
+
+        Raises:
+            ShellError: A file is faulty and its last good version is not in this repository.
+        """
+        now = self._listings.listing(revision)
+        doubts = surveyed.broken or surveyed.partial or now.links
+        if last is None or not (doubts or last.held):
+            return None
+        try:
+            then = self._listings.listing(last.revision)
+            step = Step(
+                surveyed=surveyed, now=_tree(now), then=_tree(then), last=last, covers=covers
+            )
+            needed = step.versions_needed()
+            used.update(needed)
+            return step.with_versions({pair: self.version(*pair) for pair in sorted(needed)})
+        except GitError as error:
+            if not surveyed.broken and not last.held:
+                return None  # a clone without history; nothing is known to be faulty
+            path = next(iter(surveyed.broken), "") or last.held[0].path
+            raise ShellError(
+                f"{path} is faulty, and its last good version (commit {last.revision[:12]}) is not "
+                "in this repository; mend the file, or fetch the history"
+            ) from error
 
     def version(self, path: str, blob: str) -> Inspection:
         """Return what a version of an input file holds."""
         return self._inputs.version(path, blob, Inspectors(self._rules))
 
 
-@dataclass(slots=True)
-class _History:
-    """The earlier versions of faulty files, read when asked for."""
-
-    loader: Loader
-    last: LastPass | None
-    used: set[tuple[str, str]] = field(default_factory=set)
-    _files: Mapping[str, Entry] | None = None
-
-    def versions(self, path: str) -> tuple[Earlier, ...]:
-        """Return the versions of a file that may stand in for it, the preferred one first."""
-        last = self.last
-        if last is None:
-            return ()
-        try:
-            if self._files is None:
-                self._files = self.loader.files_at(last.revision)
-            entry = self._files.get(path)
-            recorded = None if entry is None else self._version(path, entry.blob)
-            blobs = {held.blob for held in last.held if held.path == path}
-            held = {blob: self._version(path, blob) for blob in blobs}
-        except GitError as error:
-            raise ShellError(
-                f"{path} is faulty, and its last good version (commit {last.revision[:12]}) is not "
-                "in this repository; mend the file, or fetch the history"
-            ) from error
-        return earlier_versions(path, last, recorded, held)
-
-    def _version(self, path: str, blob: str) -> Inspection:
-        """Read one version, and remember that it is needed."""
-        self.used.add((path, blob))
-        return self.loader.version(path, blob)
+def _tree(listing: Listing) -> Tree:
+    """Return the files and links of a commit as the core knows them."""
+    return Tree({path: entry.blob for path, entry in listing.files.items()}, listing.links)
 
 
 def _check_ours(state: State, root: str) -> None:

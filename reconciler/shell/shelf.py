@@ -73,6 +73,11 @@ class Shelf:
         self._last: tuple[str, Choice] | None = None
         self._versions: dict[tuple[str, str], Inspection] = {}
 
+    @property
+    def files(self) -> Iterable[Inspection]:
+        """What the chosen files hold at the commit that was asked for last."""
+        return self._files.values()
+
     def follow(self, revision: str, choice: Choice, by: Inspectors) -> Move:
         """Go on to a commit, and return what became of the files that are chosen."""
         before, entries = self._files, self._listings.entries(revision)

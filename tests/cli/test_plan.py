@@ -391,3 +391,37 @@ def test_a_workload_that_another_policy_takes_over_has_one(fleet: Checkout, caps
 def warned(found: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return the warnings of a plan."""
     return [(item["rule"], item["subject"], item["message"]) for item in found["warnings"]]
+
+
+def test_files_that_hold_nothing_any_more_are_warned_of(fleet: Checkout, capsys: Capsys) -> None:
+    """A file of comments, and one that is excluded, remove what they held."""
+    fleet.commit(
+        {
+            "workloads/shop.yaml": "# moved to another repository\n",
+            "reconciler.yaml": text(configuration(exclude=["workloads/frontend.yaml"])),
+        },
+        "Clean up",
+    )
+
+    _, found = answer_json(fleet, capsys, ["plan", *LATER])
+
+    assert [
+        ("file-emptied", "workloads/frontend.yaml"),
+        ("file-emptied", "workloads/shop.yaml"),
+    ] == sorted(item[:2] for item in warned(found))
+    assert any("nothing but blanks and comments" in item[2] for item in warned(found))
+    assert any("no longer cover" in item[2] for item in warned(found))
+
+
+def test_a_rename_with_a_syntax_error_is_planned_as_no_move(
+    fleet: Checkout, capsys: Capsys
+) -> None:
+    """The plan says what is held and why, before the merge."""
+    fleet.git("mv", "clusters/member1.yaml", "clusters/one.yaml")
+    fleet.commit({"clusters/one.yaml": "kind: [\napiVersion: x\n"}, "Rename member1")
+
+    code, out, _ = answer(fleet, capsys, "plan", *LATER)
+
+    assert 0 == code
+    assert "Plan: Nothing moves" == out.splitlines()[0]
+    assert "clusters/one.yaml cannot be understood, so Cluster member1 stays as it was" in out

@@ -3,7 +3,7 @@
 Every pass is run by a new loader, as by a daemon that was restarted in between.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -209,3 +209,88 @@ def test_the_daemon_goes_on_while_files_break(tmp_path: Path) -> None:
         assert process.poll() is None
     assert "" == fleet.status()
     assert "Report 1 fault" in " ".join(subjects(fleet))
+
+
+@pytest.mark.parametrize("link", ["workloads/shop.yaml", "workloads", "clusters"])
+def test_a_link_in_the_place_of_files_changes_no_decision(tmp_path: Path, link: str) -> None:
+    """It is reported; with the files back, or the link gone, the report is gone."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    run_pass(fleet.folder, 5)
+    before = decisions(load_world(fleet.folder))
+    good = fleet.head()
+
+    fleet.git("rm", "-r", "--quiet", link)
+    (fleet.folder / link).parent.mkdir(exist_ok=True)
+    (fleet.folder / link).symlink_to("../elsewhere")
+    fleet.git("add", link)
+    fleet.git("commit", "--quiet", "--message=Link it")
+    run_pass(fleet.folder, 10)
+
+    assert before == decisions(load_world(fleet.folder))
+    assert {link} == {found["path"] for found in reported(fleet)}
+    assert run_pass(fleet.folder, 12).commit is None
+
+    fleet.git("rm", "--quiet", link)
+    fleet.git("checkout", "--quiet", good, "--", link)
+    fleet.git("commit", "--quiet", "--message=Put it back")
+    run_pass(fleet.folder, 14)
+
+    assert before == decisions(load_world(fleet.folder))
+    assert not (fleet.folder / REPORT).exists()
+
+
+def reported(fleet: Checkout) -> list[Mapping[str, object]]:
+    """Return each fault that the head's report has."""
+    report = load_world(fleet.folder).outputs.get(FAULTS)
+    return list(bodies(report.body, "faults")) if report is not None else []
+
+
+def test_a_configuration_replaced_by_a_link_stays_in_force(tmp_path: Path) -> None:
+    """What it excludes is not read all of a sudden."""
+    excluding = (
+        "apiVersion: reconciler.dev/v1alpha1\nkind: ReconcilerConfiguration\n"
+        "metadata: {name: fleet}\nspec: {exclude: [drafts/**]}\n"
+    )
+    draft = EXAMPLE["workloads/shop.yaml"].replace("name: shop", "name: draft")
+    fleet = new_fleet(
+        tmp_path / "fleet", {"reconciler.yaml": excluding, "drafts/draft.yaml": draft}
+    )
+    run_pass(fleet.folder, 0)
+    before = decisions(load_world(fleet.folder))
+
+    (fleet.folder / "reconciler.yaml").unlink()
+    (fleet.folder / "reconciler.yaml").symlink_to("elsewhere.yaml")
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--message=Link it")
+    run_pass(fleet.folder, 5)
+
+    assert before.keys() == decisions(load_world(fleet.folder)).keys()
+    assert ["reconciler.yaml"] == [found["path"] for found in reported(fleet)]
+
+
+def test_a_crd_that_breaks_still_says_what_scope_its_kind_has(tmp_path: Path) -> None:
+    """Otherwise what it describes would be another object, and its binding would go."""
+    crd = (
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+        "metadata: {name: widgets.example.org}\n"
+        "spec: {group: example.org, names: {kind: Widget}, scope: Namespaced}\n"
+    )
+    policy = (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\n"
+        "metadata: {name: widgets}\nspec:\n"
+        "  resourceSelectors: [{apiVersion: example.org/v1, kind: Widget}]\n"
+        "  placement: {clusterAffinity: {clusterNames: [member1]}}\n"
+    )
+    widget = "apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: w}\n"
+    fleet = new_fleet(
+        tmp_path / "fleet", {"crd.yaml": crd, "policy.yaml": policy, "widget.yaml": widget}
+    )
+    run_pass(fleet.folder, 0)
+    before = decisions(load_world(fleet.folder))
+    assert any("Widget" in key or "w-widget" in key for key in before)
+
+    fleet.commit({"crd.yaml": cut_off(crd)})
+    run_pass(fleet.folder, 5)
+
+    assert before == decisions(load_world(fleet.folder))

@@ -1,0 +1,146 @@
+"""A step: from the input tree of the last committing pass to the present one.
+
+What the shell knows of both trees without reading a file, and the earlier versions that must be
+read where something cannot be understood now.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from reconciler.core.inspect import Inspected, Inspection
+from reconciler.core.record import LastPass
+from reconciler.core.survey import Survey, key_of, misplaced_fault
+from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.world import Held, Manifest
+
+Versions = Mapping[tuple[str, str], Inspection]
+"""What a file held in an earlier version, by path and blob id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The manifest files of a commit, path to blob id, and its symbolic links and submodules."""
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    links: frozenset[str] = frozenset()
+
+    def link_at(self, path: str) -> str:
+        """Return the link that stands at a path or at a folder above it, `""` if none does.
+
+        >>> Tree({}, frozenset({"clusters"})).link_at("clusters/member1.yaml")
+        'clusters'
+        """
+        parts = path.split("/") if self.links else []
+        heads = ("/".join(parts[: i + 1]) for i in range(len(parts)))
+        return next((head for head in heads if head in self.links), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """From the last committing pass to now.
+
+    Attributes:
+        surveyed: What the input tree holds now.
+        now: The files of the input tree now.
+        then: The files of the input tree of the last committing pass.
+        last: What that pass recorded.
+        covers: Return whether a path is read as an input.
+        versions: Those that `versions_needed` named; empty until they are read.
+    """
+
+    surveyed: Survey
+    now: Tree
+    then: Tree
+    last: LastPass
+    covers: Callable[[str], bool]
+    versions: Versions = field(default_factory=dict)
+
+    def versions_needed(self) -> frozenset[tuple[str, str]]:
+        """Return path and blob id of the earlier versions that stand in, or are compared with."""
+        then, broken, partial = self.then.files, self.surveyed.broken, self.surveyed.partial
+        doubtful = {*broken, *partial, *(path for path, _ in self.linked())}
+        needed = {(path, then[path]) for path in doubtful if path in then}
+        needed |= {(entry.path, entry.blob) for entry in self.last.held}
+        if any(then.get(path) != self.now.files.get(path) for path in doubtful):
+            needed.update(self.vanished())
+        return frozenset(needed)
+
+    def with_versions(self, versions: Versions) -> "Step":
+        """Return the step with the versions that were needed."""
+        return replace(self, versions=versions)
+
+    def linked(self) -> Iterator[tuple[str, str]]:
+        """Yield each path where a link has taken the place of a file, and the link."""
+        if self.now.links:
+            for path in sorted({*self.then.files, *(entry.path for entry in self.last.held)}):
+                link = self.now.link_at(path)
+                if link and self.covers(path):
+                    yield path, link
+
+    def vanished(self) -> Iterator[tuple[str, str]]:
+        """Yield path and blob id of each file that is gone and stands nowhere else as it was."""
+        moved = set(self.now.files.values())
+        for path, blob in sorted(self.then.files.items()):
+            gone = path not in self.now.files and blob not in moved
+            if gone and self.covers(path) and not self.now.link_at(path):
+                yield path, blob
+
+    def then_at(self, path: str) -> Inspection | None:
+        """Return what a file held at the last committing pass, `None` if it was not there."""
+        return self.versions.get((path, self.then.files.get(path, "")))
+
+    def offers_at(self, path: str) -> "Iterator[Offer]":
+        """Yield the versions of a file that may stand in for it, the preferred one first.
+
+        First the version at the last committing pass, but for what was written twice in it; after
+        that the versions that were already held at that pass.
+        """
+        recorded = self.then_at(path)
+        if recorded is not None:
+            yield self.offer(recorded)
+        for entry in self.last.held:
+            if entry.path == path:
+                yield self.held_offer(entry)
+
+    def offer(self, inspection: Inspection) -> "Offer":
+        """Return what a file offers as it was at the last committing pass."""
+        twice = self.last.written_twice.get(inspection.path, frozenset())
+        manifests = self._manifests(inspection)
+        return Offer(
+            inspection, {key: one for key, one in manifests.items() if str(key) not in twice}
+        )
+
+    def held_offer(self, entry: Held) -> "Offer":
+        """Return what a version offers that was held already."""
+        inspection = self.versions[entry.path, entry.blob]
+        manifests = self._manifests(inspection)
+        return Offer(
+            inspection,
+            {key: one for key, one in manifests.items() if key in entry.keys},
+            entry.beside,
+        )
+
+    def _manifests(self, inspection: Inspection) -> dict[ObjectKey, Manifest]:
+        """Return the valid documents of an earlier version."""
+        return dict(
+            self._keyed(inspection.path, document)
+            for document in inspection.documents
+            if misplaced_fault(inspection.path, document) is None
+        )
+
+    def _keyed(self, path: str, document: Inspected) -> tuple[ObjectKey, Manifest]:
+        """Return a document with its key."""
+        key = key_of(path, document, self.surveyed.scopes)
+        return key, Manifest(key, Origin(path, document.index), document.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An earlier version of a file, and the documents that may be taken from it.
+
+    `beside` are the files beside which its own file vanished, empty if it did not.
+    """
+
+    inspection: Inspection
+    manifests: Mapping[ObjectKey, Manifest]
+    beside: tuple[str, ...] = ()
