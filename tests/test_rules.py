@@ -35,6 +35,7 @@ NO_EXAMPLE = {
     "placement-immutable": "a change, not a state",
     "placement-unreadable": "a guard: the schema refuses such a document first",
     "removal-braked": "a change, not a state",
+    "score-unreadable": "a guard: the schema refuses such a document first",
     "set-unreadable": "a guard: the schema refuses such a document first",
 }
 """Rules whose pages have no example, and why."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from reconciler.audit.journal import Event
 from reconciler.audit.placed import placed_on
@@ -12,6 +12,7 @@ from reconciler.core.record import last_pass
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.explanation import ClusterAnswer, Explanation, Verdict
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.moments import add
 from reconciler.model.world import Fault, World
 
 
@@ -79,7 +80,7 @@ def explain_why(
         clock: Moment of the question for a world that no pass has seen.
     """
     last = last_pass(present.outputs)
-    moment = clock if last is None else last.at + timedelta(seconds=1)
+    moment = clock if last is None else add(last.at)
     now, coming = replay.explain(present, key, moment)
     found = next((event for event in events if not event.is_still), None)
     told = found if found is not None and (found.by_hand or found.decision is not None) else None

@@ -99,6 +99,7 @@ ERRORS: Mapping[str, str] = {
     "set-unreadable": "A ManagedClusterSet must be readable",
     "trigger-duration": "The durations of a ScheduleTrigger must not be negative",
     "trigger-target": "A ScheduleTrigger must name something to reschedule",
+    "workload-metadata": "Labels and annotations of an object must be text",
     "workload-replicas": "A workload's replicas must be a whole number",
     "yaml-alias": "An alias must follow its anchor, and stand in workloads only",
     "yaml-alias-limit": "Aliases must not unfold without bounds",

@@ -109,16 +109,14 @@ def moment(sides: "Sides", now: datetime | None) -> datetime:
     Raises:
         UsageError: The given moment is not later than the last pass.
     """
-    from datetime import timedelta
-
     from reconciler.core.record import last_pass
-    from reconciler.model.moments import format_moment
+    from reconciler.model.moments import add, format_moment
     from reconciler.shell.clock import SystemClock
 
     last = last_pass(sides.base.outputs)
     if now is None:
         clock = SystemClock().now()
-        return clock if last is None else max(clock, last.at + timedelta(seconds=1))
+        return clock if last is None else max(clock, add(last.at))
     if last is not None and now <= last.at:
         raise UsageError(
             f"--now {format_moment(now)} must be later than the last pass of the base, "

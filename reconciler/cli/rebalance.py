@@ -1,7 +1,7 @@
 """`reconciler rebalance`: write a WorkloadRebalancer, and say what it would move."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,11 +134,12 @@ def _plan(world: "World", key: "ObjectKey", body: "Body") -> "tuple[Preview, lis
     from reconciler.audit.preview import preview
     from reconciler.core.reconcile import reconcile
     from reconciler.core.record import last_pass
+    from reconciler.model.moments import add
     from reconciler.shell.clock import SystemClock
 
     changed = put(world, {key: body})
     last, clock = last_pass(world.outputs), SystemClock().now()
-    now: datetime = clock if last is None else max(clock, last.at + timedelta(seconds=1))
+    now: datetime = clock if last is None else max(clock, add(last.at))
     found = preview(world, changed, now)
     return found, _unmatched(reconcile(changed, now).changes, world.output_root, key)
 

@@ -1,6 +1,6 @@
 """`reconciler simulate`: what if a cluster failed, a workload grew, a label changed?"""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +95,7 @@ def command(
     from reconciler.audit.wording import Heading
     from reconciler.cli.preview import print_preview
     from reconciler.cli.what_if import WhatIf, edited
+    from reconciler.model.moments import add, span
 
     if not fail_each and not any(asked.values()):
         raise UsageError("nothing is to happen; give --fail, --scale, --set or another one")
@@ -104,7 +105,7 @@ def command(
     happens = _moment(world, now)
     default = AFTER_FAILURE_SECONDS if asked["fail"] or fail_each else 0
     later = default if after is None else after
-    decided = happens + timedelta(seconds=later)
+    decided = add(happens, span(seconds=later))
     changed, said = edited(world, WhatIf(**asked), namespace, happens)
     place = f"at {at} ({revision[:SHORT_ID]})"
     if fail_each:
@@ -134,12 +135,13 @@ def _world(directory: Path, at: str, output_root: str) -> "tuple[str, World]":
 def _moment(world: "World", now: datetime | None) -> datetime:
     """Return when it happens: any given moment, else the clock's if that is after the last pass."""
     from reconciler.core.record import last_pass
+    from reconciler.model.moments import add
     from reconciler.shell.clock import SystemClock
 
     if now is not None:
         return now
     last, clock = last_pass(world.outputs), SystemClock().now()
-    return clock if last is None else max(clock, last.at + timedelta(seconds=1))
+    return clock if last is None else max(clock, add(last.at))
 
 
 def _fail_each(

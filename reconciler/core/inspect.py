@@ -3,15 +3,16 @@
 The answer depends on the file alone, so it is remembered by path and blob id.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from reconciler.manifests.canonical import read_canonical
 from reconciler.manifests.identify import OUR_GROUPS, Identity, Unidentified, identify
 from reconciler.manifests.limits import MAX_BYTES, Oversized
+from reconciler.manifests.metadata import refuse_metadata
 from reconciler.manifests.positions import locate
 from reconciler.manifests.reader import Document, Reading, read
-from reconciler.manifests.schema import Schemas
+from reconciler.manifests.schema import Judged, Schemas
 from reconciler.manifests.texts import LFS_POINTER
 from reconciler.manifests.violations import Violation
 from reconciler.model.world import Body, Fault
@@ -109,14 +110,14 @@ def inspect(path: str, blob: str, data: bytes | Oversized, rules: Rules) -> Insp
                 )
                 broken.append(Broken(fault, None))
             case Identity():
-                faults = tuple(_faults(path, data, document, identity, rules))
+                body, violations = _judged(document, identity, rules)
+                faults = tuple(_faults(path, data, document, identity, violations))
                 broken.extend(Broken(fault, identity) for fault in faults)
                 if not faults:
-                    documents.append(
-                        Inspected(identity, document.index, document.line, document.body)
-                    )
+                    documents.append(Inspected(identity, document.index, document.line, body))
+    canonical = own is not None and any(document.body is own for document in documents)
     return Inspection(
-        path, blob, tuple(documents), tuple(broken), ignored, data, canonical=own is not None
+        path, blob, tuple(documents), tuple(broken), ignored, data, canonical=canonical
     )
 
 
@@ -135,9 +136,13 @@ def _oversized(path: str, blob: str, size_bytes: int) -> Inspection:
 
 
 def _faults(
-    path: str, data: bytes, document: Document, identity: Identity, rules: Rules
+    path: str,
+    data: bytes,
+    document: Document,
+    identity: Identity,
+    violations: Iterable[Violation],
 ) -> Iterator[Fault]:
-    """Hold one identified document against the rules."""
+    """Return what is wrong with one identified document, each at its place."""
     subject = described(identity)
     if document.aliased_at is not None and identity.group in OUR_GROUPS:
         line, column = document.aliased_at
@@ -152,7 +157,7 @@ def _faults(
             subject,
         )
         return
-    for violation in _violations(document.body, identity, rules):
+    for violation in violations:
         unknown = violation.rule == "schema-unknown-field"
         line, column = locate(data, document.index, violation.pointer, key=unknown)
         yield Fault(
@@ -167,28 +172,33 @@ def _faults(
         )
 
 
-def _violations(body: Body, identity: Identity, rules: Rules) -> tuple[Violation, ...]:
-    """Ask the schema first, then admission; of a workload only admission, if that knows it."""
+def _judged(document: Document, identity: Identity, rules: Rules) -> Judged:
+    """Ask the schema first, then admission; of a workload what we read of it."""
+    body = document.body
     admission = rules.admissions.get((identity.group, identity.kind))
     if not rules.schemas.covers(identity.api_version, identity.kind):
         versions = rules.schemas.versions_of(identity.group, identity.kind)
-        if not versions:
-            return () if admission is None else admission(body)
-        known = ", ".join(versions)
-        return (
-            Violation(
-                "/apiVersion",
-                "schema-version",
-                f"`apiVersion` is {identity.api_version}, {identity.kind} is read as {known}",
-                known,
-            ),
-        )
-    violations = rules.schemas.validate(body)
+        if versions:
+            return Judged(body, (_unread_version(identity, versions),))
+        return Judged(body, refuse_metadata(body) + (admission(body) if admission else ()))
+    judged = rules.schemas.judge(body)
     if rules.status_only:
-        violations = tuple(v for v in violations if (v.pointer, v.rule) != SPEC_MISSING)
-    if violations or admission is None:
-        return violations
-    return admission(body)
+        kept = tuple(v for v in judged.violations if (v.pointer, v.rule) != SPEC_MISSING)
+        judged = Judged(judged.body, kept)
+    if judged.violations or admission is None:
+        return judged
+    return Judged(judged.body, admission(judged.body))
+
+
+def _unread_version(identity: Identity, versions: Iterable[str]) -> Violation:
+    """Return that a kind is not read in the version that is written."""
+    known = ", ".join(versions)
+    return Violation(
+        "/apiVersion",
+        "schema-version",
+        f"`apiVersion` is {identity.api_version}, {identity.kind} is read as {known}",
+        known,
+    )
 
 
 def described(identity: Identity) -> str:

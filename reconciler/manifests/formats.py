@@ -3,7 +3,8 @@
 import binascii
 import re
 from base64 import b64decode
-from datetime import datetime
+
+from reconciler.model.moments import parse_instant
 
 MOMENT = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})"
@@ -21,7 +22,7 @@ def is_moment(value: object) -> bool:
     if not MOMENT.fullmatch(value):
         return False
     try:
-        datetime.fromisoformat(value)
+        parse_instant(value)  # refuses a year that UTC does not have, too
     except ValueError:
         return False
     return True

@@ -1,8 +1,9 @@
 """Manifests against the JSON Schema of their kind; the schemas are given as a value."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reconciler.manifests.nulls import Json, Node, without_nulls
 from reconciler.manifests.violations import Violation, violations_of
 from reconciler.model.identity import group_of
 
@@ -12,7 +13,12 @@ if TYPE_CHECKING:
 BASE = "https://reconciler.dev/schemas/"  # a name only; nothing is ever fetched from it
 DEFINITIONS = "definitions/"
 
-Json = Mapping[str, Any]
+
+class Judged(NamedTuple):
+    """A manifest as it is to be decoded, and what is wrong with it."""
+
+    body: Mapping[str, object]
+    violations: tuple[Violation, ...]
 
 
 class Schemas:
@@ -46,27 +52,33 @@ class Schemas:
         found = [version for version, name in self._names if name == kind]
         return tuple(sorted(version for version in found if group_of(version) == group))
 
-    def validate(self, body: Mapping[str, object]) -> tuple[Violation, ...]:
-        """Return what is wrong with a manifest by the schema of its kind.
-
-        A field that is `null` counts as absent, as in Kubernetes.
+    def judge(self, body: Mapping[str, object]) -> Judged:
+        """Hold a manifest against the schema of its kind.
 
         Returns:
-            One violation for each field in the wrong, sorted by pointer; empty if all is well.
+            The document to be decoded, see `without_nulls`, and what is wrong with it: one
+            violation for each field in the wrong, sorted by pointer; empty if all is well.
 
         Raises:
             ValueError: There is no schema for the kind; ask `covers` first.
         """
         key = (str(body.get("apiVersion")), str(body.get("kind")))
         doubtful = _is_doubtful(body)
-        subject: Any = without_nulls(body) if doubtful else body
+        subject: Any = without_nulls(body, self._root(key), self._documents) if doubtful else body
         if self._passes(key, subject) and not (doubtful and _has_whole_float(subject)):
-            return ()
+            return Judged(subject, ())
         validator = self._validators.get(key)
         if validator is None:
             validator = self._validators[key] = self._compile(*key)
         errors = list(validator.iter_errors(subject))
-        return violations_of(errors, hidden=key[1] == "Secret") if errors else ()
+        return Judged(subject, violations_of(errors, hidden=key[1] == "Secret") if errors else ())
+
+    def _root(self, key: tuple[str, str]) -> Node:
+        """Return the schema of a kind."""
+        name = self._names.get(key)
+        if name is None:
+            raise ValueError(f"there is no schema for {key[0]} {key[1]}")
+        return Node(name, self._documents[name])
 
     def _passes(self, key: tuple[str, str], subject: Mapping[str, object]) -> bool:
         """Tell whether a manifest is plainly valid; any other one is jsonschema's to judge.
@@ -76,17 +88,13 @@ class Schemas:
         """
         if self._gate is None:
             self._gate = _gate(self._documents)
-        name = self._names.get(key)
-        if name is None:
-            raise ValueError(f"there is no schema for {key[0]} {key[1]}")
+        name = self._root(key).file
         if name not in self._gates:
             self._gates[name] = self._gate(name)
         return self._gates[name](subject)
 
     def _compile(self, api_version: str, kind: str) -> "Validator":
-        name = self._names.get((api_version, kind))
-        if name is None:
-            raise ValueError(f"there is no schema for {api_version} {kind}")
+        name = self._root((api_version, kind)).file
         if self._make is None:
             self._make = _compiler(self._documents)
         return self._make(name)
@@ -104,18 +112,6 @@ def _is_doubtful(body: object) -> bool:
         elif one is None or kind is float:
             return True
     return False
-
-
-def without_nulls(value: Any) -> Any:
-    """Return a value without the fields that are `null`; itself where there are none."""
-    if type(value) is dict:
-        kept = {key: without_nulls(one) for key, one in value.items() if one is not None}
-        same = len(kept) == len(value) and all(kept[key] is one for key, one in value.items())
-        return value if same else kept
-    if type(value) is list:
-        items = [without_nulls(one) for one in value]
-        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
-    return value
 
 
 def _kind_of(document: Json) -> tuple[str, str]:

@@ -1,7 +1,9 @@
 """Assumed availability: how long a cluster may be silent before its copy counts as running."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
+
+from reconciler.model.moments import add, span
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ def assume(placed_at: datetime, after_seconds: int | None, now: datetime) -> Ass
     """
     if after_seconds is None:
         return Assumption(available=False, until=None)
-    moment = placed_at + timedelta(seconds=after_seconds)
+    moment = add(placed_at, span(seconds=after_seconds))
     if now >= moment:
         return Assumption(available=True, until=None)
     return Assumption(available=False, until=moment)

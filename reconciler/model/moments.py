@@ -3,8 +3,16 @@
 Kubernetes times have whole seconds; so has every moment in the core.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+
+FIRST = datetime.min.replace(tzinfo=UTC)
+LAST = datetime.max.replace(microsecond=0, tzinfo=UTC)
+"""The ends of the calendar: a year has four digits. People write the last for "for ever"."""
+
+_CALENDAR = LAST - FIRST
+_MICROSECONDS = _CALENDAR // timedelta(microseconds=1)
+_SECOND = timedelta(seconds=1)
 
 
 class Stamp(str):
@@ -79,6 +87,33 @@ def is_moment(value: object) -> bool:
 def stamp(now: datetime) -> Stamp:
     """Return `now` as a stamp."""
     return Stamp(format_moment(now))
+
+
+def span(*, minutes: int = 0, seconds: int = 0, microseconds: int = 0) -> timedelta:
+    """Return a duration, cut to the length of the calendar in either direction.
+
+    Numbers that people write may be as large as an integer gets; `timedelta` would not hold them.
+
+    >>> span(minutes=1, seconds=30), span(seconds=10**30) == LAST - FIRST
+    (datetime.timedelta(seconds=90), True)
+    """
+    wanted = (60 * minutes + seconds) * 10**6 + microseconds
+    return timedelta(microseconds=max(-_MICROSECONDS, min(wanted, _MICROSECONDS)))
+
+
+def add(moment: datetime, duration: timedelta = _SECOND) -> datetime:
+    """Return the moment later by a duration, one second if none is given; within the calendar.
+
+    It ends at `LAST` and at `FIRST`: a toleration that would end later never ends.
+
+    >>> add(LAST) == LAST, add(FIRST, span(seconds=-1)) == FIRST
+    (True, True)
+    >>> format_moment(add(parse_moment("2026-11-20T12:00:00Z"), span(minutes=5)))
+    '2026-11-20T12:05:00Z'
+    """
+    if duration > LAST - moment:
+        return LAST
+    return FIRST if duration < FIRST - moment else moment + duration
 
 
 def earliest(*moments: datetime | None) -> datetime | None:

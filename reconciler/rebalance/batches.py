@@ -6,9 +6,10 @@ together; the next one follows after the interval, or as soon as what moved is r
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from reconciler.model.identity import ObjectKey
+from reconciler.model.moments import add, span
 from reconciler.rebalance.rebalancer_spec import Rebalancer
 from reconciler.rebalance.target import Reference, Target
 
@@ -85,8 +86,8 @@ def _limited(
     known_at, moved = status.batch_at, status.moved
     if known_at is not None and known_at < moment:  # of an earlier run
         known_at, moved = None, 0
-    interval = timedelta(seconds=rebalancer.interval_seconds)
-    opens_at = None if known_at is None else known_at + interval
+    interval = span(seconds=rebalancer.interval_seconds)
+    opens_at = None if known_at is None else add(known_at, interval)
     triggers: dict[ObjectKey, Demand] = {}
     done: set[Reference] = set()
     left, remaining = limit if _is_over(ready, known_at, opens_at, now) else 0, 0
@@ -104,7 +105,7 @@ def _limited(
         left = max(0, left - share)
     at = now if triggers else known_at
     waits = at is not None and len(done) < len(ready)
-    opens_at = at + interval if waits and at is not None else None
+    opens_at = add(at, interval) if waits and at is not None else None
     return Batch(
         triggers=triggers,
         done=frozenset(done),

@@ -1,12 +1,14 @@
 """Recurring rebalances: which run is due, by a cron expression in UTC."""
 
 import re
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from datetime import datetime
 
 from cronsim import CronSim, CronSimError
 
+from reconciler.model.moments import add
+
 _PLAIN = re.compile(r"[0-9*/,\-]+( [0-9*/,\-]+){2} [0-9A-Za-z*/,\-]+ [0-9A-Za-z*/,\-]+")
-_SECOND = timedelta(seconds=1)
 
 
 def is_schedule(expression: str) -> bool:
@@ -29,14 +31,18 @@ def due_run(expression: str, after: datetime, now: datetime) -> datetime | None:
 
     Runs that were missed, since nobody looked, are made up for once.
     """
-    try:
-        latest: datetime = next(CronSim(expression, now + _SECOND, reverse=True))
-    except StopIteration:
-        return None
-    return latest if latest > after else None
+    latest = _first(CronSim(expression, add(now), reverse=True))
+    return latest if latest is not None and latest > after else None
 
 
 def next_run(expression: str, now: datetime) -> datetime | None:
     """Return the first moment of a schedule after `now`, `None` if there is none."""
-    found: datetime | None = next(CronSim(expression, now), None)
-    return found
+    return _first(CronSim(expression, now))
+
+
+def _first(moments: Iterator[datetime]) -> datetime | None:
+    """Return the first of the moments, `None` if there is none within the calendar."""
+    try:
+        return next(moments, None)
+    except OverflowError:  # beyond either end of the calendar
+        return None

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from reconciler.manifests.admission import Admitted, digest
 from reconciler.model.fields import bodies, mapping, number_or_none, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.moments import earliest
+from reconciler.model.moments import add, earliest, span
 from reconciler.model.world import Body
 from reconciler.rebalance.rebalancer_spec import policy_key
 from reconciler.rebalance.rebalancer_status import decode_reference, encode_reference
@@ -102,9 +102,9 @@ def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Fired:
             triggers[target.key] = now
     expires_at = None
     if trigger.auto_clean_after_minutes:
-        lifetime = timedelta(minutes=trigger.auto_clean_after_minutes)
-        expires_at = trigger.admitted.created_at + lifetime
-    retry_at = trigger.admitted.generation_seen_at + timedelta(seconds=trigger.retry_after_seconds)
+        lifetime = span(minutes=trigger.auto_clean_after_minutes)
+        expires_at = add(trigger.admitted.created_at, lifetime)
+    retry_at = add(trigger.admitted.generation_seen_at, span(seconds=trigger.retry_after_seconds))
     expired = expires_at is not None and now >= expires_at
     return Fired(
         triggers=triggers,

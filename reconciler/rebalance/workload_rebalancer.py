@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from reconciler.model.identity import ObjectKey
-from reconciler.model.moments import earliest
+from reconciler.model.moments import add, earliest, span
 from reconciler.model.world import Body
 from reconciler.rebalance.batches import Batch, Demand, open_batch
 from reconciler.rebalance.rebalancer_spec import Rebalancer
@@ -157,4 +157,4 @@ def _expires_at(rebalancer: Rebalancer, status: Progress, *, pending: bool) -> d
     ttl = rebalancer.ttl_seconds
     if status.finish_time is None or ttl is None or pending or rebalancer.schedule is not None:
         return None
-    return status.finish_time + timedelta(seconds=ttl)
+    return add(status.finish_time, span(seconds=ttl))

@@ -19,7 +19,7 @@ def test_values_of_a_secret_are_never_quoted() -> None:
         }
     }
     body = {"apiVersion": "v1", "kind": "Secret", "stringData": {"a": "password", "b": 12345}}
-    found = Schemas({"v1/secret.json": document}).validate(body)
+    found = Schemas({"v1/secret.json": document}).judge(body).violations
 
     assert 2 == len(found)
     assert not [one for one in found if "password" in str(one) or "12345" in str(one)]
@@ -41,7 +41,7 @@ def test_best_alternative_is_reported() -> None:
     }
     body = {"apiVersion": "a/v1", "kind": "A", "spec": {"size": "x"}}
 
-    found = Schemas({"a/a_v1.json": document}).validate(body)
+    found = Schemas({"a/a_v1.json": document}).judge(body).violations
 
     assert ["/spec/size"] == [one.pointer for one in found]
 
@@ -56,7 +56,7 @@ def test_kinds_are_known_by_version() -> None:
     assert ("work.karmada.io/v1alpha2",) == versions
     assert () == known.versions_of("apps", "Deployment")
     with pytest.raises(ValueError, match="no schema"):
-        known.validate({"apiVersion": "apps/v1", "kind": "Deployment"})
+        known.judge({"apiVersion": "apps/v1", "kind": "Deployment"})
 
 
 def test_schemas_are_schemas() -> None:

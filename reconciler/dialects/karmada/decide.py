@@ -6,7 +6,7 @@ after the other is written once, at the generation that their chain of events en
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.base import Trigger as Demand
@@ -48,7 +48,7 @@ from reconciler.model.decision import Decision, Placed
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.moments import earliest, format_moment
+from reconciler.model.moments import earliest, format_moment, span
 from reconciler.model.world import Body, Manifest
 from reconciler.schedule.framework import Mask, positions_of
 
@@ -259,7 +259,7 @@ def _assess(
         observed_generation=1 if observed else 0,
         health={str(item["clusterName"]): str(item["health"]) for item in feedback.aggregated},
     )
-    timeout = timedelta(seconds=around.failover.eviction_timeout_seconds)
+    timeout = span(seconds=around.failover.eviction_timeout_seconds)
     result = assess_tasks(settled, around.now, timeout=timeout)
     return result.tasks, result.until
 

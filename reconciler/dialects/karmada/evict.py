@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from reconciler.dialects.karmada.applied import read_applied
@@ -10,7 +10,7 @@ from reconciler.dialects.karmada.binding import Binding, EvictionTask
 from reconciler.dialects.karmada.clusters import MemberCluster, Target
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName
-from reconciler.model.moments import earliest
+from reconciler.model.moments import add, earliest, span
 from reconciler.model.taints import Taint, TaintEffect, Toleration, tolerates
 
 NOT_READY = "cluster.karmada.io/not-ready"
@@ -145,7 +145,7 @@ def tolerated_until(taints: Sequence[Taint], tolerations: Sequence[Toleration]) 
     ]
     return earliest(
         *(
-            taint.time_added + timedelta(seconds=item.toleration_seconds)
+            add(taint.time_added, span(seconds=item.toleration_seconds))
             for item in used
             if item is not None and item.toleration_seconds is not None
             for taint in taints

@@ -1,7 +1,7 @@
 """Application failover: a workload leaves the clusters that report it unhealthy for too long."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from reconciler.dialects.karmada.binding import Binding, EvictionTask
 from reconciler.dialects.karmada.reports import Reports
@@ -9,7 +9,7 @@ from reconciler.manifests.notes import read_moments, write_note
 from reconciler.model.fields import mapping, mapping_or_none, number, number_or_none, text
 from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName
-from reconciler.model.moments import earliest, parse_moment, stamp
+from reconciler.model.moments import add, earliest, parse_moment, span, stamp
 from reconciler.model.world import Body
 
 UNHEALTHY_SINCE = "reconciler.dev/unhealthy-since"
@@ -91,12 +91,12 @@ def detect_failing(
                 since[name] = known[name]
             continue
         moment = known.get(name) or str(stamp(now))
-        ends = parse_moment(moment) + timedelta(seconds=behavior.toleration_seconds)
+        ends = add(parse_moment(moment), span(seconds=behavior.toleration_seconds))
         if now > ends:
             leaving.append(name)
         else:
             since[name] = moment
-            moments.append(ends + timedelta(seconds=1))
+            moments.append(add(ends))
     return Failing(
         since=write_note(since) if since else "",
         leaving=tuple(leaving),

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from reconciler.dialects.karmada.binding import Binding, EvictionTask
-from reconciler.model.moments import earliest, format_moment
+from reconciler.model.moments import add, earliest, format_moment, span
 
 DEFAULT_TIMEOUT = timedelta(minutes=10)  # karmada@f8fdd02 --graceful-eviction-timeout
-_SECOND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +48,7 @@ def assess_tasks(
     return GracefulEviction(
         tasks=kept,
         expires_at=expires_at,
-        until=None if expires_at is None else max(expires_at, now) + _SECOND,
+        until=None if expires_at is None else add(max(expires_at, now)),
     )
 
 
@@ -82,7 +81,7 @@ def _end(task: EvictionTask, timeout: timedelta) -> datetime | None:
     if task.creation_timestamp is None:
         return None
     seconds = task.grace_period_seconds
-    return task.creation_timestamp + (timeout if seconds is None else timedelta(seconds=seconds))
+    return add(task.creation_timestamp, timeout if seconds is None else span(seconds=seconds))
 
 
 def _ends(tasks: tuple[EvictionTask, ...], timeout: timedelta) -> Iterator[datetime | None]:

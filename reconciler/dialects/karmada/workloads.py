@@ -7,6 +7,7 @@ is not as Kubernetes would have it counts as absent: it is the member cluster's 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from reconciler.dialects.karmada.node_claim import node_claim_of
 from reconciler.model.quantity import (
     Quantity,
     canonical_binary,
@@ -80,7 +81,7 @@ def _requirements(pod: Body) -> Body | None:
     Source: karmada@f8fdd02 pkg/util/helper/binding.go `GenerateReplicaRequirements`.
     """
     requirements: dict[str, object] = {}
-    claim = _node_claim(pod)
+    claim = node_claim_of(pod)
     if claim:
         requirements["nodeClaim"] = claim
     request = _request(pod)
@@ -90,20 +91,6 @@ def _requirements(pod: Body) -> Body | None:
     if requirements and isinstance(priority_class, str) and priority_class:
         requirements["priorityClassName"] = priority_class
     return requirements or None
-
-
-def _node_claim(pod: Body) -> dict[str, object]:
-    """Return the nodes that a replica insists on: required affinity, selector, tolerations."""
-    claim: dict[str, object] = {}
-    affinity = _mapping(_mapping(pod.get("affinity")).get("nodeAffinity"))
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if isinstance(required, Mapping):
-        claim["hardNodeAffinity"] = required
-    if _mapping(pod.get("nodeSelector")):
-        claim["nodeSelector"] = pod["nodeSelector"]
-    if _items(pod.get("tolerations")):
-        claim["tolerations"] = pod["tolerations"]
-    return claim
 
 
 def _request(pod: Body) -> dict[str, str]:

@@ -2,17 +2,17 @@
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from reconciler.model import fields
-from reconciler.model.moments import parse_moment
+from reconciler.model.moments import FIRST, add, parse_moment
 from reconciler.model.world import Body
 
 MEMBER_AGENT = "MemberAgent"
 HEARTBEAT_TIMEOUT = timedelta(minutes=5)  # checker.go defaultClusterHeartbeatTimeout
 HEALTH_TIMEOUT = timedelta(minutes=5)  # checker.go defaultClusterHealthCheckTimeout
 
-_NEVER = datetime(1, 1, 1, tzinfo=UTC)  # Go's zero time, where the field is missing
+_NEVER = FIRST  # Go's zero time, where the field is missing
 _LONGEST_MINUTES = (2**63 - 1) / 60e9  # a Go duration ends at 2**63 - 1 nanoseconds
 _ELAPSED = re.compile(r"\(last (received|transitioned) -?[0-9.]+ minutes ago\)", re.ASCII)
 _UNCONNECTED = "cluster is not connected to the fleet: "
@@ -105,9 +105,9 @@ def assess(agent: Agent | None, now: datetime, *, leaving: bool, heartbeats: boo
             f"{_UNCONNECTED}unhealthy for a prolonged period of time "
             f"(last transitioned {minutes:.2f} minutes ago)"
         )
-    ends = [agent.heartbeat_at + HEARTBEAT_TIMEOUT] if heartbeats else []
-    ends += [agent.healthy.since + HEALTH_TIMEOUT] if unhealthy else []
-    return Eligibility("", min(ends) + timedelta(seconds=1) if ends else None)
+    ends = [add(agent.heartbeat_at, HEARTBEAT_TIMEOUT)] if heartbeats else []
+    ends += [add(agent.healthy.since, HEALTH_TIMEOUT)] if unhealthy else []
+    return Eligibility("", add(min(ends)) if ends else None)
 
 
 def _minutes(age: timedelta) -> float:

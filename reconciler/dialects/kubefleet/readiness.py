@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from reconciler.dialects.kubefleet.binding import Binding
 from reconciler.model import fields
-from reconciler.model.moments import parse_moment
+from reconciler.model.moments import add, parse_moment
 from reconciler.model.world import Body
 
 DIFF_REPORTED = "DiffReported"
@@ -41,7 +41,7 @@ def readiness_of(binding: Binding, now: datetime, period: timedelta) -> Readines
     if fields.text(available, "reason") not in UNTRACKABLE:
         return Readiness(ready=True)
     since = parse_moment(fields.text(available, "lastTransitionTime"))
-    wait = since - (now - period)
+    wait = since - add(now, -period)
     if wait < timedelta():
         return Readiness(ready=True)
     return Readiness(ready=False, wait=wait)

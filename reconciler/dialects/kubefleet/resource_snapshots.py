@@ -30,7 +30,7 @@ from reconciler.dialects.kubefleet.revision import (
     relabelled,
 )
 from reconciler.model import fields
-from reconciler.model.moments import format_moment, is_moment, parse_moment
+from reconciler.model.moments import add, format_moment, is_moment, parse_moment
 from reconciler.model.world import Body
 
 SIZE_LIMIT = 819_200  # resource_snapshot_resolver.go resourceSnapshotResourceSizeLimit, in bytes
@@ -214,9 +214,9 @@ def _hold_back(present: Revisions, name: str, now: datetime, pace: Pace) -> Revi
         seen = format_moment(now)
         body = relabelled(body, annotations={CANDIDATE_SEEN_AT: seen})
         writes = (*writes, ("update", name))
-    collected_at = parse_moment(seen) + pace.collection
+    collected_at = add(parse_moment(seen), pace.collection)
     created = fields.text(fields.mapping(body, "metadata"), "creationTimestamp")
-    ripe_at = parse_moment(created) + pace.minimum if created else collected_at
+    ripe_at = add(parse_moment(created), pace.minimum) if created else collected_at
     until = max(collected_at, ripe_at)
     return replace(
         present,

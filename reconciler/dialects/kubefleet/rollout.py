@@ -16,7 +16,7 @@ from reconciler.dialects.kubefleet.readiness import (
 )
 from reconciler.dialects.kubefleet.strategy import ROLLING_UPDATE, Strategy, share_of
 from reconciler.model.conditions import Condition, set_condition
-from reconciler.model.moments import stamp
+from reconciler.model.moments import span, stamp
 
 CLEANUP_WAIT = timedelta(seconds=5)  # rollout/controller.go: other binding of a cluster is leaving
 
@@ -97,7 +97,7 @@ def roll_out(
         return replace(present, error=error)
     if latest is None:
         return present
-    survey = _survey(ordered, latest, now, timedelta(seconds=strategy.period_seconds))
+    survey = _survey(ordered, latest, now, span(seconds=strategy.period_seconds))
     if not (survey.remove or survey.bind or survey.update or survey.failed):
         late = [b for b in ordered if b.state in (SCHEDULED, BOUND) and not has_started(b)]
         return _announced(present, late, now)

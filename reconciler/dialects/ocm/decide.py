@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from reconciler.dialects.base import Trigger
 from reconciler.dialects.ocm.decisions import Decided, DecisionObject
@@ -28,12 +28,10 @@ from reconciler.manifests.admission import digest
 from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.moments import earliest
+from reconciler.model.moments import LAST, add, earliest
 from reconciler.model.world import Body, Fault
 from reconciler.schedule.framework import Mask, positions_of
 
-SECOND = timedelta(seconds=1)
-LAST = datetime.max.replace(microsecond=0, tzinfo=UTC)  # people write it for "for ever"
 ENDED_WELL = (Code.SUCCESS, Code.WARNING)  # the one becomes the other when a score runs out
 
 
@@ -103,7 +101,7 @@ def decide(draft: Draft, demand: Trigger | None, decided: Decided, around: Surro
         _ceiling(next_end(verdict.request, hub.members, now)), _next_expiry(verdict, now)
     )
     faults = tuple(score_faults(draft, verdict))
-    due = now if record.decided_at is None else _sum(record.decided_at, around.resync)
+    due = now if record.decided_at is None else add(record.decided_at, around.resync)
     if moves and not run and now < due:
         kept = keep(draft, own)
         until = earliest(until, due)
@@ -198,15 +196,10 @@ def _ceiling(moment: datetime | None) -> datetime | None:
     return _second_after(moment)
 
 
-def _sum(moment: datetime, duration: timedelta) -> datetime:
-    """Return a moment later by a duration, within the years that there are."""
-    return min(moment, LAST - duration) + duration
-
-
 def _second_after(moment: datetime) -> datetime | None:
     """Return the first whole second after a moment, `None` for the last second of all time."""
     moment = moment.replace(microsecond=0)
-    return moment + SECOND if moment < LAST else None
+    return add(moment) if moment < LAST else None
 
 
 def _render(

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from reconciler.dialects.ocm.clusters import Members
 from reconciler.dialects.ocm.request import Request
 from reconciler.errors import Misconfigured
-from reconciler.model.moments import earliest
+from reconciler.model.moments import add, earliest, span
 from reconciler.model.taints import Taint, TaintEffect, Toleration, tolerates
 from reconciler.schedule.framework import Mask, Rejection
 
@@ -16,7 +16,6 @@ VALUE_FOR_NOTHING = "If the operator is Exists, the value should be empty."
 NANOS_PER_SECOND = 10**9
 NANOS_PER_MICROSECOND = 1000
 INT64 = 2**64
-LAST = datetime.max.replace(microsecond=0, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,4 @@ def _end(taint: Taint, seconds: int) -> datetime | None:
     if taint.time_added is None:
         return None
     nanos = (seconds * NANOS_PER_SECOND + INT64 // 2) % INT64 - INT64 // 2
-    try:
-        return taint.time_added + timedelta(microseconds=nanos // NANOS_PER_MICROSECOND)
-    except OverflowError:  # Python's years have four digits
-        return LAST if nanos > 0 else None
+    return add(taint.time_added, span(microseconds=nanos // NANOS_PER_MICROSECOND))

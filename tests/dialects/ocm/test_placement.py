@@ -72,7 +72,7 @@ def test_spelling_of_the_proposal(
     }
     [found] = decode_placement(body).configurations
 
-    assert () == schemas().validate(body)
+    assert () == schemas().judge(body).violations
     assert (expected, 1) == (found.coordinate, found.weight)
 
 
@@ -86,7 +86,9 @@ def test_today_the_old_spelling_is_refused() -> None:
         "spec": {"prioritizerPolicy": {"configurations": [{"scoreCoordinate": coordinate}]}},
     }
 
-    assert [True] == ["BuiltIn" in violation.expected for violation in schemas().validate(body)]
+    assert [True] == [
+        "BuiltIn" in violation.expected for violation in schemas().judge(body).violations
+    ]
 
 
 @pytest.mark.parametrize(
