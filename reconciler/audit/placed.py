@@ -144,7 +144,9 @@ def sides_of(
 def _side(key: ObjectKey, world: World, paths: frozenset[str]) -> Side:
     """Return one side of a commit."""
     files = {path: world.present[path] for path in paths if path in world.present}
-    return Side(files, None if paths & world.frozen else placed_on(world, key))
+    return Side(
+        files, None if any(path in world.frozen for path in paths) else placed_on(world, key)
+    )
 
 
 def carriers_of(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:

@@ -13,6 +13,7 @@ from reconciler.core.last_known_good import last_known_good
 from reconciler.core.state import State, read_state
 from reconciler.core.survey import Survey, survey
 from reconciler.errors import UsageError
+from reconciler.model.frozen import Frozen
 from reconciler.model.world import Fault, World
 from reconciler.shell.files import STDIN, find_manifests, find_records, read_file
 from reconciler.shell.inspections import inspectors
@@ -120,7 +121,7 @@ def _world(surveyed: Survey, directory: Path, output_root: str) -> World:
     return compose(
         surveyed,
         last_known_good(surveyed, None),
-        State(state.manifests, {}, frozenset(), frozenset(), ()),
+        State(state.manifests, {}, Frozen(), frozenset(), ()),
         revision="",
         output_root=output_root,
     )

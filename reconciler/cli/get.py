@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ DEFAULT_NAMESPACE = "default"
     "--branch", metavar="NAME", envvar="RECONCILER_BRANCH", help="Branch to read  [default: HEAD]"
 )
 @click.option("--at", metavar="REV", help="Show them as they were at a revision: main~3, a tag.")
+@click.option("--show-secrets", is_flag=True, help="Print the values of Secrets, too.")
 @output_root_option
 @click.pass_obj
 def command(
@@ -43,12 +44,13 @@ def command(
     no_headers: bool,
     branch: str | None,
     at: str | None,
+    show_secrets: bool,
     output_root: str,
 ) -> int:
     r"""Print objects as the branch has them: what people wrote, and what was decided.
 
     KIND is singular or plural, short (rb, crb, pp, cpp, wr, deploy, ...), or KIND.GROUP; KIND/NAME
-    is one object, as for the other verbs.
+    is one object, as for the other verbs. Values of Secrets are hidden unless they are asked for.
 
     \b
     Examples:
@@ -81,7 +83,10 @@ def command(
         for key in found:
             click.echo(f"{key.kind.lower()}{f'.{key.group}' if key.group else ''}/{key.name}")
     elif output in ("yaml", "json"):
-        _print_manifests([_body(world, key) for key in found], output, single=name is not None)
+        shown = {key: _body(world, key) for key in found}
+        if not show_secrets:
+            shown = _without_secrets(shown)
+        _print_manifests([*shown.values()], output, single=name is not None)
     else:
         _print_rows(world, found, wide=output == "wide", headers=not no_headers)
     return 0
@@ -150,6 +155,18 @@ def _body(world: "World", key: "ObjectKey") -> "Body":
         if isinstance(mine, dict):
             merged[field] = {**(theirs if isinstance(theirs, dict) else {}), **mine}
     return merged
+
+
+def _without_secrets(shown: "Mapping[ObjectKey, Body]") -> "dict[ObjectKey, Body]":
+    """Hide the values of Secrets, and say so on standard error."""
+    from reconciler.manifests.secrets import without_secrets
+
+    kept = {key: without_secrets(key, body) for key, body in shown.items()}
+    hidden = sum(kept[key] is not body for key, body in shown.items())
+    if hidden:
+        secrets = "a Secret are" if hidden == 1 else f"{hidden} Secrets are"
+        click.echo(f"the values of {secrets} hidden; --show-secrets prints them", err=True)
+    return kept
 
 
 def _print_manifests(manifests: "Sequence[Body]", output: str, *, single: bool) -> None:

@@ -140,6 +140,7 @@ def _on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
     from reconciler.core.admissions import ADMISSIONS
     from reconciler.core.inspect import Rules, inspect
     from reconciler.core.survey import survey
+    from reconciler.manifests.limits import Oversized
     from reconciler.model.world import World
     from reconciler.shell.files import find_manifests, read_file
     from reconciler.shell.resources import load_schemas
@@ -152,7 +153,12 @@ def _on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
     )
     faults = tuple(fault for broken in surveyed.broken.values() for fault, _ in broken)
     world = World(revision="", inputs=surveyed.manifests, outputs={}, faults=faults)
-    return world, lambda path: read_file(directory, path) if (directory / path).exists() else b""
+
+    def content(path: str) -> bytes:
+        data = read_file(directory, path) if (directory / path).exists() else b""
+        return b"" if isinstance(data, Oversized) else data
+
+    return world, content
 
 
 def _committed(delivery: Delivery, output_root: str) -> "tuple[World, Files]":

@@ -16,6 +16,7 @@ from reconciler.manifests.names import shown
 
 if TYPE_CHECKING:
     from reconciler.core.inspect import Inspection
+    from reconciler.manifests.limits import Oversized
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import Body, Fault, World
 
@@ -163,7 +164,7 @@ def _refuse_faults(faults: "Sequence[Fault]") -> None:
         raise UsageError(fault_line(faults[0]))
 
 
-def _inspected(path: str, data: bytes) -> "Inspection":
+def _inspected(path: str, data: "bytes | Oversized") -> "Inspection":
     """Hold a file against the schemas."""
     from reconciler.core.admissions import ADMISSIONS
     from reconciler.core.inspect import Rules, inspect

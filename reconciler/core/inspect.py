@@ -3,14 +3,14 @@
 The answer depends on the file alone, so it is remembered by path and blob id.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from reconciler.manifests.canonical import read_canonical
 from reconciler.manifests.identify import OUR_GROUPS, Identity, Unidentified, identify
 from reconciler.manifests.limits import MAX_BYTES, Oversized
 from reconciler.manifests.metadata import refuse_metadata
-from reconciler.manifests.positions import locate
+from reconciler.manifests.positions import Place, Spot, locate_all
 from reconciler.manifests.reader import Document, Reading, read
 from reconciler.manifests.schema import Judged, Schemas
 from reconciler.manifests.texts import LFS_POINTER
@@ -19,6 +19,7 @@ from reconciler.model.world import Body, Fault
 
 MARKS = (b"apiVersion", "apiVersion".encode("utf-16-be").lstrip(b"\0"))  # UTF-16 of either order
 SPEC_MISSING = ("", "schema-required")
+ALIAS = "yaml-alias"
 
 Admission = Callable[[Body], tuple[Violation, ...]]
 """What a webhook would say of a document that its schema accepts: nothing, or what is wrong."""
@@ -90,6 +91,7 @@ def inspect(path: str, blob: str, data: bytes | Oversized, rules: Rules) -> Insp
     own = read_canonical(data) if ours else None
     reading = read(data, path) if own is None else Reading((Document(0, 1, own),))
     documents: list[Inspected] = []
+    objections: list[_Objection] = []
     broken = [Broken(located.fault, None) for located in reading.faults if not located.foreign]
     ignored = reading.passed + sum(1 for located in reading.faults if located.foreign)
     for document in reading.documents:
@@ -98,27 +100,52 @@ def inspect(path: str, blob: str, data: bytes | Oversized, rules: Rules) -> Insp
             case None:
                 ignored += 1
             case Unidentified():
-                line, column = locate(data, document.index, identity.pointer)
-                fault = Fault(
-                    path=path,
-                    line=line,
-                    column=column,
-                    field=identity.pointer,
-                    rule=identity.rule,
-                    message=identity.message,
-                    expected=identity.expected,
-                )
-                broken.append(Broken(fault, None))
+                objections.append(_Objection(document, None, identity))
             case Identity():
-                body, violations = _judged(document, identity, rules)
-                faults = tuple(_faults(path, data, document, identity, violations))
-                broken.extend(Broken(fault, identity) for fault in faults)
-                if not faults:
-                    documents.append(Inspected(identity, document.index, document.line, body))
+                judged = _judged(document, identity, rules)
+                objections += [_Objection(document, identity, one) for one in judged.violations]
+                if not judged.violations:
+                    documents.append(
+                        Inspected(identity, document.index, document.line, judged.body)
+                    )
+    if objections:
+        places = locate_all(data, [objection.spot for objection in objections])
+        broken += [objection.broken(path, places) for objection in objections]
     canonical = own is not None and any(document.body is own for document in documents)
     return Inspection(
         path, blob, tuple(documents), tuple(broken), ignored, data, canonical=canonical
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Objection:
+    """What is wrong with one document; `identity` is `None` where it cannot be told whose it is."""
+
+    document: Document
+    identity: Identity | None
+    reason: Violation | Unidentified
+
+    @property
+    def spot(self) -> Spot:
+        """What is pointed at: the value in the wrong, or the key that must not be."""
+        unknown = self.reason.rule == "schema-unknown-field"
+        return Spot(self.document.index, self.reason.pointer, unknown)
+
+    def broken(self, path: str, places: Mapping[Spot, Place]) -> Broken:
+        """Return it as a fault at its place in the file."""
+        alias = self.document.aliased_at if self.reason.rule == ALIAS else None
+        line, column = alias or places[self.spot]
+        fault = Fault(
+            path=path,
+            line=line,
+            column=column,
+            field=self.reason.pointer,
+            rule=self.reason.rule,
+            message=self.reason.message,
+            expected=self.reason.expected,
+            subject="" if self.identity is None else described(self.identity),
+        )
+        return Broken(fault, self.identity)
 
 
 def _oversized(path: str, blob: str, size_bytes: int) -> Inspection:
@@ -135,46 +162,11 @@ def _oversized(path: str, blob: str, size_bytes: int) -> Inspection:
     return Inspection(path, blob, (), (Broken(fault, None),), 0, b"apiVersion")
 
 
-def _faults(
-    path: str,
-    data: bytes,
-    document: Document,
-    identity: Identity,
-    violations: Iterable[Violation],
-) -> Iterator[Fault]:
-    """Return what is wrong with one identified document, each at its place."""
-    subject = described(identity)
-    if document.aliased_at is not None and identity.group in OUR_GROUPS:
-        line, column = document.aliased_at
-        yield Fault(
-            path,
-            line,
-            column,
-            "",
-            "yaml-alias",
-            f"an alias stands in a {identity.kind}, aliases are read in workloads only",
-            "the value itself, written out",
-            subject,
-        )
-        return
-    for violation in violations:
-        unknown = violation.rule == "schema-unknown-field"
-        line, column = locate(data, document.index, violation.pointer, key=unknown)
-        yield Fault(
-            path,
-            line,
-            column,
-            violation.pointer,
-            violation.rule,
-            violation.message,
-            violation.expected,
-            subject,
-        )
-
-
 def _judged(document: Document, identity: Identity, rules: Rules) -> Judged:
     """Ask the schema first, then admission; of a workload what we read of it."""
     body = document.body
+    if document.aliased_at is not None and identity.group in OUR_GROUPS:
+        return Judged(body, (_alias(identity),))
     admission = rules.admissions.get((identity.group, identity.kind))
     if not rules.schemas.covers(identity.api_version, identity.kind):
         versions = rules.schemas.versions_of(identity.group, identity.kind)
@@ -188,6 +180,16 @@ def _judged(document: Document, identity: Identity, rules: Rules) -> Judged:
     if judged.violations or admission is None:
         return judged
     return Judged(judged.body, admission(judged.body))
+
+
+def _alias(identity: Identity) -> Violation:
+    """Return that an alias stands where none is read."""
+    return Violation(
+        "",
+        ALIAS,
+        f"an alias stands in a {identity.kind}, aliases are read in workloads only",
+        "the value itself, written out",
+    )
 
 
 def _unread_version(identity: Identity, versions: Iterable[str]) -> Violation:

@@ -235,8 +235,8 @@ def _diff(world: World, outputs: Mapping[ObjectKey, Body]) -> list[Change]:
         content = encode(body)
         if world.present.get(path) != blob_id(content.encode(), like=world.revision):
             changes.append(WriteFile(path, content))
-    gone = world.present.keys() - written - world.frozen - {record}
-    changes.extend(DeleteFile(path) for path in gone)
+    gone = world.present.keys() - written - {record}
+    changes.extend(DeleteFile(path) for path in gone if path not in world.frozen)
     return changes
 
 

@@ -9,6 +9,7 @@ from reconciler.core.survey import key_of
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.paths import FAULTS, RECORD, output_path
 from reconciler.manifests.scope import PLURALS
+from reconciler.model.frozen import Frozen, is_at_or_below
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.world import Fault, Manifest
 
@@ -22,35 +23,49 @@ class State:
 
     manifests: Mapping[ObjectKey, Manifest]
     present: Mapping[str, str]
-    frozen: frozenset[str]
+    frozen: Frozen
     canonical: frozenset[str]
     faults: tuple[Fault, ...]
 
 
-def read_state(outputs: Iterable[Inspection], root: str) -> State:
-    """Take each output at its own path; one that cannot be read is left as it is and reported."""
+def read_state(
+    outputs: Iterable[Inspection], root: str, blocks: frozenset[str] = frozenset()
+) -> State:
+    """Take each output at its own path; one that cannot be read is left as it is and reported.
+
+    Args:
+        outputs: The files below the root.
+        root: The output root.
+        blocks: What `blocks_of` names.
+    """
     files = sorted(outputs, key=lambda inspection: inspection.path)
     found = [manifest for file in files if (manifest := _output(file, root)) is not None]
     canonical = frozenset(file.path for file in files if file.canonical)
     return State(
         manifests={manifest.key: manifest for manifest in found},
         present={file.path: file.blob for file in files},
-        frozen=frozenset(file.path for file in files if file.broken),
+        frozen=Frozen(frozenset(file.path for file in files if file.broken), blocks),
         canonical=canonical & {manifest.origin.path for manifest in found},
-        faults=tuple(_frozen(item.fault) for file in files for item in file.broken),
+        faults=(
+            *(_blocked(path) for path in sorted(blocks)),
+            *(_frozen(item.fault) for file in files for item in file.broken),
+        ),
     )
 
 
-def follow_state(before: State, move: Move, root: str) -> State:
+def follow_state(
+    before: State, move: Move, root: str, blocks: frozenset[str] = frozenset()
+) -> State:
     """Return what `read_state` returns for the files now, from what it returned for those before.
 
     Args:
         before: The state of the files before.
         move: What became of the files.
         root: The output root.
+        blocks: What `blocks_of` names.
     """
-    if any(file.broken for file in (*move.gone, *move.came)):
-        return read_state(move.files.values(), root)
+    if blocks != before.frozen.blocks or any(f.broken for f in (*move.gone, *move.came)):
+        return read_state(move.files.values(), root, blocks)
     left = [manifest for file in move.gone if (manifest := _output(file, root)) is not None]
     found = [manifest for file in move.came if (manifest := _output(file, root)) is not None]
     paths = {manifest.origin.path for manifest in found}
@@ -64,6 +79,45 @@ def follow_state(before: State, move: Move, root: str) -> State:
         canonical=(before.canonical - gone)
         | {file.path for file in move.came if file.canonical and file.path in paths},
         faults=before.faults,
+    )
+
+
+def blocks_of(odd: Iterable[str], root: str) -> frozenset[str]:
+    """Return what has taken a place that an output, or a folder of outputs, must have.
+
+    Args:
+        odd: Links and submodules anywhere, plain files below the root that are no manifests, and
+            folders below it that are named like one.
+        root: The output root.
+    """
+    found = {path for path in odd if is_at_or_below(root, path) or _is_ours(path, root)}
+    return frozenset(
+        path for path in found if not any(is_at_or_below(path, other) for other in found - {path})
+    )
+
+
+def _is_ours(path: str, root: str) -> bool:
+    """Return whether a path is one of a folder of outputs, or of an output in it."""
+    if not path.startswith(f"{root}/"):
+        return False
+    folder, *rest = path.removeprefix(f"{root}/").split("/")
+    if not rest and folder in (f"{RECORD.name}.yaml", f"{FAULTS.name}.yaml"):
+        return True
+    plural, _, group = folder.partition(".")
+    is_note = len(rest) == 1 and "." in rest[0] and not rest[0].endswith(".yaml")  # a README.md
+    return plural in PLURALS.values() and group in OUR_GROUPS and not is_note
+
+
+def _blocked(path: str) -> Fault:
+    """Say of what stands in the way of outputs that they wait until a person moves it."""
+    return Fault(
+        path=path,
+        line=0,
+        column=0,
+        field="",
+        rule="output-unreadable",
+        message="what must be a plain file or folder of outputs is something else, so they wait",
+        expected="nothing at this path, or what the last pass wrote there (git checkout)",
     )
 
 

@@ -70,8 +70,8 @@ class Schemas:
         validator = self._validators.get(key)
         if validator is None:
             validator = self._validators[key] = self._compile(*key)
-        errors = list(validator.iter_errors(subject))
-        return Judged(subject, violations_of(errors, hidden=key[1] == "Secret") if errors else ())
+        errors = validator.iter_errors(subject)
+        return Judged(subject, violations_of(errors, hidden=key[1] == "Secret"))
 
     def _root(self, key: tuple[str, str]) -> Node:
         """Return the schema of a kind."""

@@ -1,10 +1,12 @@
 """What is wrong with a manifest by its schema, in sentences of ours."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+from reconciler.manifests.limits import MAX_VIOLATIONS
 from reconciler.manifests.unreadable import quoted
 
 SIMPLE_KEY = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -44,11 +46,11 @@ def violations_of(errors: Iterable[Any], *, hidden: bool = False) -> tuple[Viola
         hidden: The manifest is a Secret: no value of it is quoted.
 
     Returns:
-        Sorted, no two alike. Where a field has the wrong type, nothing else is said of it.
+        Sorted, no two alike, at most `MAX_VIOLATIONS` of those that are found first. Where a field
+        has the wrong type, nothing else is said of it.
     """
-    found: set[Violation] = set()
-    for error in errors:
-        found.update(_explained(_deepest(error), hidden=hidden))
+    every = (one for error in errors for one in _explained(_deepest(error), hidden=hidden))
+    found = set(islice(every, MAX_VIOLATIONS))
     mistyped = {one.pointer for one in found if one.rule == "schema-type"}
     return tuple(
         sorted(one for one in found if one.rule == "schema-type" or one.pointer not in mistyped)
@@ -73,7 +75,7 @@ def _deepest(error: Any) -> Any:
     return best_match([error])
 
 
-def _explained(error: Any, *, hidden: bool) -> list[Violation]:
+def _explained(error: Any, *, hidden: bool) -> Iterable[Violation]:
     path = list(error.absolute_path)
     if error.validator == "additionalProperties":
         return _unknown_fields(error, path)
@@ -83,19 +85,17 @@ def _explained(error: Any, *, hidden: bool) -> list[Violation]:
     return [Violation(pointer_of(path), rule, message, expected)]
 
 
-def _unknown_fields(error: Any, path: list[object]) -> list[Violation]:
-    """Return one violation for each field that the schema does not know."""
+def _unknown_fields(error: Any, path: list[object]) -> Iterator[Violation]:
+    """Yield one violation for each field that the schema does not know."""
     known = sorted(error.schema.get("properties", {}))
-    return [
-        Violation(
-            pointer_of([*path, key]),
-            "schema-unknown-field",
-            f"{quoted(key)} is not a field of {_spelled(path)}.",
-            _suggestion(key, known),
-        )
-        for key in error.instance
-        if key not in error.schema.get("properties", {})
-    ]
+    for key in error.instance:
+        if key not in error.schema.get("properties", {}):
+            yield Violation(
+                pointer_of([*path, key]),
+                "schema-unknown-field",
+                f"{quoted(key)} is not a field of {_spelled(path)}.",
+                _suggestion(key, known),
+            )
 
 
 def _suggestion(key: str, known: list[str]) -> str:

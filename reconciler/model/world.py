@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reconciler.model.frozen import Frozen
 from reconciler.model.identity import ObjectKey, Origin
 
 Body = Mapping[str, object]
@@ -100,7 +101,7 @@ class World:
         feedback: What member clusters report of their copies, by keys that name the reporter.
         outputs: What earlier passes wrote below `output_root`.
         present: Path to git blob id of every manifest file below `output_root`, readable or not.
-        frozen: Paths below `output_root` that cannot be read; they are left as they are.
+        frozen: What stands below `output_root` and cannot be read; it is left as it is.
         canonical: Those of them that are to the letter as their bodies are written.
         blobs: Path to git blob id of the input files, of a held file that of its last good version.
         texts: Text of those input files from which a pass may have to remove a document.
@@ -115,7 +116,7 @@ class World:
     outputs: Mapping[ObjectKey, Manifest]
     feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
     present: Mapping[str, str] = field(default_factory=dict)
-    frozen: frozenset[str] = frozenset()
+    frozen: Frozen = field(default_factory=Frozen)
     canonical: frozenset[str] = frozenset()
     blobs: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, bytes] = field(default_factory=dict)

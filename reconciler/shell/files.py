@@ -11,7 +11,7 @@ from reconciler.core.intake import configuration_of
 from reconciler.core.last_known_good import LastKnownGood
 from reconciler.core.survey import CONFIGURATION_PATH, survey
 from reconciler.errors import UsageError
-from reconciler.manifests.limits import MAX_BYTES
+from reconciler.manifests.limits import MAX_READ_BYTES, Oversized
 from reconciler.manifests.selection import SUFFIXES, selects
 from reconciler.model.settings import Settings, decode_settings
 
@@ -79,15 +79,19 @@ def _below(directory: Path, path: Path) -> Iterator[str]:
     yield from (_relative(root, file) for file in files)
 
 
-def read_file(directory: Path, path: str) -> bytes:
-    """Return the content of a file that `find_manifests` named.
+def read_file(directory: Path, path: str) -> bytes | Oversized:
+    """Return the content of a file that `find_manifests` named, or its size if it is too large.
 
     Raises:
         UsageError: It cannot be read.
     """
     if path == STDIN:
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
+        data = sys.stdin.buffer.read(MAX_READ_BYTES + 1)
+        return Oversized(len(data)) if len(data) > MAX_READ_BYTES else data
     try:
+        size_bytes = (directory / path).stat().st_size
+        if size_bytes > MAX_READ_BYTES:
+            return Oversized(size_bytes)
         return (directory / path).read_bytes()
     except OSError as error:
         raise UsageError(f'"{path}" cannot be read: {error.strerror}') from None

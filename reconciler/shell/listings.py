@@ -1,12 +1,12 @@
 """Which manifest files a commit has; told from a commit known before by what differs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 from reconciler.manifests.selection import SUFFIXES
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.objects import Entry, changed_files, list_files
+from reconciler.shell.git.objects import ChangedFile, Entry, changed_files, list_files
 from reconciler.shell.git.repository import Repository
 
 K = TypeVar("K")
@@ -17,18 +17,26 @@ KEPT = 3  # commits: the present one, the one before, and that of the last pass
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The YAML and JSON files of a commit, and the paths of its symbolic links and submodules."""
+    """What a commit holds.
+
+    Attributes:
+        files: The YAML and JSON files.
+        links: Paths of symbolic links and submodules.
+        others: Below the output root: other files, and folders that are named like YAML files.
+    """
 
     files: Mapping[str, Entry]
     links: frozenset[str]
+    others: frozenset[str]
 
 
 class Listings:
     """What the commits asked for last hold; links are never followed."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, output_root: str) -> None:
         """Remember where to look; the repository's prefix is the root."""
         self._repository = repository
+        self._outputs = f"{output_root}/"
         self._known: dict[str, Listing] = {}
         self._differing: dict[tuple[str, str], frozenset[str]] = {}
 
@@ -70,7 +78,18 @@ class Listings:
         return Listing(
             {path: entry for path, entry in listed.items() if _is_manifest(path, entry)},
             frozenset(path for path, entry in listed.items() if not entry.is_file),
+            frozenset(
+                other for path, entry in listed.items() for other in self._other(path, entry)
+            ),
         )
+
+    def _other(self, path: str, entry: Entry) -> Iterator[str]:
+        """Yield what a file of a commit adds to `others`."""
+        if path.startswith(self._outputs):
+            if entry.is_file and not _is_manifest(path, entry):
+                yield path
+            if ".yaml/" in path:
+                yield f"{path.partition('.yaml/')[0]}.yaml"
 
     def _patched(self, revision: str) -> Listing:
         """Tell a commit from the one asked for last, or list it if git has lost that one."""
@@ -81,7 +100,10 @@ class Listings:
             )
         except GitError:
             return self._list(revision)
-        entries, links = dict(self._known[last].files), set(self._known[last].links)
+        before = self._known[last]
+        if any(self._is_odd(change) for change in changes):
+            return self._list(revision)  # seldom, and others may still need a folder of that name
+        entries, links = dict(before.files), set(before.links)
         for change in changes:
             entries.pop(change.path, None)
             links.discard(change.path)
@@ -90,7 +112,13 @@ class Listings:
             elif change.after is not None and not change.after.is_file:
                 links.add(change.path)
         self._differing[last, revision] = frozenset(change.path for change in changes)
-        return Listing(entries, frozenset(links))
+        return Listing(entries, frozenset(links), before.others)
+
+    def _is_odd(self, change: ChangedFile) -> bool:
+        """Return whether a change may add to `others`, or take from them."""
+        return any(
+            any(self._other(change.path, entry)) for entry in (change.before, change.after) if entry
+        )
 
 
 def _is_manifest(path: str, entry: Entry) -> bool:

@@ -10,7 +10,7 @@ from reconciler.core.inspect import Inspection, Rules
 from reconciler.core.intake import compose, configuration_of
 from reconciler.core.last_known_good import LastKnownGood, last_known_good
 from reconciler.core.record import LastPass, last_pass
-from reconciler.core.state import State, follow_state, read_state
+from reconciler.core.state import State, blocks_of, follow_state, read_state
 from reconciler.core.step import Step, Tree
 from reconciler.core.survey import CONFIGURATION_PATH, Survey, follow_survey, survey
 from reconciler.errors import ShellError, UsageError
@@ -50,7 +50,7 @@ class Loader:
             INPUTS: Rules(schemas, ADMISSIONS),
             OUTPUTS: Rules(schemas, {}, status_only=True),
         }
-        self._listings = Listings(repository)
+        self._listings = Listings(repository, output_root)
         self._inputs = Shelf(repository, self._listings, INPUTS, track)
         self._outputs = Shelf(repository, self._listings, OUTPUTS, track)
         self._surveyed: Survey | None = None
@@ -109,10 +109,12 @@ class Loader:
     def _follow_state(self, revision: str, by: Inspectors) -> State:
         """Read the files below the output root."""
         move = self._outputs.follow(revision, Below(self._output_root), by)
+        listing = self._listings.listing(revision)
+        blocks = blocks_of(listing.links | listing.others, self._output_root)
         if self._state is None:
-            self._state = read_state(move.files.values(), self._output_root)
+            self._state = read_state(move.files.values(), self._output_root, blocks)
         else:
-            self._state = follow_state(self._state, move, self._output_root)
+            self._state = follow_state(self._state, move, self._output_root, blocks)
         _check_ours(self._state, self._output_root)
         return self._state
 
@@ -202,7 +204,7 @@ def _check_ours(state: State, root: str) -> None:
         return
     ours = {manifest.origin.path for manifest in state.manifests.values()}
     ours |= {output_path(root, key) for key in (RECORD, FAULTS)}
-    strange = sorted(state.present.keys() - ours - state.frozen)
+    strange = sorted(path for path in state.present.keys() - ours if path not in state.frozen)
     if strange:
         raise UsageError(
             f'the output root "{root}" holds "{strange[0]}", which no pass wrote, and would be '

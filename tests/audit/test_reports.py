@@ -14,7 +14,7 @@ from reconciler.audit.reports.as_json import findings_json
 from reconciler.audit.reports.as_junit import as_junit
 from reconciler.audit.reports.as_sarif import as_sarif
 from reconciler.audit.reports.as_text import as_text
-from reconciler.audit.reports.excerpt import WIDEST, excerpt
+from reconciler.audit.reports.excerpt import WIDEST, excerpt, lines_of
 from reconciler.audit.reports.report import Report
 from reconciler.audit.rules import RULES
 from reconciler.model.world import Fault
@@ -83,7 +83,7 @@ def columns(text: str) -> int:
 )
 def test_the_caret_is_under_the_place(line: str, column: int, shown: str) -> None:
     """Tabs, wide and combining characters count as a terminal counts; nothing moves the cursor."""
-    found = excerpt(f"first\n{line}\nlast", 2, column)
+    found = excerpt(lines_of(f"first\n{line}\nlast"), 2, column)
 
     assert found is not None
     assert shown == found.line
@@ -92,7 +92,7 @@ def test_the_caret_is_under_the_place(line: str, column: int, shown: str) -> Non
 
 def test_of_a_long_line_the_part_around_the_place_is_shown() -> None:
     """One line of JSON may be a megabyte."""
-    found = excerpt("x" * 500 + "!" + "y" * 500, 1, 501)
+    found = excerpt(["x" * 500 + "!" + "y" * 500], 1, 501)
 
     assert found is not None
     assert "!" == found.line[found.offset]
@@ -104,7 +104,7 @@ def test_of_a_long_line_the_part_around_the_place_is_shown() -> None:
 @given(st.text(), st.integers(0, 9), st.integers(0, 2000))
 def test_an_excerpt_never_fails(text: str, line: int, column: int) -> None:
     """Nor does it ever hold what cannot be printed."""
-    found = excerpt(text, line, column)
+    found = excerpt(lines_of(text), line, column)
 
     assert found is None or (found.line.isprintable() and found.offset <= WIDEST + 1)
 

@@ -1,6 +1,7 @@
 """`reconciler get`, as a newcomer asks: empty answers, other APIs' clusters, selected workloads."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -93,3 +94,40 @@ def test_selected_workloads_count(spec: str, status: str, expected: str) -> None
 
     columns = dict(columns_of("apps.karmada.io", "WorkloadRebalancer", wide=False))
     assert expected == columns["SUCCESSFUL"](Row(body, "a.yaml", NOW))
+
+
+LOGIN = """apiVersion: v1
+kind: Secret
+metadata:
+  name: login
+  annotations:
+    team: shop
+    kubectl.kubernetes.io/last-applied-configuration: '{"stringData": {"password": "hunter2"}}'
+stringData: {password: hunter2}
+data: {token: aHVudGVyMg==}
+"""
+
+
+@pytest.mark.parametrize("output", ["yaml", "json"])
+@pytest.mark.parametrize("asked", [("secret", "login"), ("secrets",)], ids=["one", "all"])
+def test_values_of_secrets_are_hidden(
+    tmp_path: Path, capsys: Capsys, output: str, asked: tuple[str, ...]
+) -> None:
+    """Their keys and labels are not; what is hidden is said beside."""
+    checkout = new_checkout(tmp_path / "secrets", {"login.yaml": LOGIN})
+
+    code, out, err = answer(checkout, capsys, "get", *asked, "-o", output)
+
+    assert (0, "the values of a Secret are hidden; --show-secrets prints them\n") == (code, err)
+    assert "hunter2" not in out
+    assert "aHVudGVyMg" not in out
+    assert ("password" in out, "token" in out, "team" in out) == (True, True, True)
+
+
+def test_values_of_secrets_are_printed_if_asked_for(tmp_path: Path, capsys: Capsys) -> None:
+    """Whoever has the repository can read them anyway."""
+    checkout = new_checkout(tmp_path / "secrets", {"login.yaml": LOGIN})
+
+    _, out, err = answer(checkout, capsys, "get", "secret", "login", "-o", "yaml", "--show-secrets")
+
+    assert ("hunter2" in out, err) == (True, "")

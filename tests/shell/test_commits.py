@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.shell.git.commits import check_path, write_commit
+from reconciler.shell.git.commits import FEW_PATHS, check_path, write_commit
 from reconciler.shell.git.errors import GitError, LostRace, PathBlocked
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.git.identity import Identity
@@ -160,8 +160,10 @@ def test_a_path_twice_is_refused(tmp_path: Path) -> None:
         commit(repository, WriteFile("x", "1"), WriteFile("x/y", "1"), parent=parent)
 
 
-def test_a_symlinked_folder_is_not_written_through(tmp_path: Path) -> None:
+@pytest.mark.parametrize("beside", [0, FEW_PATHS], ids=["few-paths", "many-paths"])
+def test_a_symlinked_folder_is_not_written_through(tmp_path: Path, beside: int) -> None:
     """Nor is it replaced, nor a file by a folder, nor a folder by a file."""
+    others = [WriteFile(f"beside/{i}", "x") for i in range(beside)]
     checkout = new_checkout(tmp_path / "r", {"file": "f", "folder/x": "x"})
     (checkout.folder / "status").symlink_to(tmp_path)
     checkout.git("add", "--all")
@@ -170,7 +172,10 @@ def test_a_symlinked_folder_is_not_written_through(tmp_path: Path) -> None:
 
     for path in ("status/x", "file/x", "folder"):
         with pytest.raises(PathBlocked, match="is something else; move it away"):
-            commit(repository, WriteFile(path, "x"), parent=checkout.head())
+            commit(repository, WriteFile(path, "x"), *others, parent=checkout.head())
+    assert checkout.head() != commit(
+        repository, WriteFile("folder/x", "y"), *others, parent=checkout.head()
+    )
 
 
 @pytest.mark.parametrize(

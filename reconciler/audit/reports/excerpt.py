@@ -1,12 +1,13 @@
 """The line of a file with a caret under one place of it, aligned on any terminal."""
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 TAB_COLUMNS = 4  # ours: a tab is shown as so many columns at most
 WIDEST = 100  # columns: of a longer line only the part around the place is shown
 BEFORE = 60  # columns kept before the place in a long line
-LINES = ("\r\n", "\r")
+NEAR = 4 * WIDEST  # characters of a long line that are looked at, before the place and after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,23 +18,27 @@ class Excerpt:
     offset: int
 
 
-def excerpt(text: str, line: int, column: int) -> Excerpt | None:
+def lines_of(text: str) -> Sequence[str]:
+    """Return the lines of a file, whatever they end in."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def excerpt(lines: Sequence[str], line: int, column: int) -> Excerpt | None:
     """Return a line of a file and where in it a place is shown, `None` if there is no such line.
 
     Tabs become spaces, what cannot be printed becomes "?", so nothing in a file moves the cursor.
 
     Args:
-        text: The file.
+        lines: Those of the file.
         line: From 1.
         column: From 1, in characters.
     """
-    for ending in LINES:
-        text = text.replace(ending, "\n")
-    lines = text.split("\n")
     if not 0 < line <= len(lines) or column < 1:
         return None
-    cells = _cells(lines[line - 1])
-    place = min(column - 1, len(cells))
+    whole = lines[line - 1]
+    first = max(0, column - 1 - NEAR)  # a line may be the whole file
+    cells = _cells(whole[first : column - 1 + NEAR])
+    place = min(column - 1 - first, len(cells))
     offset = sum(width for _, width in cells[:place])
     start = place
     if offset + sum(width for _, width in cells[place:]) > WIDEST:
@@ -51,7 +56,7 @@ def excerpt(text: str, line: int, column: int) -> Excerpt | None:
             break
         shown += cell
         width += size
-    mark = "…" if start else ""
+    mark = "…" if start or first else ""
     before = sum(size for _, size in cells[start:place]) + len(mark)
     return Excerpt(f"{mark}{shown}".rstrip(), before)
 

@@ -248,7 +248,10 @@ class Fleets:
             for kind in OWNED
         )
         prefixes = tuple(stem.removesuffix(".yaml") for stem in stems)
-        return any(path.startswith(prefixes) for path in self.world.frozen)
+        frozen = self.world.frozen
+        return any(path.startswith(prefixes) for path in frozen.paths) or any(
+            map(frozen.may_hold, prefixes)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,5 +55,7 @@ def is_left_alone(world: World, key: ObjectKey) -> bool:
         return True
     first = ObjectKey(GROUP, "PlacementDecision", key.namespace, f"{key.name}-decision-")
     stem = output_path(world.output_root, first).removesuffix(".yaml")
-    rest = (path.removeprefix(stem) for path in world.frozen if path.startswith(stem))
-    return any(text.removesuffix(".yaml").isdecimal() for text in rest)
+    rest = (path.removeprefix(stem) for path in world.frozen.paths if path.startswith(stem))
+    return world.frozen.may_hold(stem) or any(
+        text.removesuffix(".yaml").isdecimal() for text in rest
+    )

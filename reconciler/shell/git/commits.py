@@ -6,7 +6,7 @@ follows the number of changes, not the size of the repository.
 
 import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import assert_never
 
@@ -20,6 +20,7 @@ DOT_GIT = re.compile(r"(?:\.git|git~\d+)[ .]*(?::.*)?", re.IGNORECASE)
 IGNORABLE = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")  # HFS+ drops these
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
+FEW_PATHS = 200  # ours: from there on one listing of a large commit is the cheaper answer
 
 
 def write_commit(
@@ -99,13 +100,34 @@ def _check_places(repository: Repository, parent: str, paths: Sequence[str]) -> 
     if both := folders & set(paths):
         raise ValueError(f"{min(both)!r} cannot be a file and a folder")
     asked = [*((folder, "tree") for folder in sorted(folders)), *((p, "blob") for p in paths)]
-    stdin = "".join(f"{check_commit(parent)}:{path}\n" for path, _ in asked).encode()
-    kinds = repository.git.output("cat-file", "--batch-check=%(objecttype)", stdin=stdin)
-    answers = kinds.decode(errors="surrogateescape").split("\n")
-    for (path, wanted), answer in zip(asked, answers, strict=False):
-        if answer != wanted and not answer.endswith(" missing"):
+    ask = _types_one_by_one if len(asked) <= FEW_PATHS else _types_of_all
+    types = ask(repository, check_commit(parent), [path for path, _ in asked])
+    for path, wanted in asked:
+        if types.get(path, wanted) != wanted:
             article = "a folder" if wanted == "tree" else "a file"
             raise PathBlocked(f'"{path}" must be {article}, but is something else; move it away')
+
+
+def _types_one_by_one(
+    repository: Repository, commit: str, paths: Sequence[str]
+) -> Mapping[str, str]:
+    """Return what stands at each path; git looks through its whole folder for every one."""
+    stdin = "".join(f"{commit}:{path}\n" for path in paths).encode()
+    answers = repository.git.output("cat-file", "--batch-check=%(objecttype)", stdin=stdin)
+    types = zip(paths, answers.decode(errors="surrogateescape").split("\n"), strict=False)
+    return {path: answer for path, answer in types if not answer.endswith(" missing")}
+
+
+def _types_of_all(repository: Repository, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
+    """Return what stands at each path, from one listing of the whole commit."""
+    wanted = set(paths)
+    listed = repository.git.output("ls-tree", "-r", "-t", "-z", "--full-tree", commit)
+    types = {}
+    for record in listed.decode(errors="surrogateescape").split("\0")[:-1]:
+        facts, _, path = record.partition("\t")
+        if path in wanted:
+            types[path] = facts.split(" ")[1]
+    return types
 
 
 def _head(*, parent: str | None, message: str, at: datetime, author: Identity) -> Iterator[bytes]:

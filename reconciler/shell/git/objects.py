@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from reconciler.manifests.limits import Oversized
+from reconciler.manifests.limits import MAX_READ_BYTES, Oversized
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.repository import Repository, check_commit
 
-LIMIT_BYTES = 16 * 1024 * 1024
 CHUNK_BYTES = 1024 * 1024
 READ_SECONDS = 600.0  # a reader may parse while it reads
 
@@ -75,7 +74,7 @@ def list_files(repository: Repository, revision: str, *, prefix: str = "") -> di
 
 
 def read_blobs(
-    repository: Repository, ids: Iterable[str], *, limit_bytes: int = LIMIT_BYTES
+    repository: Repository, ids: Iterable[str], *, limit_bytes: int = MAX_READ_BYTES
 ) -> Iterator[tuple[str, bytes | Oversized]]:
     """Read blobs, in the order asked for.
 
@@ -97,7 +96,7 @@ def read_blobs(
 
 
 def read_objects(
-    repository: Repository, ids: Iterable[str], *, kind: str, limit_bytes: int = LIMIT_BYTES
+    repository: Repository, ids: Iterable[str], *, kind: str, limit_bytes: int = MAX_READ_BYTES
 ) -> Iterator[tuple[str, bytes | Oversized]]:
     """Read objects of one kind, as `read_blobs` does."""
     wanted = list(ids)

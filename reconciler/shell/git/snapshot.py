@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reconciler.errors import UsageError
+from reconciler.manifests.limits import MAX_READ_BYTES
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.selection import SUFFIXES
 from reconciler.shell.git.checkouts import open_checkout
-from reconciler.shell.git.objects import LIMIT_BYTES, list_files
+from reconciler.shell.git.objects import list_files
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.scratch import commit_files
 
@@ -82,4 +83,4 @@ def _read(top: Path, path: str) -> bytes | None:
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        return file.read(LIMIT_BYTES + 1)
+        return file.read(MAX_READ_BYTES + 1)

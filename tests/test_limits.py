@@ -1,0 +1,76 @@
+"""What is read is bounded, as docs/limits.md says."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.worst_files import files
+from reconciler.audit.reports import as_text
+from reconciler.manifests import limits
+from tests.shell.fleet import ROOT, process_environment
+
+ROW = re.compile(r"^\| `([A-Z_]+)` \| (\d+) \|", re.MULTILINE)
+MEASURED = re.compile(r"^\| ([^`|]+) \| [\d.]+ MB \| [\d.]+ s \|", re.MULTILINE)
+PAGE = (ROOT / "docs/limits.md").read_text(encoding="utf-8")
+WORST = files()
+
+ADDRESS_SPACE_KIB = 600_000  # a third of which is python and its libraries
+CPU_SECONDS = 10
+
+
+def test_the_page_lists_every_limit_with_its_value() -> None:
+    """And no other one."""
+    known = {
+        name: value
+        for module in (limits, as_text)
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, int)
+    }
+
+    assert known == {name: int(value) for name, value in ROW.findall(PAGE)}
+
+
+def test_the_page_shows_each_worst_file() -> None:
+    """The benchmark makes these."""
+    assert list(WORST) == [title.strip() for title in MEASURED.findall(PAGE)]
+
+
+@pytest.mark.parametrize("title", WORST)
+def test_a_worst_file_is_validated_within_its_bounds(tmp_path: Path, title: str) -> None:
+    """Neither its size nor its faults take memory or time out of proportion."""
+    name, content = WORST[title]
+    (tmp_path / name).write_text(content)
+    command = f'ulimit -v {ADDRESS_SPACE_KIB} -t {CPU_SECONDS}; exec "$@"'
+
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", sys.executable, "-m", "reconciler", "validate", name],
+        cwd=tmp_path,
+        env=process_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (title != "one good policy") == done.returncode, done.stderr
+    assert done.stdout.count(": error: ") <= as_text.MOST_FINDINGS
+    assert "valid, " in done.stderr
+
+
+def test_the_findings_that_are_not_printed_are_counted(tmp_path: Path) -> None:
+    """Whoever mends those that are runs it again."""
+    (tmp_path / "p.yaml").write_text(WORST["999 documents with three faults each"][1])
+
+    done = subprocess.run(
+        [sys.executable, "-m", "reconciler", "validate"],
+        cwd=tmp_path,
+        env=process_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "p.yaml: and 2977 more findings" == done.stdout.splitlines()[-1]
+    assert "0 manifests valid, 2997 faults\n" == done.stderr
