@@ -1,6 +1,53 @@
-"""Properties are tested alike on every machine: the same examples, however slow it is."""
+"""Tests run alike on every machine: however slow it is, and whatever started them.
 
-from hypothesis import settings
+Properties have the same examples everywhere. A test is bounded by the processor time that it
+takes, its children's included; the wall clock only ends what hangs. Signals act as in a terminal,
+also where the runner was started in the background by a shell that lets it ignore them.
+"""
 
-settings.register_profile("alike", deadline=None, derandomize=True)
+import os
+import signal
+from collections.abc import Generator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+CPU_SECONDS = 10.0
+"""What one test may take unless its mark `cpu_seconds` says more."""
+
+SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+
+settings.register_profile(
+    "alike",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],  # a loaded machine is no mistake of a test
+)
 settings.load_profile("alike")
+
+
+def pytest_configure() -> None:
+    """Let signals do what a test expects of them, here and in the processes that it starts."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    for number in SIGNALS:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            at_once = signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, at_once)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Fail a test that takes too much processor time."""
+    before = _cpu_seconds()
+    yield
+    taken = _cpu_seconds() - before
+    mark = item.get_closest_marker("cpu_seconds")
+    limit = CPU_SECONDS if mark is None else float(mark.args[0])
+    if taken > limit:
+        pytest.fail(f"it took {taken:.1f} seconds of processor time, {limit:g} are allowed")
+
+
+def _cpu_seconds() -> float:
+    """Return the processor time of this process and of its children that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system

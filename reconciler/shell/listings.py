@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from reconciler.manifests.selection import SUFFIXES
+from reconciler.model.frozen import is_at_or_below
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.objects import ChangedFile, Entry, changed_files, list_files
 from reconciler.shell.git.repository import Repository
@@ -22,7 +23,7 @@ class Listing:
     Attributes:
         files: The YAML and JSON files.
         links: Paths of symbolic links and submodules.
-        others: Below the output root: other files, and folders that are named like YAML files.
+        others: Other files in or above the output root, and folders named like YAML files in it.
     """
 
     files: Mapping[str, Entry]
@@ -36,7 +37,7 @@ class Listings:
     def __init__(self, repository: Repository, output_root: str) -> None:
         """Remember where to look; the repository's prefix is the root."""
         self._repository = repository
-        self._outputs = f"{output_root}/"
+        self._outputs = output_root
         self._known: dict[str, Listing] = {}
         self._differing: dict[tuple[str, str], frozenset[str]] = {}
 
@@ -85,7 +86,9 @@ class Listings:
 
     def _other(self, path: str, entry: Entry) -> Iterator[str]:
         """Yield what a file of a commit adds to `others`."""
-        if path.startswith(self._outputs):
+        if is_at_or_below(self._outputs, path):  # a file where the folder, or one above it, must be
+            yield path
+        if path.startswith(f"{self._outputs}/"):
             if entry.is_file and not _is_manifest(path, entry):
                 yield path
             if ".yaml/" in path:

@@ -168,7 +168,7 @@ def test_an_output_root_that_is_no_folder_is_left_alone(
 
     assert 1 == run(["-C", str(fleet.folder), "reconcile"])
 
-    assert '"status" must be a folder' in capsys.readouterr().err
+    assert "status: what must be a plain file or folder of outputs" in capsys.readouterr().err
     assert head == fleet.head()
     assert [] == list((tmp_path / "elsewhere").iterdir())
 

@@ -18,6 +18,7 @@ from reconciler.cli.main import run
 from tests.shell.fleet import (
     EXAMPLE,
     MANIFESTS,
+    PATIENCE_SECONDS,
     new_fleet,
     process_environment,
     reconciler,
@@ -214,7 +215,7 @@ def test_closed_outputs_are_no_mistake_of_ours(fleet: Path) -> None:
 def test_an_interrupted_command_ends_with_130(tmp_path: Path, number: int) -> None:
     """No traceback; the command waits for a remote that never answers."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        silent.settimeout(30)
+        silent.settimeout(PATIENCE_SECONDS)
         url = f"https://127.0.0.1:{silent.getsockname()[1]}/fleet.git"
         process = subprocess.Popen(
             [
@@ -228,7 +229,7 @@ def test_an_interrupted_command_ends_with_130(tmp_path: Path, number: int) -> No
         asking, _ = silent.accept()
         with asking:
             process.send_signal(number)
-            _, said = process.communicate(timeout=30)
+            _, said = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert (130, "") == (process.returncode, said.strip())
 

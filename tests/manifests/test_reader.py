@@ -246,7 +246,7 @@ def test_documents_are_bounded() -> None:
     assert ["yaml-documents"] == [one.fault.rule for one in reading.faults]
 
 
-@pytest.mark.timeout(5)
+@pytest.mark.cpu_seconds(5)
 @pytest.mark.parametrize("prefix", ["", "a: ", "a:\n"])
 @pytest.mark.parametrize("opening", ["[", "{", "[\n", "{a: ", "- ", "? "])
 def test_deep_nesting_fails_fast(prefix: str, opening: str) -> None:

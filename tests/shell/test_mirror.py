@@ -271,8 +271,8 @@ def test_a_silent_server_is_given_up(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"git://127.0.0.1:{server.getsockname()[1]}/r"
         with (
-            Mirror.open(url, tmp_path / "m", insecure=True, timeout_seconds=0.5) as mirror,
-            pytest.raises(RemoteUnreachable, match=r"took longer than 0\.5 seconds"),
+            Mirror.open(url, tmp_path / "m", insecure=True, timeout_seconds=5) as mirror,
+            pytest.raises(RemoteUnreachable, match=r"took longer than 5 seconds"),
         ):
             mirror.fetch("main")
 
