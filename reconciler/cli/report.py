@@ -4,7 +4,7 @@ import click
 
 from reconciler.audit.printable import printable
 from reconciler.core.changes import DeleteFile
-from reconciler.core.message import decision_line
+from reconciler.core.message import decision_line, is_told
 from reconciler.model.moments import format_moment
 from reconciler.shell.passes import Report
 
@@ -13,7 +13,7 @@ def print_pass(report: Report, *, branch: str, dry_run: bool, moved: bool) -> No
     """Print what a pass decided to standard output."""
     outcome = report.outcome
     for decision in outcome.decisions:
-        if decision.before != decision.after:
+        if is_told(decision):
             click.echo(decision_line(decision))
         if decision.problem:
             click.echo(f"{printable(decision.subject)}: {printable(decision.problem)}")

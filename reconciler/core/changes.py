@@ -7,7 +7,7 @@ from datetime import datetime
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Fault
+from reconciler.model.world import Body, Fault
 from reconciler.rebalance.target import Reference
 
 
@@ -41,13 +41,21 @@ class TargetResult:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Removal:
-    """A rebalancer or trigger whose manifest goes: who, from which file, what became of it."""
+    """A rebalancer or trigger whose manifest goes.
+
+    Attributes:
+        key: Who.
+        path: Of the file that it stood in.
+        results: What became of each of its targets.
+        body: Its status file as it would be if it stayed.
+    """
 
     key: ObjectKey
     path: str
     results: tuple[TargetResult, ...]
+    body: Body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

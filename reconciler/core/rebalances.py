@@ -77,7 +77,7 @@ class Wanted:
         """Say how they stand, given the targets of whom what was demanded was done."""
         answers = {key: asking.close(rescheduled) for key, asking in self._asking.items()}
         removed = {
-            key: Removal(key, self._world.inputs[key].origin.path, found.results)
+            key: Removal(key, self._world.inputs[key].origin.path, found.results, found.body)
             for key, found in answers.items()
             if found.expired and removable(self._world, key, self._holds.files)
         }

@@ -191,7 +191,8 @@ def _joined(first: Decision | None, later: Decision) -> Decision:
     """Tell two sweeps' decisions on one object as one: from the first state to the last."""
     if first is None:
         return later
-    return replace(later, cause=first.cause, before=first.before)
+    evicted = tuple(dict.fromkeys((*first.evicted, *later.evicted)))
+    return replace(later, cause=first.cause, before=first.before, evicted=evicted)
 
 
 def _tells(decision: Decision) -> bool:

@@ -53,6 +53,7 @@ class Decision:
         removed: Whether the object is gone altogether.
         scores: Cluster chosen to the parts of its score, as they were at this decision; empty
             where weighted scores do not decide.
+        evicted: Clusters that it was made to leave, by their taints or since it is unhealthy there.
     """
 
     key: ObjectKey
@@ -64,6 +65,7 @@ class Decision:
     rejected: Mapping[ClusterName, str] = field(default_factory=dict)
     removed: bool = False
     scores: Mapping[ClusterName, tuple[ScorePart, ...]] = field(default_factory=dict)
+    evicted: tuple[ClusterName, ...] = ()
 
     @property
     def stays(self) -> bool:

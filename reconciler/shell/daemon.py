@@ -13,7 +13,7 @@ from typing import Protocol
 import structlog
 
 from reconciler import __version__
-from reconciler.core.message import decision_line
+from reconciler.core.message import decision_line, is_told
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.moments import format_moment
 from reconciler.shell.disk import refusal_of
@@ -108,7 +108,7 @@ def _tell(
     if report.commit is None:
         return
     for decision in outcome.decisions:
-        if decision.before != decision.after:
+        if is_told(decision):
             log.info(decision_line(decision))  # type: ignore[attr-defined]
         if decision.problem:
             log.warning(decision.problem, workload=decision.subject)  # type: ignore[attr-defined]

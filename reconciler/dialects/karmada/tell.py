@@ -7,7 +7,7 @@ from reconciler.dialects.base import Trigger as Demand
 from reconciler.dialects.karmada.asked import TRIGGERED_AT, Asked, known_problem
 from reconciler.dialects.karmada.bindings import Draft
 from reconciler.dialects.karmada.clusters import Members
-from reconciler.dialects.karmada.evict import Action, Eviction
+from reconciler.dialects.karmada.evict import Action, Eviction, Leaving
 from reconciler.dialects.karmada.explain import LEAVING
 from reconciler.dialects.karmada.failing import Failing
 from reconciler.dialects.karmada.triggers import Trigger
@@ -56,6 +56,7 @@ def tell(
         after=after,
         problem=problem,
         rejected=_rejected(verdict, members),
+        evicted=(*(item.cluster for item in _left(happened)), *happened.failing.leaving),
     )
 
 
@@ -72,13 +73,13 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
 
     A first placement is no rebalance, though one may be asked for beside.
     """
-    demand, eviction, failing = happened.demand, happened.eviction, happened.failing
+    demand, failing = happened.demand, happened.failing
     if draft.present is None:
         detail = f"policy {draft.policy.key.name if draft.policy is not None else ''}"
         return Cause(CauseKind.CREATED, f"{detail}, {demand.by}" if demand is not None else detail)
     if demand is not None:
         return Cause(CauseKind.REBALANCED, demand.by)
-    left = [d for d in eviction.decisions if d.action is Action.EVICT] if eviction else []
+    left = _left(happened)
     if left or failing.leaving:
         reasons = [f"{d.cluster}: {d.untolerated or 'toleration ended'}" for d in left]
         reasons += [f"{name}: the workload is unhealthy there" for name in failing.leaving]
@@ -91,6 +92,12 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
     if happened.asked.again and _is_retry(draft, trigger):
         return Cause(CauseKind.RETRIED)
     return Cause(_CAUSES.get(trigger, CauseKind.CLUSTERS_CHANGED))
+
+
+def _left(happened: Happened) -> list[Leaving]:
+    """Return the clusters whose taints have the binding leave now."""
+    decisions = () if happened.eviction is None else happened.eviction.decisions
+    return [decision for decision in decisions if decision.action is Action.EVICT]
 
 
 def _is_retry(draft: Draft, trigger: Trigger) -> bool:
