@@ -64,14 +64,14 @@ def chronicle(
         ]
         at = commit.committed_at
     else:
-        told = list(_of_pass(outputs, again, removes=_removes(changes, output_root)))
+        told = list(_of_pass(outputs, _cut(changes, output_root), again))
         at = found_pass[1]
     found = [Happening(key=about, told=said, at=at, commit=commit) for about, said in told]
     return sorted(found, key=lambda happening: happening.key)
 
 
 def _of_pass(
-    outputs: Sequence[Changed], again: Callable[[], Outcome | None], *, removes: bool
+    outputs: Sequence[Changed], cut: frozenset[str], again: Callable[[], Outcome | None]
 ) -> Iterator[tuple[ObjectKey, Told]]:
     """Yield the events of a pass."""
     ended = {
@@ -79,7 +79,7 @@ def _of_pass(
         for key, before, after in outputs
         if (key.group, key.kind) in BINDINGS and may_have_ended(before or {}, after or before or {})
     }
-    outcome = again() if ended or removes else None
+    outcome = again() if ended or cut else None
     decisions = () if outcome is None else outcome.decisions
     evictions = {d.key: d.evicted for d in decisions if d.key in ended}
     bodies = [after for _, _, after in outputs if after is not None]
@@ -88,14 +88,15 @@ def _of_pass(
         yield from (evicted(key, name) for name in evictions.get(key, ()) if name not in known)
         yield from happened(key, before, after, bodies)
     records = {key: before for key, before, _ in outputs}
-    for removal in () if outcome is None else outcome.removals:
+    removals = () if outcome is None else outcome.removals
+    for removal in (removal for removal in removals if removal.path in cut):
         yield from happened(removal.key, records.get(removal.key), removal.body)
 
 
-def _removes(changes: Sequence[FileChange], output_root: str) -> bool:
-    """Say whether a pass took something out of a person's file: a rebalancer that is over."""
+def _cut(changes: Sequence[FileChange], output_root: str) -> frozenset[str]:
+    """Return people's files that a pass changed: it took a rebalancer out that is over."""
     outside = ("/", f"{output_root}/")
-    return any(not change.path.startswith(outside) for change in changes)
+    return frozenset(change.path for change in changes if not change.path.startswith(outside))
 
 
 def _changed(change: FileChange, texts: Texts) -> Changed | None:

@@ -191,7 +191,7 @@ def _pass(
             return Event(commit=commit, at=at, before=before, after=after, note=OTHERWISE)
     if decision is None:
         return None
-    notes = ("" if as_computed else OTHERWISE, *_endings(key, run))
+    notes = ("" if as_computed else OTHERWISE, *_endings(key, commit, run, replay.revisions))
     return Event(
         commit=commit,
         at=at,
@@ -203,9 +203,11 @@ def _pass(
     )
 
 
-def _endings(key: ObjectKey, run: Run) -> Iterator[str]:
+def _endings(key: ObjectKey, commit: Commit, run: Run, revisions: Revisions) -> Iterator[str]:
     """Yield what a pass says of an object for the last time, with each rebalancer that goes."""
-    for removal in run.outcome.removals:
+    removals = run.outcome.removals
+    changed = {change.path for change in revisions.changes(commit)} if removals else set()
+    for removal in (removal for removal in removals if removal.path in changed):
         for result in removal.results:
             if decided_on(result.reference) == key:
                 said = f"{result.result} ({result.reason})" if result.reason else result.result

@@ -101,6 +101,9 @@ def prove(
         late = f"Reconciled-At is {at}, not later than the pass before at {before}"
         return _proof(commit, State.FORGED, [Finding("", late)])
     outcome = reconcile(world, claim.at, memo=memo)
+    waiting = frozenset(r.path for r in outcome.removals if r.path not in changes)
+    if waiting:  # a person may have been editing these, which nothing else depends on
+        outcome = reconcile(world, claim.at, busy=waiting, memo=memo)
     return _compare(commit, claim, world, outcome, changes, revisions)
 
 

@@ -22,6 +22,8 @@ def print_pass(report: Report, *, branch: str, dry_run: bool, moved: bool) -> No
             verb = "delete" if isinstance(change, DeleteFile) else "write "
             click.echo(f"{verb} {printable(change.path)}")
     click.echo(_summary(report, branch, dry_run=dry_run, moved=moved))
+    for path in sorted(report.waiting):
+        click.echo(f"{printable(path)} is being edited, so what is over stays in it", err=True)
     if outcome.recheck_at is not None:
         click.echo(f"next look at {format_moment(outcome.recheck_at)}", err=True)
 
