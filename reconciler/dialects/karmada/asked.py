@@ -1,18 +1,17 @@
 """Who asks for a schedule afresh: a rebalancer, or a person who edited `rescheduleTriggeredAt`."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from reconciler.dialects.base import Trigger as Demand
 from reconciler.dialects.karmada.binding import Binding, decode_binding
 from reconciler.dialects.karmada.bindings import Draft
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.moments import format_moment
+from reconciler.model.moments import add, format_moment, span
 from reconciler.model.world import Body
 
 DEFAULT_SCHEDULER = "default-scheduler"
 TRIGGERED_AT = "rescheduleTriggeredAt"
-_SECOND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +76,7 @@ def asked_afresh(binding: Binding, at: datetime) -> Binding:
     too; upstream takes no notice of the trigger then.
     """
     triggered = replace(binding, reschedule_triggered_at=at)
-    last, before = binding.last_scheduled_time, at - _SECOND
+    last, before = binding.last_scheduled_time, add(at, span(seconds=-1))
     if last is None and not binding.clusters and (binding.replicas or not binding.is_workload):
         return triggered  # its first scheduling, which disregards nothing
     return replace(triggered, last_scheduled_time=before if last is None else min(last, before))
