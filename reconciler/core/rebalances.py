@@ -19,9 +19,9 @@ from reconciler.rebalance.rebalancer_spec import decode_rebalancer
 from reconciler.rebalance.schedule_trigger import (
     TRIGGERED,
     Firing,
-    Phase,
     decode_trigger,
     fire,
+    phase_of,
     triggered_in,
 )
 from reconciler.rebalance.target import Reference, Selection, Target
@@ -187,7 +187,7 @@ def _ask_trigger(manifest: Manifest, metadata: Body, firing: Firing) -> _Asking:
         return _Answer(
             body=_status_file(manifest, recorded, found.status),
             results=tuple(
-                TargetResult(ref, str(Phase.FAILED if reason else Phase.SUCCESS), reason)
+                TargetResult(ref, str(phase_of((reason,) if reason else ())), reason)
                 for ref, reason in found.results
             ),
             expired=found.expired,

@@ -5,9 +5,10 @@ at the same moment until one changes nothing, so that a pass ends where upstream
 would end. What still moves after the last sweep oscillates: it keeps its present decision.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from reconciler import __version__
 from reconciler.core.brake import Brake, brake
@@ -23,7 +24,7 @@ from reconciler.manifests.paths import FAULTS, RECORD, blob_id, is_frozen, outpu
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, Origin
-from reconciler.model.settings import Settings, decode_settings
+from reconciler.model.settings import Safety, Settings, decode_settings
 from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Fault, Manifest, World
 
@@ -67,7 +68,8 @@ def reconcile(
         # Without the record the last good version of a faulty file is not known: what it holds
         # would be unscheduled.
         return Outcome(faults=world.faults)
-    settled, braked = _decided(world, settings, now, memo, asked, Holds(files=busy))
+    settle = partial(_settle, world, settings, now, memo, asked)
+    settled, braked = _kept(world, settings.safety, settle, Holds(files=busy))
     outputs = {**settled.outputs, **braked.outputs}
     faults = tuple(sorted({*world.faults, *settled.faults, *braked.faults}))
     if faults or world.held:
@@ -109,22 +111,16 @@ class _Settled:
     explanations: Mapping[ObjectKey, Explain]
 
 
-def _decided(
-    world: World,
-    settings: Settings,
-    now: datetime,
-    memo: Memo,
-    asked: frozenset[ObjectKey],
-    holds: Holds,
+def _kept(
+    world: World, safety: Safety, settle: Callable[[Holds], _Settled], holds: Holds
 ) -> tuple[_Settled, Brake]:
     """Settle, and brake removals; a rebalance whose result is not kept is put off altogether."""
-    settled = _settle(world, settings, now, memo, asked, holds)
-    braked = brake(world, settled.decisions, settings.safety)
+    settled = settle(holds)
+    braked = brake(world, settled.decisions, safety)
     lost = settled.rescheduled & (settled.oscillating | braked.held)
     if not lost:
         return settled, braked
-    waiting = replace(holds, targets=holds.targets | lost)
-    return _decided(world, settings, now, memo, asked, waiting)
+    return _kept(world, safety, settle, replace(holds, targets=holds.targets | lost))
 
 
 def _settle(

@@ -1,7 +1,8 @@
 """The contract between the pass and a dialect: what each answers, in which order.
 
 A pass asks `prepare` (claims, bindings: the targets that exist), then lets `rebalance/` answer with
-triggers, then asks `plan`. What a dialect remembers between passes only saves work.
+triggers, then asks `plan`; what that says of the triggers is what `rebalance/` records. What a
+dialect remembers between passes only saves work.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping

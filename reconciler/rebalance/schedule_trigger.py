@@ -1,6 +1,6 @@
 """ScheduleTrigger: reschedules what policies and references name, once, and is cleaned up."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -204,16 +204,20 @@ def _policy(reference: Reference) -> ObjectKey:
     return policy_key({"namespace": reference.namespace, "name": reference.name})
 
 
+def phase_of(reasons: Collection[str]) -> Phase:
+    """Return how far it is, given why targets failed: Running while something is waited for."""
+    if WAITS in reasons:
+        return Phase.RUNNING
+    return Phase.FAILED if reasons else Phase.SUCCESS
+
+
 def _status(failed: Mapping[Reference, str]) -> Body:
-    """Return the status: Running while something is waited for, else how it ended."""
-    phase = Phase.SUCCESS
-    if failed:
-        waits = any(reason == WAITS for reason in failed.values())
-        phase = Phase.RUNNING if waits else Phase.FAILED
+    """Return the status: how far it is, and what failed with the reason."""
     listed = [
         {**encode_reference(reference), "failReason": failed[reference]}
         for reference in sorted(failed, key=lambda item: item.order)
     ]
+    phase = phase_of(failed.values())
     return {"phase": str(phase), **({"failedResourceList": listed} if listed else {})}
 
 

@@ -15,6 +15,7 @@ from tests.builders import (
     configuration,
     deployment,
     groups,
+    path_of,
     policy,
     rebalancer,
     schedule_trigger,
@@ -41,13 +42,6 @@ def put(fleet: Checkout, *bodies: Body, subject: str = "Write") -> Checkout:
     """Commit objects, each in its file."""
     fleet.commit({path_of(body): text(body) for body in bodies}, subject)
     return fleet
-
-
-def path_of(body: Any) -> str:
-    """Where an object stands."""
-    if body["kind"] == "ReconcilerConfiguration":
-        return "reconciler.yaml"
-    return f"{body['kind']}/{body['metadata']['name']}.yaml".lower()
 
 
 def body_of(fleet: Checkout) -> list[str]:
