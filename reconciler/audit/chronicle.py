@@ -1,20 +1,28 @@
 """The events of commits: which outputs each changed, and what they held before and after."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from reconciler.audit.happenings import TELLERS, Happening, edited, happened
+from reconciler.audit.happenings import BINDINGS, TELLERS, Happening, edited, happened
+from reconciler.audit.karmada_events import evicted, leaving, may_have_ended
 from reconciler.audit.placed import PARTS
 from reconciler.audit.revisions import Commit, FileChange, pass_of
+from reconciler.audit.told import Told
+from reconciler.core.changes import Outcome
 from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.reader import read
 from reconciler.manifests.scope import PLURALS
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body
 
-FOLDERS = frozenset(f"{PLURALS[kind]}.{group}" for group, kind in (*TELLERS, *PARTS.items()))
+FOLDERS = frozenset(
+    f"{PLURALS[kind]}.{group}" for group, kind in (*TELLERS, *BINDINGS, *PARTS.items())
+)
 
 Texts = Mapping[str, bytes]
 """Blob id to content."""
+
+Changed = tuple[ObjectKey, Body | None, Body | None]
+"""An output, what it held before, and what it holds; `None` where it is not there."""
 
 
 def needed(changes: Sequence[FileChange], output_root: str) -> Iterator[str]:
@@ -25,7 +33,11 @@ def needed(changes: Sequence[FileChange], output_root: str) -> Iterator[str]:
 
 
 def chronicle(
-    commit: Commit, changes: Sequence[FileChange], texts: Texts, output_root: str
+    commit: Commit,
+    changes: Sequence[FileChange],
+    texts: Texts,
+    output_root: str,
+    again: Callable[[], Outcome | None] = lambda: None,
 ) -> list[Happening]:
     """Return the events of one commit, sorted by object, in upstream's order for each.
 
@@ -34,26 +46,64 @@ def chronicle(
         changes: What it changed.
         texts: Every blob that `needed` names.
         output_root: Folder of the outputs.
+        again: Computes the pass again, `None` if it cannot be; asked only for what its files do
+            not say: what became of a rebalancer that went, and evictions that it began and ended.
     """
+    outputs = [
+        found
+        for change in changes
+        if _is_told(change.path, output_root)
+        for found in [_changed(change, texts)]
+        if found is not None
+    ]
     found_pass = pass_of(commit)
-    at = commit.committed_at if found_pass is None else found_pass[1]
-    found = []
-    for change in changes:
-        if not _is_told(change.path, output_root):
-            continue
-        before, after = (
-            _output(change.path, blob, texts) for blob in (change.before, change.after)
-        )
-        output = after or before
-        if output is None:
-            continue
-        told = (
-            [edited(*output, commit, gone=change.after is None)]
-            if found_pass is None
-            else happened(output[0], before and before[1], after and after[1])
-        )
-        found += [Happening(key=about, told=said, at=at, commit=commit) for about, said in told]
+    if found_pass is None:
+        told = [
+            edited(key, after or before or {}, commit, gone=after is None)
+            for key, before, after in outputs
+        ]
+        at = commit.committed_at
+    else:
+        told = list(_of_pass(outputs, _cut(changes, output_root), again))
+        at = found_pass[1]
+    found = [Happening(key=about, told=said, at=at, commit=commit) for about, said in told]
     return sorted(found, key=lambda happening: happening.key)
+
+
+def _of_pass(
+    outputs: Sequence[Changed], cut: frozenset[str], again: Callable[[], Outcome | None]
+) -> Iterator[tuple[ObjectKey, Told]]:
+    """Yield the events of a pass."""
+    ended = {
+        key
+        for key, before, after in outputs
+        if (key.group, key.kind) in BINDINGS and may_have_ended(before or {}, after or before or {})
+    }
+    outcome = again() if ended or cut else None
+    decisions = () if outcome is None else outcome.decisions
+    evictions = {d.key: d.evicted for d in decisions if d.key in ended}
+    bodies = [after for _, _, after in outputs if after is not None]
+    for key, before, after in outputs:
+        known = {*leaving(before or {}), *leaving(after or {})}
+        yield from (evicted(key, name) for name in evictions.get(key, ()) if name not in known)
+        yield from happened(key, before, after, bodies)
+    records = {key: before for key, before, _ in outputs}
+    removals = () if outcome is None else outcome.removals
+    for removal in (removal for removal in removals if removal.path in cut):
+        yield from happened(removal.key, records.get(removal.key), removal.body)
+
+
+def _cut(changes: Sequence[FileChange], output_root: str) -> frozenset[str]:
+    """Return people's files that a pass changed: it took a rebalancer out that is over."""
+    outside = ("/", f"{output_root}/")
+    return frozenset(change.path for change in changes if not change.path.startswith(outside))
+
+
+def _changed(change: FileChange, texts: Texts) -> Changed | None:
+    """Return an output before and after a commit, `None` if neither can be read."""
+    before, after = (_output(change.path, blob, texts) for blob in (change.before, change.after))
+    output = after or before
+    return None if output is None else (output[0], before and before[1], after and after[1])
 
 
 def _is_told(path: str, output_root: str) -> bool:

@@ -6,28 +6,22 @@ their alerts find the words they know. What upstream tells in a condition only i
 reason of that condition.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.audit.karmada_events import tell_binding
 from reconciler.audit.placed import OCM_GROUP, PLACEMENT_LABEL, WORK_GROUP, owner_of
+from reconciler.audit.rebalance_events import tell_rebalancer, tell_trigger
 from reconciler.audit.revisions import Commit
+from reconciler.audit.told import NORMAL, WARNING, Told, condition_of, said
+from reconciler.core.survey import REBALANCER, TRIGGER
 from reconciler.dialects.kubefleet.names import GROUP as FLEET_GROUP
-from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body
 
-NORMAL, WARNING = "Normal", "Warning"
 EDITED = "OutputEdited"
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What an event says: Normal or Warning, upstream's reason, upstream's message."""
-
-    type: str
-    reason: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +42,10 @@ class Happening:
 
 
 def happened(
-    key: ObjectKey, before: Body | None, after: Body | None
+    key: ObjectKey,
+    before: Body | None,
+    after: Body | None,
+    beside: Sequence[Body] = (),
 ) -> Iterator[tuple[ObjectKey, Told]]:
     """Yield what one output's change was, each with the object that it is about, in order.
 
@@ -56,9 +53,13 @@ def happened(
         key: Of the output.
         before: What it held, `None` if it is new.
         after: What it holds, `None` if it is gone: then nothing is told, as upstream does.
+        beside: The other outputs as the same commit left them.
     """
-    tell = TELLERS.get((key.group, key.kind))
-    if tell is not None and after is not None:
+    if after is None:
+        return
+    if (key.group, key.kind) in BINDINGS:
+        yield from tell_binding(key, before or {}, after, beside)
+    elif (tell := TELLERS.get((key.group, key.kind))) is not None:
         yield from tell(key, before or {}, after)
 
 
@@ -76,45 +77,6 @@ def edited(key: ObjectKey, body: Body, commit: Commit, *, gone: bool) -> tuple[O
     did = did.capitalize() if owner is None else f"{key.kind} {key.name} {did}"
     return owner or key, Told(
         WARNING, EDITED, f"{did} by hand by {commit.author}: {commit.subject}"
-    )
-
-
-def _binding(key: ObjectKey, before: Body, after: Body) -> Iterator[tuple[ObjectKey, Told]]:
-    """Tell of evictions, then of scheduling.
-
-    Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `recordScheduleResultEventForResourceBinding`
-    and `targetClustersToString`, pkg/util/helper/binding.go
-    `EmitClusterEvictionEventForResourceBinding`.
-    """
-    for cluster in _leaving(after):
-        if cluster not in _leaving(before):
-            message = f"Evict from cluster {cluster} succeed."
-            yield key, Told(NORMAL, "EvictWorkloadFromClusterSucceed", message)
-    condition = _condition(after, "Scheduled")
-    scheduled = _scheduled(after)
-    if condition and scheduled != _scheduled(before):
-        if condition.get("status") != "True":
-            yield key, Told(WARNING, "ScheduleBindingFailed", text(condition, "message"))
-            return
-        clusters = bodies(mapping(after, "spec"), "clusters")
-        result = ", ".join(f"{text(c, 'name')}:{number(c, 'replicas')}" for c in clusters)
-        message = f"{text(condition, 'message')} Result: {{{result}}}"
-        yield key, Told(NORMAL, "ScheduleBindingSucceed", message)
-
-
-def _leaving(binding: Body) -> tuple[str, ...]:
-    """Return the clusters that a binding is being evicted from."""
-    tasks = bodies(mapping(binding, "spec"), "gracefulEvictionTasks")
-    return tuple(text(task, "fromCluster") for task in tasks)
-
-
-def _scheduled(binding: Body) -> tuple[object, ...]:
-    """Return what changes with a scheduling that is news; its moment alone is none."""
-    condition = _condition(binding, "Scheduled")
-    return (
-        [dict(cluster) for cluster in bodies(mapping(binding, "spec"), "clusters")],
-        text(mapping(binding, "spec"), "rescheduleTriggeredAt"),
-        [text(condition, field) for field in ("status", "reason", "message")],
     )
 
 
@@ -143,8 +105,8 @@ def _decided(decision: Body) -> list[str]:
 def _placement(key: ObjectKey, before: Body, after: Body) -> Iterator[tuple[ObjectKey, Told]]:
     """Tell what is not as a placement of OCM asks; upstream says it in conditions only."""
     for kind, bad in (("PlacementMisconfigured", "True"), ("PlacementSatisfied", "False")):
-        condition = _condition(after, kind)
-        if condition.get("status") == bad and _said(before, kind) != _said(after, kind):
+        condition = condition_of(after, kind)
+        if condition.get("status") == bad and said(before, kind) != said(after, kind):
             message = text(condition, "message")
             yield key, Told(WARNING, text(condition, "reason"), message)
 
@@ -181,11 +143,11 @@ def _fleet_placement(key: ObjectKey, before: Body, after: Body) -> Iterator[tupl
     """Tell each stage that was reached, and a selection that is not fulfilled."""
     for stage, (reason, message) in STAGES.items():
         kind = f"{PREFIX}{stage}"
-        condition = _condition(after, kind)
+        condition = condition_of(after, kind)
         status = condition.get("status")
-        if status == "True" and _condition(before, kind).get("status") != "True":
+        if status == "True" and condition_of(before, kind).get("status") != "True":
             yield key, Told(NORMAL, reason, message)
-        if stage == "Scheduled" and status == "False" and _said(before, kind) != _said(after, kind):
+        if stage == "Scheduled" and status == "False" and said(before, kind) != said(after, kind):
             yield key, Told(WARNING, text(condition, "reason"), text(condition, "message"))
     if _complete(after) and not _complete(before):
         yield key, COMPLETED
@@ -199,25 +161,16 @@ def _complete(placement: Body) -> bool:
     return len(reached) == len(conditions) and not reached.isdisjoint(last)
 
 
-def _condition(body: Body, kind: str) -> Body:
-    """Return a condition, an empty one if there is none."""
-    conditions = bodies(mapping(body, "status"), "conditions")
-    return next((c for c in conditions if c.get("type") == kind), {})
-
-
-def _said(body: Body, kind: str) -> tuple[str, ...]:
-    """Return what a condition says."""
-    condition = _condition(body, kind)
-    return tuple(text(condition, field) for field in ("status", "reason", "message"))
-
-
 Teller = Callable[[ObjectKey, Body, Body], Iterator[tuple[ObjectKey, Told]]]
 
 TELLERS: Mapping[tuple[str, str], Teller] = {
     (OCM_GROUP, "Placement"): _placement,
     (OCM_GROUP, "PlacementDecision"): _decision,
     (FLEET_GROUP, "ClusterResourcePlacement"): _fleet_placement,
-    (WORK_GROUP, "ClusterResourceBinding"): _binding,
-    (WORK_GROUP, "ResourceBinding"): _binding,
+    REBALANCER: tell_rebalancer,
+    TRIGGER: tell_trigger,
 }
 """By (group, kind) of an output."""
+
+BINDINGS = frozenset({(WORK_GROUP, "ClusterResourceBinding"), (WORK_GROUP, "ResourceBinding")})
+"""Told by `tell_binding`, which looks at other outputs, too."""

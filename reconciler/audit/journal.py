@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice, takewhile
 
-from reconciler.audit.placed import Side, paths_of, places_of, sides_of
+from reconciler.audit.placed import Side, decided_on, paths_of, places_of, sides_of
 from reconciler.audit.replay import Replay, Run
 from reconciler.audit.revisions import Commit, Revisions, Unreadable, pass_of
 from reconciler.core.changes import WriteFile
@@ -189,8 +189,9 @@ def _pass(
         if not _went_as(decision, sides):
             before, after = (side.placed for side in sides)
             return Event(commit=commit, at=at, before=before, after=after, note=OTHERWISE)
-    if decision is None or (decision.before == decision.after and not decision.problem):
+    if decision is None:
         return None
+    notes = ("" if as_computed else OTHERWISE, *_endings(key, commit, run, replay.revisions))
     return Event(
         commit=commit,
         at=at,
@@ -198,8 +199,19 @@ def _pass(
         after=decision.after,
         decision=decision,
         causes=_causes(decision, (inputs, commit.parent), at, since, replay),
-        note="" if as_computed else OTHERWISE,
+        note="; ".join(filter(None, notes)),
     )
+
+
+def _endings(key: ObjectKey, commit: Commit, run: Run, revisions: Revisions) -> Iterator[str]:
+    """Yield what a pass says of an object for the last time, with each rebalancer that goes."""
+    removals = run.outcome.removals
+    changed = {change.path for change in revisions.changes(commit)} if removals else set()
+    for removal in (removal for removal in removals if removal.path in changed):
+        for result in removal.results:
+            if decided_on(result.reference) == key:
+                said = f"{result.result} ({result.reason})" if result.reason else result.result
+                yield f"{removal.key.kind} {removal.key.name}, removed by then: {said}"
 
 
 def _is_as_computed(key: ObjectKey, commit: Commit, run: Run, revisions: Revisions) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.audit.revisions import Commit, FileChange, Revisions, Unreadable
+from reconciler.dialects.karmada.bindings import binding_key
 from reconciler.dialects.kubefleet.names import (
     BINDING,
     PARENT,
@@ -16,14 +17,23 @@ from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.paths import output_path
 from reconciler.model.decision import Placed
 from reconciler.model.fields import bodies, mapping, number, text
-from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.world import Body, Manifest, World
+from reconciler.rebalance.target import Reference
 
 OCM_GROUP = "cluster.open-cluster-management.io"
 PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 WORK_GROUP = "work.karmada.io"
 PARTS = {OCM_GROUP: "PlacementDecision", FLEET_GROUP: BINDING}
 """Group to the kind that decisions on its placements are written in."""
+
+
+def decided_on(target: Reference) -> ObjectKey:
+    """Return what decisions about a rebalancer's target bear: of a workload its binding."""
+    group, kind = group_of(target.api_version), target.kind
+    key = ObjectKey(group, kind, target.namespace, target.name)
+    placements = {(OCM_GROUP, "Placement"), (FLEET_GROUP, PLACEMENT)}
+    return key if (group, kind) in placements else binding_key(key)
 
 
 def placed_on(world: World, key: ObjectKey) -> Placed:

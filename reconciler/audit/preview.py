@@ -135,8 +135,8 @@ def preview(
     memo = memo or Memo()
     baseline = baseline or reconcile(base, now, memo=memo)
     outcome = reconcile(merged, now, memo=memo)
-    without = {decision.key: decision for decision in baseline.decisions}
-    planned = {decision.key: decision for decision in outcome.decisions}
+    without = {decision.key: decision for decision in baseline.decisions if _shows(decision)}
+    planned = {decision.key: decision for decision in outcome.decisions if _shows(decision)}
     entries = []
     for key in sorted(planned.keys() | without.keys()):
         decision, other = planned.get(key), without.get(key)
@@ -147,7 +147,7 @@ def preview(
     return Preview(
         now=now,
         entries=tuple(entries),
-        anyway=tuple(_entry(decision, None) for decision in baseline.decisions),
+        anyway=tuple(_entry(decision, None) for decision in without.values()),
         counts=_count(entries),
         warnings=warnings_of(Question(base, merged, baseline, outcome)),
         faults=_less(outcome.faults, baseline.faults),
@@ -163,6 +163,11 @@ def moves_of(before: Placed, after: Placed) -> tuple[Move, ...]:
     return tuple(
         Move(name, then.get(name), later.get(name)) for name in sorted(then.keys() | later.keys())
     )
+
+
+def _shows(decision: Decision) -> bool:
+    """Say whether a decision moves something, or says why it does not."""
+    return not decision.stays or bool(decision.problem)
 
 
 def _same(decision: Decision, other: Decision | None) -> bool:

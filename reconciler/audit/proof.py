@@ -1,5 +1,6 @@
 """Proof of a commit: what a pass would have written is compared with it, byte for byte."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -24,6 +25,7 @@ from reconciler.model.world import World
 
 MOST_TOLD = 20  # findings of one commit that are told one by one
 LONGEST_LINE = 120
+TRIGGERED_AT = re.compile(r"^  rescheduleTriggeredAt: .{1,60}$", re.MULTILINE)
 FIRST_YEAR, LAST_YEAR = 1970, 2999  # as the command line has it
 
 
@@ -82,7 +84,11 @@ def prove(
         edited = [path for path in changes if _is_output(path, output_root)]
         if not edited:
             return Proof(commit=commit, state=State.INPUT)
-        return _proof(commit, State.TAMPERED, [_tampering(commit, path) for path in edited])
+        return _proof(
+            commit,
+            State.TAMPERED,
+            [_tampering(commit, changes[path], revisions) for path in edited],
+        )
     forged = _forged(commit, claim, revisions) if changes else "it changes nothing, a pass would"
     if forged or claim.inputs is None or claim.at is None or commit.parent is None:
         return _proof(commit, State.FORGED, [Finding("", forged)])
@@ -95,6 +101,9 @@ def prove(
         late = f"Reconciled-At is {at}, not later than the pass before at {before}"
         return _proof(commit, State.FORGED, [Finding("", late)])
     outcome = reconcile(world, claim.at, memo=memo)
+    waiting = frozenset(r.path for r in outcome.removals if r.path not in changes)
+    if waiting:  # a person may have been editing these, which nothing else depends on
+        outcome = reconcile(world, claim.at, busy=waiting, memo=memo)
     return _compare(commit, claim, world, outcome, changes, revisions)
 
 
@@ -145,9 +154,18 @@ def _forged(commit: Commit, claim: Claim, revisions: Revisions) -> str:
     return ""
 
 
-def _tampering(commit: Commit, path: str) -> Finding:
-    """Say that a person edited what is ours."""
-    return Finding(path, f"edited by {commit.author}, only a pass writes below this folder")
+def _tampering(commit: Commit, change: FileChange, revisions: Revisions) -> Finding:
+    """Say that a person edited what is ours; one edit of theirs is a demand, and is met."""
+    edited = f"edited by {commit.author}, only a pass writes below this folder"
+    if change.before is None or change.after is None:
+        return Finding(change.path, edited)
+    before, after = (
+        TRIGGERED_AT.search(revisions.text(blob)) for blob in (change.before, change.after)
+    )
+    if after is None or (before is not None and before[0] == after[0]):
+        return Finding(change.path, edited)
+    asks = "asks for a schedule afresh if it is later than the last one"
+    return Finding(change.path, f"{edited}; `{after[0].strip()}` {asks}")
 
 
 def _differences(

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from reconciler.audit.happenings import Happening
     from reconciler.audit.revisions import Commit
     from reconciler.cli.subject import Subject
+    from reconciler.core.changes import Outcome
     from reconciler.model.identity import ObjectKey
     from reconciler.shell.revisions import GitRevisions
 
@@ -68,7 +70,8 @@ def command(
     r"""Print events as upstream's controllers record them, the newest last.
 
     They are told from the commits of passes: what each changed in the outputs. OBJECT is kind/name;
-    a workload stands for its binding. Edits of outputs by hand are told, too.
+    a workload stands for its binding, a rebalancer or trigger for itself. Edits of outputs by hand
+    are told, too.
 
     \b
     Examples:
@@ -81,6 +84,7 @@ def command(
     from reconciler.cli.options import check_output_root
     from reconciler.cli.print_json import print_json
     from reconciler.cli.subject import subject_at
+    from reconciler.core.survey import DELETABLE
     from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.revisions import GitRevisions
 
@@ -89,7 +93,7 @@ def command(
     name = branch or (repository.head_branch() if watch else None)
     head = resolve_revision(repository, "HEAD") if name is None else repository.resolve(name)
     after = None if since is None else resolve_revision(repository, since)
-    subject = None if word is None else subject_at(revisions, head, word, namespace)
+    subject = None if word is None else subject_at(revisions, head, word, namespace, also=DELETABLE)
     key = None if subject is None else subject.key
     reader = _Reader(revisions, output_root, key, warnings=warnings)
     found, older = reader.read(head, after, limit)
@@ -132,8 +136,11 @@ class _Reader:
         *,
         warnings: bool,
     ) -> None:
+        from reconciler.audit.replay import Replay
+
         self.repository = revisions.repository
         self._revisions = revisions
+        self._replay = Replay(revisions)
         self._output_root = output_root
         self._key = key
         self._warnings = warnings
@@ -161,8 +168,20 @@ class _Reader:
             texts = self._texts(commits)
             for commit in commits:
                 changes = self._revisions.changes(commit)
-                events = chronicle(commit, changes, texts, self._output_root)
+                again = partial(self._again, commit)
+                events = chronicle(commit, changes, texts, self._output_root, again)
                 yield from (event for event in reversed(events) if self._is_asked(event))
+
+    def _again(self, commit: "Commit") -> "Outcome | None":
+        """Compute a pass again, if its inputs and the outputs before it can be had."""
+        from reconciler.audit.replay import Run
+        from reconciler.audit.revisions import pass_of
+
+        found = pass_of(commit)
+        if found is None or commit.parent is None:
+            return None
+        run = self._replay.run(found[0], commit.parent, found[1])
+        return run.outcome if isinstance(run, Run) else None
 
     def _is_asked(self, event: "Happening") -> bool:
         if self._warnings and event.told.type == "Normal":

@@ -4,7 +4,7 @@ import click
 
 from reconciler.audit.printable import printable
 from reconciler.core.changes import DeleteFile
-from reconciler.core.message import decision_line
+from reconciler.core.message import decision_line, is_told
 from reconciler.model.moments import format_moment
 from reconciler.shell.passes import Report
 
@@ -13,7 +13,7 @@ def print_pass(report: Report, *, branch: str, dry_run: bool, moved: bool) -> No
     """Print what a pass decided to standard output."""
     outcome = report.outcome
     for decision in outcome.decisions:
-        if decision.before != decision.after:
+        if is_told(decision):
             click.echo(decision_line(decision))
         if decision.problem:
             click.echo(f"{printable(decision.subject)}: {printable(decision.problem)}")
@@ -22,6 +22,8 @@ def print_pass(report: Report, *, branch: str, dry_run: bool, moved: bool) -> No
             verb = "delete" if isinstance(change, DeleteFile) else "write "
             click.echo(f"{verb} {printable(change.path)}")
     click.echo(_summary(report, branch, dry_run=dry_run, moved=moved))
+    for path in sorted(report.waiting):
+        click.echo(f"{printable(path)} is being edited, so what is over stays in it", err=True)
     if outcome.recheck_at is not None:
         click.echo(f"next look at {format_moment(outcome.recheck_at)}", err=True)
 

@@ -12,6 +12,8 @@ from reconciler.cli.objects import namespace_option
 from reconciler.cli.options import Option, at_option, output_option, output_root_option
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from reconciler.audit.journal import Event
     from reconciler.audit.replay import Replay
     from reconciler.model.identity import ObjectKey
@@ -138,8 +140,22 @@ def open_subject(directory: Path, asked: Asked) -> Subject:
     return subject_at(revisions, head, asked.word, asked.namespace)
 
 
-def subject_at(revisions: "GitRevisions", head: str, word: str, namespace: str) -> Subject:
+def subject_at(
+    revisions: "GitRevisions",
+    head: str,
+    word: str,
+    namespace: str,
+    *,
+    also: "Collection[tuple[str, str]]" = (),
+) -> Subject:
     """Find the object that a person names at a commit; it may be gone by then.
+
+    Args:
+        revisions: Where it is looked for.
+        head: Full hex id of the commit.
+        word: What the person wrote.
+        namespace: In which it is, if the word does not say.
+        also: (group, kind) of what stands for itself though nothing is decided about it.
 
     Raises:
         UsageError: There is no such kind, or nothing is decided about that kind.
@@ -152,7 +168,7 @@ def subject_at(revisions: "GitRevisions", head: str, word: str, namespace: str) 
     return Subject(
         word=word,
         named=named,
-        key=decided_key(world, named),
+        key=named if (named.group, named.kind) in also else decided_key(world, named),
         world=world,
         head=head,
         revisions=revisions,

@@ -7,7 +7,8 @@ from datetime import datetime
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Fault
+from reconciler.model.world import Body, Fault
+from reconciler.rebalance.target import Reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,35 @@ class DeleteFile:
 Change = WriteFile | DeleteFile
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class TargetResult:
+    """What became of one target of a rebalancer or trigger, in its own words.
+
+    `reason` is `""` where nothing went wrong.
+    """
+
+    reference: Reference
+    result: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A rebalancer or trigger whose manifest goes.
+
+    Attributes:
+        key: Who.
+        path: Of the file that it stood in.
+        results: What became of each of its targets.
+        body: Its status file as it would be if it stayed.
+    """
+
+    key: ObjectKey
+    path: str
+    results: tuple[TargetResult, ...]
+    body: Body
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """Result of `reconcile`.
@@ -35,6 +65,7 @@ class Outcome:
     Attributes:
         changes: Sorted by path, at most one entry a path; empty means settled.
         decisions: What moved and why, and what could not be placed, sorted by key.
+        removals: The rebalancers and triggers whose manifest goes, sorted.
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit, sorted.
         recheck_at: The next moment, aware UTC, at which time alone could change the answer;
@@ -45,6 +76,7 @@ class Outcome:
 
     changes: tuple[Change, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    removals: tuple[Removal, ...] = ()
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
     recheck_at: datetime | None = None

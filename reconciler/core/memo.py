@@ -37,9 +37,16 @@ class Memo:
             return None
         return self._last[2]
 
-    def close(self, world: World, now: datetime, outcome: Outcome) -> None:
-        """End a pass: remember an idle one, and forget what is of no use any more."""
-        still = not (outcome.changes or outcome.decisions or outcome.edited)
+    def close(self, world: World, now: datetime, outcome: Outcome, *, idle: bool) -> None:
+        """End a pass: remember an idle one, and forget what is of no use any more.
+
+        Args:
+            world: That the pass looked at.
+            now: Its moment.
+            outcome: What came of it.
+            idle: Whether nothing but the world had it do nothing, if it did.
+        """
+        still = idle and not (outcome.changes or outcome.decisions or outcome.edited)
         self._last = (world, Rest(now, outcome.recheck_at), outcome) if still else None
         self.settings.forget()
         for memory in self.dialects.values():

@@ -5,10 +5,10 @@ is made harmless: one line, no brackets that a CI system would obey, never at th
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from reconciler.core.changes import DeleteFile, Outcome, WriteFile
+from reconciler.core.changes import DeleteFile, Outcome, Removal, WriteFile
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.explanation import total_of
@@ -18,6 +18,8 @@ from reconciler.model.world import Fault
 LONGEST_SUBJECT = 72  # what git log --oneline shows on a terminal
 MOST_LINES = 500  # a commit message is read by people
 MOST_SCORES = 10  # the best of a large choice
+PART_OF = "a part of "
+TRIGGER = "ScheduleTrigger"
 
 
 def commit_message(
@@ -41,9 +43,9 @@ def commit_message(
         editors: Output edited by hand, and by whom, as the history tells.
         reruns: Rebalancer that runs again, and who removed the record of its first run.
     """
-    moved = [decision for decision in outcome.decisions if decision.before != decision.after]
+    told = [decision for decision in outcome.decisions if is_told(decision)]
     stuck = [decision for decision in outcome.decisions if decision.problem]
-    lines = [f"- {decision_line(decision)}" for decision in moved]
+    lines = [f"- {decision_line(decision)}" for decision in told]
     lines += [f"- {_name(d)}: {plain(d.problem)}" for d in stuck]
     lines += [f"- {plain(key)}: edited by {plain(editor)}" for key, editor in editors]
     lines += [
@@ -51,11 +53,12 @@ def commit_message(
     ]
     lines += [f"- {_place(fault)}: {plain(fault.message)}" for fault in outcome.faults]
     removed = _removed(outcome, output_root)
-    lines += [f"- {plain(path)}: finished and removed" for path in removed]
+    lines += [f"- {plain(path)}: {_over(path, outcome)}" for path in removed]
+    lines += [f"- {line}" for removal in outcome.removals for line in result_lines(removal)]
     lines = lines or [f"- {plain(path)}" for path in _written(outcome, output_root)]
     if len(lines) > MOST_LINES:
         lines = [*lines[:MOST_LINES], f"- and {len(lines) - MOST_LINES} more"]
-    subject = _cut(_subject(moved, stuck, removed, outcome, output_root))
+    subject = _cut(_subject(told, stuck, removed, outcome, output_root))
     trailers = (
         f"Reconciled-From: {revision}\n"
         f"Reconciled-At: {format_moment(now)}\n"
@@ -65,14 +68,24 @@ def commit_message(
     return f"{subject}\n\n{body}\n\n{trailers}" if body else f"{subject}\n\n{trailers}"
 
 
+def is_told(decision: Decision) -> bool:
+    """Say whether a decision has a line of its own: something moved, or was rebalanced."""
+    return decision.before != decision.after or decision.stays
+
+
 def _subject(
-    moved: Sequence[Decision],
+    told: Sequence[Decision],
     stuck: Sequence[Decision],
     removed: Sequence[str],
     outcome: Outcome,
     output_root: str,
 ) -> str:
     """Say in one line what moved."""
+    moved = [decision for decision in told if not decision.stays]
+    if not moved and len(told) == 1:
+        return f"Rebalance {_name(told[0])}, which {_stays(told[0])}"
+    if not moved and told:
+        return f"Rebalance {len(told)} workloads, all stay where they are"
     if len(moved) == 1:
         return _subject_of_one(moved[0])
     if moved:
@@ -108,7 +121,7 @@ def _subject_of_one(decision: Decision) -> str:
 def _verb(decision: Decision) -> str:
     """Return what happened to one object, as a verb."""
     match decision.cause.kind:
-        case CauseKind.REBALANCED:
+        case CauseKind.REBALANCED | CauseKind.RETRIED:
             return "Rebalance"
         case CauseKind.EVICTED:
             return "Evict" if not decision.after else "Place"
@@ -121,8 +134,14 @@ def _verb(decision: Decision) -> str:
 def decision_line(decision: Decision) -> str:
     """Return a decision in one line: what, from where to where, and why."""
     before, after = _all(decision.before), _all(decision.after)
-    line = f"{_name(decision)}: {before} -> {after}: {plain(str(decision.cause))}"
+    went = _stays(decision) if decision.stays else f"{before} -> {after}"
+    line = f"{_name(decision)}: {went}: {plain(str(decision.cause))}"
     return f"{line}; {_totals(decision)}" if decision.scores else line
+
+
+def _stays(decision: Decision) -> str:
+    """Return where an object stays."""
+    return f"stays on {_all(decision.after)}" if decision.after else "stays nowhere"
 
 
 def _totals(decision: Decision) -> str:
@@ -164,11 +183,31 @@ def _place(fault: Fault) -> str:
 def _removed(outcome: Outcome, output_root: str) -> list[str]:
     """Return the people's files that the pass removed, or of which it removed a part."""
     return [
-        change.path if isinstance(change, DeleteFile) else f"a part of {change.path}"
+        change.path if isinstance(change, DeleteFile) else f"{PART_OF}{change.path}"
         for change in outcome.changes
         if isinstance(change, DeleteFile | WriteFile)
         and not change.path.startswith(f"{output_root}/")
     ]
+
+
+def _over(path: str, outcome: Outcome) -> str:
+    """Say why a file goes: a trigger that failed is over, not finished."""
+    failed = any(
+        removal.key.kind == TRIGGER and any(result.reason for result in removal.results)
+        for removal in outcome.removals
+        if removal.path == path.removeprefix(PART_OF)
+    )
+    return "its time is over, removed" if failed else "finished and removed"
+
+
+def result_lines(removal: Removal) -> Iterator[str]:
+    """Yield for each target of a rebalancer or trigger that goes what became of it."""
+    who = plain(f"{removal.key.kind} {removal.key.name}")
+    for result in removal.results:
+        found = result.reference
+        scope = f"{found.namespace}/" if found.namespace else ""
+        reason = f" ({plain(result.reason)})" if result.reason else ""
+        yield f"{who}: {plain(f'{found.kind} {scope}{found.name}')} {result.result}{reason}"
 
 
 def plain(text: str) -> str:

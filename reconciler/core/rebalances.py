@@ -1,13 +1,14 @@
 """Rebalancers and triggers of a sweep: whom they trigger, their status files, which are over."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from reconciler.core.changes import Removal, TargetResult
 from reconciler.core.removal import removable
 from reconciler.core.survey import REBALANCER, TRIGGER
 from reconciler.dialects.base import Dialect, Prepared, Trigger
-from reconciler.manifests.admission import Admitted, admit
+from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of
@@ -15,57 +16,111 @@ from reconciler.model.moments import earliest
 from reconciler.model.world import Body, Manifest, World
 from reconciler.rebalance.batches import Demand
 from reconciler.rebalance.rebalancer_spec import decode_rebalancer
-from reconciler.rebalance.schedule_trigger import TRIGGERED, decode_trigger, fire, triggered_in
+from reconciler.rebalance.schedule_trigger import (
+    TRIGGERED,
+    Firing,
+    decode_trigger,
+    fire,
+    phase_of,
+    triggered_in,
+)
 from reconciler.rebalance.target import Reference, Selection, Target
 from reconciler.rebalance.workload_rebalancer import advance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rebalances:
-    """What all rebalancers and triggers want.
+class Holds:
+    """What waits though its time has come.
 
     Attributes:
-        triggers: Target to the trigger that counts.
+        targets: Targets that are not rebalanced, since what this pass decides about them does not
+            take effect.
+        files: Files that a person is editing, so nothing is taken out of them.
+    """
+
+    targets: frozenset[ObjectKey] = frozenset()
+    files: frozenset[str] = frozenset()
+
+
+NO_HOLDS = Holds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebalances:
+    """What became of all rebalancers and triggers in a sweep.
+
+    Attributes:
         outputs: Their status files.
         removed: Those whose manifest goes.
         until: When time alone changes this, `None` if it does not.
     """
 
-    triggers: Mapping[ObjectKey, Trigger]
     outputs: Mapping[ObjectKey, Body]
-    removed: frozenset[ObjectKey]
+    removed: Mapping[ObjectKey, Removal]
     until: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What one of them wants."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What all rebalancers and triggers want; what comes of it is known after the plans.
 
-    triggers: Mapping[ObjectKey, Demand]
+    Attributes:
+        triggers: Target to the trigger that counts.
+    """
+
+    triggers: Mapping[ObjectKey, Trigger]
+    _asking: Mapping[ObjectKey, "_Asking"]
+    _world: World
+    _holds: Holds
+
+    def close(self, rescheduled: Container[ObjectKey]) -> Rebalances:
+        """Say how they stand, given the targets of whom what was demanded was done."""
+        answers = {key: asking.close(rescheduled) for key, asking in self._asking.items()}
+        removed = {
+            key: Removal(key, self._world.inputs[key].origin.path, found.results, found.body)
+            for key, found in answers.items()
+            if found.expired and removable(self._world, key, self._holds.files)
+        }
+        return Rebalances(
+            outputs={key: found.body for key, found in answers.items() if key not in removed},
+            removed=removed,
+            until=earliest(*(found.until for found in answers.values())),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """Where one of them is after the sweep."""
+
     body: Body
+    results: tuple[TargetResult, ...]
     expired: bool
     until: datetime | None
 
 
-def rebalance(world: World, prepared: Mapping[Dialect, Prepared], now: datetime) -> Rebalances:
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What one of them wants, and how it stands once it is known what came of that."""
+
+    triggers: Mapping[ObjectKey, Demand]
+    close: Callable[[Container[ObjectKey]], _Answer]
+
+
+def ask_rebalancers(
+    world: World, prepared: Mapping[Dialect, Prepared], now: datetime, holds: Holds
+) -> Wanted:
     """Ask every rebalancer and trigger.
 
     One whose record cannot be read waits: it would look like one that never ran.
     """
-    targets = _AllTargets(world, prepared)
-    answers = {
-        manifest.key: _answer(world, manifest, targets, now)
+    targets = _AllTargets(world, prepared, holds.targets)
+    asking = {
+        manifest.key: _ask(world, manifest, targets, now)
         for kind in (REBALANCER, TRIGGER)
         for manifest in world.of_kind(*kind)
         if not is_frozen(world, manifest.key)
     }
-    removed = {key for key, found in answers.items() if found.expired and removable(world, key)}
-    return Rebalances(
-        triggers=_triggers(answers),
-        outputs={key: found.body for key, found in answers.items() if key not in removed},
-        removed=frozenset(removed),
-        until=earliest(*(found.until for found in answers.values())),
-    )
+    return Wanted(triggers=_triggers(asking), _asking=asking, _world=world, _holds=holds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +129,16 @@ class _AllTargets:
 
     world: World
     prepared: Mapping[Dialect, Prepared]
+    held: frozenset[ObjectKey]
 
     def find(self, reference: Reference, /) -> Target | None:
         """Ask the dialect whose API the reference is of first; Karmada takes workloads of any."""
         group = group_of(reference.api_version)
         asked = sorted(self.prepared, key=lambda dialect: group not in dialect.groups)
         found = (self.prepared[dialect].target(reference) for dialect in asked)
-        return next((target for target in found if target is not None), None)
+        target = next((target for target in found if target is not None), None)
+        held = target is not None and target.key in self.held
+        return replace(target, waiting=True) if target is not None and held else target
 
     def select(self, selection: Selection, /) -> Iterable[Reference]:
         """Return what any dialect means by it."""
@@ -92,46 +150,62 @@ class _AllTargets:
         return key in self.world.inputs
 
 
-def _answer(world: World, manifest: Manifest, targets: _AllTargets, now: datetime) -> _Answer:
-    """Admit one of them and let it go on."""
+def _ask(world: World, manifest: Manifest, targets: _AllTargets, now: datetime) -> _Asking:
+    """Admit one of them and ask what it wants."""
     present = world.outputs.get(manifest.key)
     record = mapping(present.body, "metadata") if present is not None else None
     status = mapping(present.body, "status") if present is not None else {}
     spec = mapping(manifest.body, "spec")
     admitted, metadata = admit(manifest.key, spec, record, now)
     if (manifest.key.group, manifest.key.kind) == TRIGGER:
-        return _fire(manifest, spec, status, (admitted, metadata, record or {}), targets, now)
-    found = advance(decode_rebalancer(spec, status, admitted), targets, now)
-    body = _status_file(manifest, metadata, found.status)
-    return _Answer(found.triggers, body, found.expired, found.until)
+        decoded = decode_trigger(spec, status, admitted, triggered=triggered_in(record or {}))
+        return _ask_trigger(manifest, metadata, fire(decoded, targets, now))
+    step = advance(decode_rebalancer(spec, status, admitted), targets, now)
+
+    def close(rescheduled: Container[ObjectKey]) -> _Answer:
+        found = step.close(rescheduled)
+        return _Answer(
+            body=_status_file(manifest, metadata, found.status),
+            results=tuple(
+                TargetResult(item.reference, str(item.result), item.reason)
+                for item in found.results
+            ),
+            expired=found.expired,
+            until=found.until,
+        )
+
+    return _Asking(step.triggers, close)
 
 
-def _fire(
-    manifest: Manifest,
-    spec: Body,
-    status: Body,
-    admission: tuple[Admitted, Body, Body],
-    targets: _AllTargets,
-    now: datetime,
-) -> _Answer:
-    """Let a ScheduleTrigger go on; its record says what it has triggered."""
-    admitted, metadata, record = admission
-    decoded = decode_trigger(spec, status, admitted, triggered=triggered_in(record))
-    fired = fire(decoded, targets, now)
-    annotations = {**mapping(metadata, "annotations"), TRIGGERED: fired.triggered}
-    body = _status_file(manifest, {**metadata, "annotations": annotations}, fired.status)
-    triggers = {key: Demand(moment) for key, moment in fired.triggers.items()}
-    return _Answer(triggers, body, fired.expired, fired.until)
+def _ask_trigger(manifest: Manifest, metadata: Body, firing: Firing) -> _Asking:
+    """Ask what a ScheduleTrigger wants; its record says what it has triggered."""
+    annotations = {**mapping(metadata, "annotations"), TRIGGERED: firing.trigger.digest}
+    recorded = {**metadata, "annotations": annotations}
+
+    def close(rescheduled: Container[ObjectKey]) -> _Answer:
+        found = firing.close(rescheduled)
+        return _Answer(
+            body=_status_file(manifest, recorded, found.status),
+            results=tuple(
+                TargetResult(ref, str(phase_of((reason,) if reason else ())), reason)
+                for ref, reason in found.results
+            ),
+            expired=found.expired,
+            until=found.until,
+        )
+
+    return _Asking({key: Demand(moment) for key, moment in firing.triggers.items()}, close)
 
 
-def _triggers(answers: Mapping[ObjectKey, _Answer]) -> dict[ObjectKey, Trigger]:
+def _triggers(asking: Mapping[ObjectKey, _Asking]) -> dict[ObjectKey, Trigger]:
     """Return the latest trigger of each target; of equal ones the first by kind and name."""
     triggers: dict[ObjectKey, Trigger] = {}
-    for key, answer in answers.items():
-        for target, demand in answer.triggers.items():
+    for key, wanting in asking.items():
+        for target, demand in wanting.triggers.items():
             known = triggers.get(target)
             if known is None or known.at < demand.at:
-                triggers[target] = Trigger(demand.at, f"{key.kind} {key.name}", demand.budget)
+                by = f"{key.kind} {key.name}"
+                triggers[target] = Trigger(demand.at, by, demand.budget, demand.fresh)
     return triggers
 
 

@@ -5,14 +5,16 @@ at the same moment until one changes nothing, so that a pass ends where upstream
 would end. What still moves after the last sweep oscillates: it keeps its present decision.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from reconciler import __version__
-from reconciler.core.brake import brake
-from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
+from reconciler.core.brake import Brake, brake
+from reconciler.core.changes import Change, DeleteFile, Outcome, Removal, WriteFile
 from reconciler.core.memo import Memo
+from reconciler.core.rebalances import Holds
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.removal import remove_documents
 from reconciler.core.sweep import sweep
@@ -22,7 +24,7 @@ from reconciler.manifests.paths import FAULTS, RECORD, blob_id, is_frozen, outpu
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, Origin
-from reconciler.model.settings import Settings, decode_settings
+from reconciler.model.settings import Safety, Settings, decode_settings
 from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Fault, Manifest, World
 
@@ -36,6 +38,7 @@ def reconcile(
     now: datetime,
     *,
     asked: frozenset[ObjectKey] = frozenset(),
+    busy: frozenset[str] = frozenset(),
     memo: Memo | None = None,
 ) -> Outcome:
     """Decide what the repository should hold at `now`, and when to look again.
@@ -45,6 +48,8 @@ def reconcile(
         now: Aware UTC, whole seconds. The caller sees to it that it is later than the last pass;
             any moment is computed.
         asked: Outputs to explain; the changes never depend on it.
+        busy: Files that a person is editing where they would change, so that what is over stays
+            in them for now.
         memo: What earlier passes of this repository remember; the outcome never depends on it.
 
     Returns:
@@ -54,7 +59,7 @@ def reconcile(
     Source: ours; the order of the stages follows karmada@f8fdd02 pkg/controllers and pkg/scheduler.
     """
     memo = Memo() if memo is None else memo
-    idle = None if asked else memo.idle(world, now)
+    idle = None if asked or busy else memo.idle(world, now)
     if idle is not None:
         return idle
     configuration = _configuration(world)
@@ -63,8 +68,8 @@ def reconcile(
         # Without the record the last good version of a faulty file is not known: what it holds
         # would be unscheduled.
         return Outcome(faults=world.faults)
-    settled = _settle(world, settings, now, memo, asked)
-    braked = brake(world, settled.decisions, settings.safety)
+    settle = partial(_settle, world, settings, now, memo, asked)
+    settled, braked = _kept(world, settings.safety, settle, Holds(files=busy))
     outputs = {**settled.outputs, **braked.outputs}
     faults = tuple(sorted({*world.faults, *settled.faults, *braked.faults}))
     if faults or world.held:
@@ -81,12 +86,13 @@ def reconcile(
         decisions=tuple(
             d for d in settled.decisions if d.key not in braked.held and not is_frozen(world, d.key)
         ),
+        removals=tuple(settled.removed[key] for key in sorted(settled.removed)),
         edited=settled.edited,
         faults=faults,
         recheck_at=settled.until,
         explanations=settled.explanations,
     )
-    memo.close(world, now, outcome)
+    memo.close(world, now, outcome, idle=not busy)
     return outcome
 
 
@@ -95,7 +101,9 @@ class _Settled:
     """Where the sweeps ended."""
 
     outputs: Mapping[ObjectKey, Body]
-    removed: frozenset[ObjectKey]
+    removed: Mapping[ObjectKey, Removal]
+    rescheduled: frozenset[ObjectKey]
+    oscillating: frozenset[ObjectKey]
     decisions: tuple[Decision, ...]
     edited: tuple[ObjectKey, ...]
     faults: tuple[Fault, ...]
@@ -103,20 +111,39 @@ class _Settled:
     explanations: Mapping[ObjectKey, Explain]
 
 
+def _kept(
+    world: World, safety: Safety, settle: Callable[[Holds], _Settled], holds: Holds
+) -> tuple[_Settled, Brake]:
+    """Settle, and brake removals; a rebalance whose result is not kept is put off altogether."""
+    settled = settle(holds)
+    braked = brake(world, settled.decisions, safety)
+    lost = settled.rescheduled & (settled.oscillating | braked.held)
+    if not lost:
+        return settled, braked
+    return _kept(world, safety, settle, replace(holds, targets=holds.targets | lost))
+
+
 def _settle(
-    world: World, settings: Settings, now: datetime, memo: Memo, asked: frozenset[ObjectKey]
+    world: World,
+    settings: Settings,
+    now: datetime,
+    memo: Memo,
+    asked: frozenset[ObjectKey],
+    holds: Holds,
 ) -> _Settled:
     """Sweep until nothing moves."""
     current = world
-    removed: frozenset[ObjectKey] = frozenset()
+    removed: dict[ObjectKey, Removal] = {}
+    rescheduled: frozenset[ObjectKey] = frozenset()
     decisions: dict[ObjectKey, Decision] = {}
     edited: tuple[ObjectKey, ...] = ()
     moving: frozenset[ObjectKey] = frozenset()
     explanations: dict[ObjectKey, Explain] = {}
     for number in range(SWEEPS):
-        result = sweep(current, settings, now, memo.dialects, asked)
+        result = sweep(current, settings, now, memo.dialects, asked=asked, holds=holds)
         explanations = {**result.explanations, **explanations}
         removed |= result.removed
+        rescheduled |= result.rescheduled
         edited = result.edited if number == 0 else edited
         for decision in result.decisions:
             decisions[decision.key] = _joined(decisions.get(decision.key), decision)
@@ -137,6 +164,8 @@ def _settle(
     return _Settled(
         outputs={key: body for key, body in outputs.items() if key not in (RECORD, FAULTS)},
         removed=removed,
+        rescheduled=rescheduled,
+        oscillating=moving,
         decisions=tuple(
             decisions[key]
             for key in sorted(decisions)
@@ -158,12 +187,14 @@ def _joined(first: Decision | None, later: Decision) -> Decision:
     """Tell two sweeps' decisions on one object as one: from the first state to the last."""
     if first is None:
         return later
-    return replace(later, cause=first.cause, before=first.before)
+    evicted = tuple(dict.fromkeys((*first.evicted, *later.evicted)))
+    return replace(later, cause=first.cause, before=first.before, evicted=evicted)
 
 
 def _tells(decision: Decision) -> bool:
     """Say whether a decision is news: sweeps may have gone there and back."""
-    return decision.before != decision.after or decision.removed or bool(decision.problem)
+    moved = decision.before != decision.after or decision.removed
+    return moved or bool(decision.problem) or decision.stays
 
 
 def _moved(
@@ -184,7 +215,7 @@ def _with_outputs(
     world: World,
     moved: Mapping[ObjectKey, Body],
     gone: Container[ObjectKey],
-    removed: frozenset[ObjectKey],
+    removed: Container[ObjectKey],
 ) -> World:
     """Return the world as the next sweep finds it."""
     outputs = {key: m for key, m in world.outputs.items() if key not in gone}

@@ -1,7 +1,7 @@
 """Removing a person's finished object: its file, or its document where the file holds others."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.manifests.cutting import cut
@@ -27,12 +27,12 @@ def remove_documents(world: World, removed: Iterable[ObjectKey]) -> list[Change]
     return changes
 
 
-def removable(world: World, key: ObjectKey) -> bool:
+def removable(world: World, key: ObjectKey, busy: Container[str] = ()) -> bool:
     """Say whether the document of an object can be taken out of its file now.
 
     Not while the file is faulty: its documents cannot be told apart for sure, and an earlier
-    version of them may be in force.
+    version of them may be in force. Not either while it is among the `busy` ones.
     """
     path = world.inputs[key].origin.path
     faulty = {entry.path for entry in world.held} | {fault.path for fault in world.faults}
-    return path in world.texts and path not in faulty
+    return path in world.texts and path not in faulty and path not in busy

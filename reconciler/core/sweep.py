@@ -4,7 +4,8 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.core.rebalances import rebalance
+from reconciler.core.changes import Removal
+from reconciler.core.rebalances import NO_HOLDS, Holds, ask_rebalancers
 from reconciler.dialects.base import Dialect, Memory
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
@@ -16,10 +17,14 @@ from reconciler.model.world import Body, Fault, World
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """What one sweep wants: all outputs, the inputs to remove, and what is to be told."""
+    """What one sweep wants: all outputs, the inputs to remove, and what is to be told.
+
+    `rescheduled` are the targets of whom what a rebalancer demanded was done.
+    """
 
     outputs: Mapping[ObjectKey, Body]
-    removed: frozenset[ObjectKey]
+    removed: Mapping[ObjectKey, Removal]
+    rescheduled: frozenset[ObjectKey]
     decisions: tuple[Decision, ...]
     edited: tuple[ObjectKey, ...]
     faults: tuple[Fault, ...]
@@ -32,20 +37,34 @@ def sweep(
     settings: Settings,
     now: datetime,
     memories: Mapping[Dialect, Memory],
+    *,
     asked: Container[ObjectKey] = (),
+    holds: Holds = NO_HOLDS,
 ) -> Sweep:
-    """Ask everyone once."""
+    """Ask everyone once.
+
+    Args:
+        world: As it is by now.
+        settings: Of the repository.
+        now: Moment of the pass.
+        memories: What each dialect remembers.
+        asked: Outputs to explain.
+        holds: Which rebalances and removals wait.
+    """
     prepared = {
         dialect: memory.prepare(world, settings, now) for dialect, memory in memories.items()
     }
-    rebalances = rebalance(world, prepared, now)
+    wanted = ask_rebalancers(world, prepared, now, holds)
+    plans = [part.plan(wanted.triggers, asked) for part in prepared.values()]
+    rescheduled = frozenset(key for plan in plans for key in plan.rescheduled)
+    rebalances = wanted.close(rescheduled)
     outputs = dict(rebalances.outputs)
-    plans = [part.plan(rebalances.triggers, asked) for part in prepared.values()]
     for plan in plans:
         outputs |= plan.outputs
     return Sweep(
         outputs=outputs,
         removed=rebalances.removed,
+        rescheduled=rescheduled,
         decisions=tuple(decision for plan in plans for decision in plan.decisions),
         edited=tuple(sorted(key for plan in plans for key in plan.edited)),
         faults=tuple(fault for plan in plans for fault in plan.faults),

@@ -1,7 +1,8 @@
 """The contract between the pass and a dialect: what each answers, in which order.
 
 A pass asks `prepare` (claims, bindings: the targets that exist), then lets `rebalance/` answer with
-triggers, then asks `plan`. What a dialect remembers between passes only saves work.
+triggers, then asks `plan`; what that says of the triggers is what `rebalance/` records. What a
+dialect remembers between passes only saves work.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -26,6 +27,8 @@ class Plan:
         decisions: What moved, and what could not be placed, sorted by key.
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit.
+        rescheduled: The targets of whom what was demanded was done, whatever came of it: a
+            schedule afresh, or the way on to the goal of an earlier batch.
         until: The next moment at which time alone could change this plan, `None` if never.
         explanations: What scheduling said of the objects that were asked about.
     """
@@ -34,6 +37,7 @@ class Plan:
     decisions: tuple[Decision, ...] = ()
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
+    rescheduled: frozenset[ObjectKey] = frozenset()
     until: datetime | None = None
     explanations: Mapping[ObjectKey, Explain] = field(default_factory=dict)
 
@@ -43,12 +47,14 @@ class Trigger:
     """A demand to disregard an object's previous assignment.
 
     `at` is the trigger's moment, `by` names who demands it, such as `WorkloadRebalancer demo`.
-    `budget` is how many replicas may move in this pass, `None` for all.
+    `budget` is how many replicas may move in this pass, `None` for all. It is `fresh` unless it
+    goes on to the goal of an earlier batch.
     """
 
     at: datetime
     by: str
     budget: int | None = None
+    fresh: bool = True
 
 
 class Prepared(Protocol):

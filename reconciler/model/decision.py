@@ -18,6 +18,7 @@ class CauseKind(StrEnum):
     PLACEMENT_CHANGED = "placement changed"
     REPLICAS_CHANGED = "replicas changed"
     REBALANCED = "rebalanced"
+    RETRIED = "rebalance tried again"
     EVICTED = "evicted"
     CLUSTER_GONE = "cluster gone"
     CLUSTERS_CHANGED = "clusters changed"
@@ -39,7 +40,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One object that moved, or that could not be placed.
+    """One object that moved, that could not be placed, or that was rebalanced where it is.
 
     Attributes:
         key: The output that holds the decision.
@@ -52,6 +53,7 @@ class Decision:
         removed: Whether the object is gone altogether.
         scores: Cluster chosen to the parts of its score, as they were at this decision; empty
             where weighted scores do not decide.
+        evicted: Clusters that it was made to leave, by their taints or since it is unhealthy there.
     """
 
     key: ObjectKey
@@ -63,3 +65,9 @@ class Decision:
     rejected: Mapping[ClusterName, str] = field(default_factory=dict)
     removed: bool = False
     scores: Mapping[ClusterName, tuple[ScorePart, ...]] = field(default_factory=dict)
+    evicted: tuple[ClusterName, ...] = ()
+
+    @property
+    def stays(self) -> bool:
+        """Whether it was rebalanced, and is where it was."""
+        return self.cause.kind is CauseKind.REBALANCED and self.before == self.after

@@ -2,11 +2,12 @@
 
 Without a limit all go at once. With one, a batch moves at most so many replicas of all targets
 together; the next one follows after the interval, or as soon as what moved is reported healthy.
+What is let go is done only once the pass has scheduled it afresh; else it is let go again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, span
@@ -21,10 +22,29 @@ class Demand:
     Attributes:
         at: Moment of the trigger.
         budget: How many replicas may move in this pass, `None` for all.
+        fresh: Whether it is scheduled afresh; if not, it goes on to the goal of an earlier batch.
     """
 
     at: datetime
     budget: int | None = None
+    fresh: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one target gets in a pass.
+
+    Attributes:
+        key: The target.
+        demand: What is demanded of it, `None` where it carries that trigger already.
+        moves: Replicas that it moves now.
+        rest: Replicas that it moves later.
+    """
+
+    key: ObjectKey
+    demand: Demand | None
+    moves: int = 0
+    rest: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,26 +52,52 @@ class Batch:
     """What is let go in one pass.
 
     Attributes:
-        triggers: Target to demand.
-        done: The references that need nothing more after this.
+        shares: What each target gets that is let go.
+        known_at: When the batch before was let go, `None` if there was none.
+        moved: Replicas moved by the batches before.
+        waiting: Replicas of the targets that wait for a later batch.
+        more: Whether there are such targets.
+        interval: Between batches, `None` without a limit.
+    """
+
+    shares: Mapping[Reference, Share] = field(default_factory=dict)
+    known_at: datetime | None = None
+    moved: int = 0
+    waiting: int = 0
+    more: bool = False
+    interval: timedelta | None = None
+
+    @property
+    def triggers(self) -> dict[ObjectKey, Demand]:
+        """Target to demand."""
+        shares = self.shares.values()
+        return {share.key: share.demand for share in shares if share.demand is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """A batch after the pass.
+
+    Attributes:
+        done: The references that need nothing more.
         at: When the last batch was let go, this one or an earlier one; `None` if there was none.
         moved: Replicas moved by all batches so far.
         remaining: Replicas that are left for later batches.
         until: When the next batch may go by time alone, `None` if there is nothing to wait for.
     """
 
-    triggers: Mapping[ObjectKey, Demand] = field(default_factory=dict)
-    done: frozenset[Reference] = frozenset()
-    at: datetime | None = None
-    moved: int = 0
-    remaining: int = 0
-    until: datetime | None = None
+    done: frozenset[Reference]
+    at: datetime | None
+    moved: int
+    remaining: int
+    until: datetime | None
 
 
 def open_batch(
     rebalancer: Rebalancer,
     found: Mapping[Reference, Target | None],
-    moment: datetime,
+    run_at: datetime,
+    date: datetime,
     now: datetime,
 ) -> Batch:
     """Let go what may go now.
@@ -59,14 +105,53 @@ def open_batch(
     Args:
         rebalancer: Its limits, and what earlier batches did.
         found: The targets that are still to be dealt with, in the order of their references.
-        moment: Of the run: what its triggers are dated with.
+        run_at: Moment of the run.
+        date: What the triggers of this pass are dated with.
         now: Moment of the pass.
     """
     ready = {ref: t for ref, t in found.items() if t is not None and not t.waiting}
-    if rebalancer.max_moves is None:
-        triggers = {t.key: Demand(moment) for t in ready.values() if _is_news(t, moment)}
-        return Batch(triggers=triggers, done=frozenset(ready))
-    return _limited(rebalancer, rebalancer.max_moves, ready, moment, now)
+    if rebalancer.max_moves is not None:
+        return _limited(rebalancer, rebalancer.max_moves, ready, run_at, date, now)
+    shares = {
+        ref: Share(key=t.key, demand=Demand(date) if _is_news(t, date) else None)
+        for ref, t in ready.items()
+    }
+    return Batch(shares=shares)
+
+
+def close_batch(batch: Batch, rescheduled: Container[ObjectKey], now: datetime) -> Closed:
+    """Tell what became of a batch.
+
+    Args:
+        batch: What was let go.
+        rescheduled: The targets of whom the pass did what was demanded.
+        now: Moment of the pass.
+    """
+    happened = {
+        reference: share
+        for reference, share in batch.shares.items()
+        if share.demand is None or share.key in rescheduled
+    }
+    done = frozenset(reference for reference, share in happened.items() if not share.rest)
+    missed = [share for ref, share in batch.shares.items() if ref not in happened]
+    limited = batch.interval is not None
+    at = now if limited and happened else batch.known_at
+    opens_at = None
+    if (
+        at is not None
+        and batch.interval is not None
+        and (batch.more or len(done) < len(batch.shares))
+    ):
+        opens_at = add(at, batch.interval)
+    return Closed(
+        done=done,
+        at=at,
+        moved=batch.moved + sum(share.moves for share in happened.values()),
+        remaining=batch.waiting
+        + sum(share.rest for share in happened.values())
+        + sum(share.moves + share.rest for share in missed),
+        until=opens_at if opens_at is not None and opens_at > now else None,
+    )
 
 
 def _is_news(target: Target, moment: datetime) -> bool:
@@ -78,52 +163,55 @@ def _limited(
     rebalancer: Rebalancer,
     limit: int,
     ready: Mapping[Reference, Target],
-    moment: datetime,
+    run_at: datetime,
+    date: datetime,
     now: datetime,
 ) -> Batch:
     """Let go at most `limit` replicas, if the last batch is over."""
     status = rebalancer.status
     known_at, moved = status.batch_at, status.moved
-    if known_at is not None and known_at < moment:  # of an earlier run
+    if known_at is not None and known_at < run_at:  # of an earlier run
         known_at, moved = None, 0
     interval = span(seconds=rebalancer.interval_seconds)
-    opens_at = None if known_at is None else add(known_at, interval)
-    triggers: dict[ObjectKey, Demand] = {}
-    done: set[Reference] = set()
-    left, remaining = limit if _is_over(ready, known_at, opens_at, now) else 0, 0
+    shares: dict[Reference, Share] = {}
+    room = limit if _is_over(ready, known_at, interval, now) else 0
+    waiting, more = 0, False
     for reference, target in ready.items():
-        moves = target.moves(moment)
-        share = _share(target, moves, left, limit)
+        demand, moves = _asked(target, run_at, date)
+        share = _share(target, moves, room, limit)
         if share is None:
-            remaining += moves
+            waiting, more = waiting + moves, True
             continue
-        triggers[target.key] = Demand(moment, budget=share if share < moves else None)
-        if share == moves:
-            done.add(reference)
-        remaining += moves - share
-        moved += share
-        left = max(0, left - share)
-    at = now if triggers else known_at
-    waits = at is not None and len(done) < len(ready)
-    opens_at = add(at, interval) if waits and at is not None else None
+        if share < moves:
+            demand = Demand(demand.at, budget=share, fresh=demand.fresh)
+        shares[reference] = Share(key=target.key, demand=demand, moves=share, rest=moves - share)
+        room = max(0, room - share)
     return Batch(
-        triggers=triggers,
-        done=frozenset(done),
-        at=at,
-        moved=moved,
-        remaining=remaining,
-        until=opens_at if opens_at is not None and opens_at > now else None,
+        shares=shares, known_at=known_at, moved=moved, waiting=waiting, more=more, interval=interval
     )
+
+
+def _asked(target: Target, run_at: datetime, date: datetime) -> tuple[Demand, int]:
+    """Return what is asked of a target, and how many replicas that moves in all.
+
+    It goes on to the goal of an earlier batch of this run, and keeps the date of that one. Where
+    there is none, or where something else rescheduled the target since, it is scheduled afresh.
+    """
+    at = target.triggered_at
+    left = target.left() if at is not None and at >= run_at else None
+    if at is None or left is None:
+        return Demand(date), target.moves()
+    return Demand(at, fresh=False), left
 
 
 def _is_over(
     ready: Mapping[Reference, Target],
     known_at: datetime | None,
-    opens_at: datetime | None,
+    interval: timedelta,
     now: datetime,
 ) -> bool:
     """Say whether the last batch is over: its time is, or all that it moved is healthy."""
-    if known_at is None or opens_at is None or now >= opens_at:
+    if known_at is None or now >= add(known_at, interval):
         return True
     return now > known_at and all(target.arrived for target in ready.values())
 

@@ -1,6 +1,6 @@
 """ScheduleTrigger: reschedules what policies and references name, once, and is cleaned up."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -21,7 +21,10 @@ TRIGGERED = "reconciler.dev/triggered-targets"
 
 NO_BINDING = "no binding was found for the resource; no policy has claimed it"
 NO_POLICY = "the policy is not there"
-WAITS = "the resource is faulty, held or suspended; it is triggered once it is not"
+WAITS = (
+    "the resource cannot be scheduled now: it is faulty, held, suspended or without a policy; "
+    "it is triggered once it can"
+)
 POLICY_VERSION = "policy.karmada.io/v1alpha1"
 
 
@@ -63,25 +66,54 @@ class ScheduleTrigger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fired:
-    """What a trigger does in one pass.
+    """Where a trigger is after one pass.
 
     Attributes:
-        triggers: Target to the moment of its trigger.
         status: The status afterwards.
-        triggered: Digest of the targets, for the annotation.
+        results: What became of what it names, and of all that failed.
         expired: Whether it is cleaned up now.
         until: When time alone changes this answer, `None` if it does not.
     """
 
-    triggers: Mapping[ObjectKey, datetime]
     status: Body
-    triggered: str
+    results: tuple[tuple[Reference, str], ...]
     expired: bool
     until: datetime | None
 
 
-def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Fired:
-    """Trigger what is still to be triggered, and say how it stands.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Firing:
+    """What a trigger wants of one pass; only the pass knows what comes of it.
+
+    Attributes:
+        trigger: Who wants it.
+        asked: The references that are triggered, with their targets.
+        failed: Those that cannot be, with the reason.
+        now: Moment of the pass.
+    """
+
+    trigger: ScheduleTrigger
+    asked: Mapping[Reference, ObjectKey]
+    failed: Mapping[Reference, str]
+    now: datetime
+
+    @property
+    def triggers(self) -> dict[ObjectKey, datetime]:
+        """Target to the moment of its trigger."""
+        return dict.fromkeys(self.asked.values(), self.now)
+
+    def close(self, rescheduled: Container[ObjectKey]) -> Fired:
+        """Say how the trigger stands after the pass.
+
+        Args:
+            rescheduled: The targets that the pass scheduled afresh, whatever came of it.
+        """
+        missed = {ref: WAITS for ref, key in self.asked.items() if key not in rescheduled}
+        return _fired(self.trigger, {**self.failed, **missed}, self.now)
+
+
+def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Firing:
+    """Trigger what is still to be triggered.
 
     The first pass triggers the union of all targets; later ones only what failed until then. An
     edit of the targets is a new run. The trigger's moment is the present one, as the proposal says.
@@ -90,7 +122,7 @@ def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Fired:
     """
     first = trigger.triggered != trigger.digest
     wanted = _wanted(trigger, targets) if first else _again(trigger, targets)
-    triggers: dict[ObjectKey, datetime] = {}
+    asked: dict[Reference, ObjectKey] = {}
     failed: dict[Reference, str] = {}
     for reference, problem in wanted:
         target = None if problem else targets.find(reference)
@@ -99,7 +131,12 @@ def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Fired:
         elif target.waiting:
             failed[reference] = WAITS
         else:
-            triggers[target.key] = now
+            asked[reference] = target.key
+    return Firing(trigger=trigger, asked=asked, failed=failed, now=now)
+
+
+def _fired(trigger: ScheduleTrigger, failed: Mapping[Reference, str], now: datetime) -> Fired:
+    """Say how a trigger stands, given what could not be triggered until now."""
     expires_at = None
     if trigger.auto_clean_after_minutes:
         lifetime = span(minutes=trigger.auto_clean_after_minutes)
@@ -107,14 +144,28 @@ def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Fired:
     retry_at = add(trigger.admitted.generation_seen_at, span(seconds=trigger.retry_after_seconds))
     expired = expires_at is not None and now >= expires_at
     return Fired(
-        triggers=triggers,
         status=_status(failed),
-        triggered=trigger.digest,
+        results=_results(trigger, failed),
         expired=expired,
         until=earliest(
             None if expired else expires_at, retry_at if failed and retry_at > now else None
         ),
     )
+
+
+def _results(
+    trigger: ScheduleTrigger, failed: Mapping[Reference, str]
+) -> tuple[tuple[Reference, str], ...]:
+    """Return what was named and what failed, sorted, with why it failed, `""` for success.
+
+    What a policy stands for is named only where it failed: later ones were never triggered.
+    """
+    named = {*map(_of_key, trigger.policies), *trigger.resources, *failed}
+    return tuple((ref, failed.get(ref, "")) for ref in sorted(named, key=lambda item: item.order))
+
+
+def _of_key(policy: ObjectKey) -> Reference:
+    return Reference(POLICY_VERSION, policy.kind, policy.namespace, policy.name)
 
 
 def _wanted(trigger: ScheduleTrigger, targets: Targets) -> Iterator[tuple[Reference, str]]:
@@ -143,7 +194,7 @@ def _again(trigger: ScheduleTrigger, targets: Targets) -> Iterator[tuple[Referen
 def _of_policy(key: ObjectKey, targets: Targets) -> Iterator[tuple[Reference, str]]:
     """Yield the resources that a policy has claimed, or that it is not there."""
     if not targets.has_policy(key):
-        yield Reference(POLICY_VERSION, key.kind, key.namespace, key.name), NO_POLICY
+        yield _of_key(key), NO_POLICY
         return
     for reference in targets.select(Selection(policy=key)):
         yield reference, ""
@@ -153,16 +204,20 @@ def _policy(reference: Reference) -> ObjectKey:
     return policy_key({"namespace": reference.namespace, "name": reference.name})
 
 
+def phase_of(reasons: Collection[str]) -> Phase:
+    """Return how far it is, given why targets failed: Running while something is waited for."""
+    if WAITS in reasons:
+        return Phase.RUNNING
+    return Phase.FAILED if reasons else Phase.SUCCESS
+
+
 def _status(failed: Mapping[Reference, str]) -> Body:
-    """Return the status: Running while something is waited for, else how it ended."""
-    phase = Phase.SUCCESS
-    if failed:
-        waits = any(reason == WAITS for reason in failed.values())
-        phase = Phase.RUNNING if waits else Phase.FAILED
+    """Return the status: how far it is, and what failed with the reason."""
     listed = [
         {**encode_reference(reference), "failReason": failed[reference]}
         for reference in sorted(failed, key=lambda item: item.order)
     ]
+    phase = phase_of(failed.values())
     return {"phase": str(phase), **({"failedResourceList": listed} if listed else {})}
 
 

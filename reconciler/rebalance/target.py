@@ -28,8 +28,12 @@ class Reference:
         return f"{self.api_version} {self.kind} {self.namespace} {self.name}"
 
 
-def _one(_moment: datetime) -> int:
+def _one() -> int:
     return 1
+
+
+def _nothing() -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +43,13 @@ class Target:
     Attributes:
         key: Whom to trigger.
         triggered_at: The trigger that it carries already, `None` if none.
-        waiting: Whether it cannot be triggered now, since it is faulty, held or suspended.
+        waiting: Whether it cannot be scheduled now: it is faulty, held, suspended, or claimed by
+            no policy.
         divisible: Whether its replicas can move a few at a time.
-        moves: Counts the replicas that a trigger of a moment would move, or those that are left
-            of it if it came before; asked only where moves are limited.
+        moves: Counts the replicas that a fresh schedule would move; asked only where moves are
+            limited, as is `left`.
+        left: Counts the replicas that an earlier batch left to be moved, `None` if there is no
+            goal of an earlier batch, or none that can be reached any more.
         arrived: Whether all that is placed is reported healthy.
     """
 
@@ -50,7 +57,8 @@ class Target:
     triggered_at: datetime | None = None
     waiting: bool = False
     divisible: bool = False
-    moves: Callable[[datetime], int] = _one
+    moves: Callable[[], int] = _one
+    left: Callable[[], int | None] = _nothing
     arrived: bool = False
 
 

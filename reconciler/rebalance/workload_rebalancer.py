@@ -1,32 +1,32 @@
 """WorkloadRebalancer: which targets it triggers, its status, and when it is removed."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, earliest, span
 from reconciler.model.world import Body
-from reconciler.rebalance.batches import Batch, Demand, open_batch
+from reconciler.rebalance.batches import Batch, Closed, Demand, close_batch, open_batch
 from reconciler.rebalance.rebalancer_spec import Rebalancer
 from reconciler.rebalance.rebalancer_status import NOT_FOUND, Observed, Progress, Result, encode
 from reconciler.rebalance.runs import due_run, next_run
-from reconciler.rebalance.target import Reference, Targets
+from reconciler.rebalance.target import Reference, Target, Targets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advance:
-    """What a rebalancer does in one pass.
+    """Where a rebalancer is after one pass.
 
     Attributes:
-        triggers: Target to what is demanded of it, for the targets that need a trigger.
         status: The status afterwards.
+        results: What became of each workload so far.
         expired: Whether its time to live is over, so that its manifest goes.
         until: When time alone changes this answer, `None` if it does not.
     """
 
-    triggers: Mapping[ObjectKey, Demand]
     status: Body
+    results: tuple[Observed, ...]
     expired: bool
     until: datetime | None
 
@@ -35,16 +35,44 @@ class Advance:
 class _Run:
     """One run: its moment, the workloads as they stand, what is still to be looked up.
 
-    `due` is the moment of the schedule that it belongs to, `None` without a schedule.
+    `date` is what triggers of this pass bear. `due` is the moment of the schedule that the run
+    belongs to, `None` without a schedule.
     """
 
     moment: datetime
+    date: datetime
     items: tuple[Observed, ...]
     due: datetime | None
 
 
-def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Advance:
-    """Trigger what is still to be triggered and say how it stands.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What a rebalancer wants of one pass; only the pass knows what comes of it."""
+
+    rebalancer: Rebalancer
+    run: _Run
+    found: Mapping[Reference, Target | None]
+    batch: Batch
+    now: datetime
+
+    @property
+    def triggers(self) -> Mapping[ObjectKey, Demand]:
+        """Target to what is demanded of it, for the targets that need a trigger."""
+        return self.batch.triggers
+
+    def close(self, rescheduled: Container[ObjectKey]) -> Advance:
+        """Say how the rebalancer stands after the pass.
+
+        Args:
+            rescheduled: The targets of whom the pass did what was demanded, whatever came of it.
+        """
+        closed = close_batch(self.batch, rescheduled, self.now)
+        observed = tuple(_after(item, self.found, closed) for item in self.run.items)
+        return _finished(self.rebalancer, self.run, observed, closed, self.now)
+
+
+def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Step:
+    """Trigger what is still to be triggered.
 
     A workload that was Successful or Failed once is never tried again in the same run, one without
     a binding is Failed for good. A target carries the later trigger of the two if several ask.
@@ -58,9 +86,8 @@ def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Advance:
         for item in run.items
         if item.result is Result.PENDING
     }
-    batch = open_batch(rebalancer, found, run.moment, now)
-    observed = tuple(_after(item, found, batch) for item in run.items)
-    return _finished(rebalancer, run, observed, batch, now)
+    batch = open_batch(rebalancer, found, run.moment, run.date, now)
+    return Step(rebalancer=rebalancer, run=run, found=found, batch=batch, now=now)
 
 
 def _run(rebalancer: Rebalancer, targets: Targets, now: datetime) -> _Run:
@@ -70,16 +97,20 @@ def _run(rebalancer: Rebalancer, targets: Targets, now: datetime) -> _Run:
     if rebalancer.schedule is None:
         items = _merged(rebalancer, targets, expand=renewed)
         # Unlike upstream: a workload added by a later edit is triggered at the moment that this
-        # generation was first seen, not at the creation, which would no longer be a trigger.
-        return _Run(moment=admitted.generation_seen_at, items=items, due=None)
+        # generation was first seen, not at the creation, which would no longer be a trigger. One
+        # that had to wait is triggered at the moment that lets it go: what scheduled it in between
+        # would have taken an earlier trigger for its own.
+        moment = admitted.generation_seen_at
+        return _Run(moment=moment, date=moment if renewed else now, items=items, due=None)
     since = max(filter(None, (status.last_due, admitted.generation_seen_at)))
     due = None if rebalancer.suspend else due_run(rebalancer.schedule, since, now)
     if due is not None:
         fresh = replace(rebalancer, status=replace(status, observed=()))
-        return _Run(moment=now, items=_merged(fresh, targets, expand=True), due=due)
+        items = _merged(fresh, targets, expand=True)
+        return _Run(moment=now, date=now, items=items, due=due)
     if status.last_run is None:
-        return _Run(moment=now, items=(), due=None)
-    return _Run(moment=status.last_run, items=status.observed, due=status.last_due)
+        return _Run(moment=now, date=now, items=(), due=None)
+    return _Run(moment=status.last_run, date=now, items=status.observed, due=status.last_due)
 
 
 def _merged(rebalancer: Rebalancer, targets: Targets, *, expand: bool) -> tuple[Observed, ...]:
@@ -101,13 +132,13 @@ def _merged(rebalancer: Rebalancer, targets: Targets, *, expand: bool) -> tuple[
     return tuple(sorted(merged.values(), key=lambda item: item.reference.order))
 
 
-def _after(item: Observed, found: Mapping[Reference, object], batch: Batch) -> Observed:
+def _after(item: Observed, found: Mapping[Reference, object], closed: Closed) -> Observed:
     """Return how one workload stands after this pass."""
     if item.result is not Result.PENDING:
         return item
     if found[item.reference] is None:
         return replace(item, result=Result.FAILED, reason=NOT_FOUND)
-    if item.reference in batch.done:
+    if item.reference in closed.done:
         return replace(item, result=Result.SUCCESSFUL)
     return item
 
@@ -116,7 +147,7 @@ def _finished(
     rebalancer: Rebalancer,
     run: _Run,
     observed: tuple[Observed, ...],
-    batch: Batch,
+    closed: Closed,
     now: datetime,
 ) -> Advance:
     """Decide on finish time and time to live.
@@ -135,9 +166,9 @@ def _finished(
         finish_time=now if renewed else known.finish_time,
         last_due=run.due or known.last_due,
         last_run=run.moment if run.due is not None else known.last_run,
-        batch_at=batch.at,
-        moved=batch.moved,
-        remaining=batch.remaining,
+        batch_at=closed.at,
+        moved=closed.moved,
+        remaining=closed.remaining,
     )
     expires_at = _expires_at(rebalancer, status, pending=pending)
     expired = expires_at is not None and now >= expires_at
@@ -145,10 +176,10 @@ def _finished(
     if rebalancer.schedule is not None and not rebalancer.suspend:
         following = next_run(rebalancer.schedule, now)
     return Advance(
-        triggers=batch.triggers,
         status=encode(status, stamped=renewed, limited=rebalancer.max_moves is not None),
+        results=observed,
         expired=expired,
-        until=earliest(None if expired else expires_at, following, batch.until),
+        until=earliest(None if expired else expires_at, following, closed.until),
     )
 
 

@@ -6,14 +6,15 @@ catches what the outside refused: it says so, backs off, and tries again.
 
 import random
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import structlog
 
 from reconciler import __version__
-from reconciler.core.message import decision_line
+from reconciler.core.message import decision_line, is_told
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.moments import format_moment
 from reconciler.shell.disk import refusal_of
@@ -32,6 +33,14 @@ class Wakeups(Protocol):
 
     def wait(self, timeout_seconds: float, /) -> bool:
         """Return when something may have changed or time is up; false says to stop."""
+
+
+class _Seen(NamedTuple):
+    """What the last pass left: the branch, the next moment, the files that wait for a person."""
+
+    head: str
+    recheck_at: datetime | None
+    waiting: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +64,22 @@ class Daemon:
         if self.wakeups.problem:
             log.warning("no file events, polling", reason=self.wakeups.problem)
         failures = 0
-        seen: tuple[str, datetime | None] | None = None
+        seen: _Seen | None = None
         faults: tuple[object, ...] = ()
         sleep_seconds = 0.0
         while self.wakeups.wait(sleep_seconds):
             try:
                 if seen is None or self._due(seen):
                     report = self.passes.run()
-                    seen = (report.commit or report.world.revision, report.outcome.recheck_at)
                     _tell(log, report, known_faults=faults)
+                    _tell_waiting(
+                        log, report.waiting - (frozenset() if seen is None else seen.waiting)
+                    )
+                    seen = _Seen(
+                        report.commit or report.world.revision,
+                        report.outcome.recheck_at,
+                        report.waiting,
+                    )
                     faults = report.outcome.faults
                 failures = 0
             except (ShellError, UsageError, OSError) as error:
@@ -74,19 +90,18 @@ class Daemon:
             sleep_seconds = self._sleep_seconds(seen, failures)
         log.info("stopped")
 
-    def _due(self, seen: tuple[str, datetime | None]) -> bool:
-        """Say whether the branch moved, or a moment has come."""
-        head, recheck_at = seen
-        if self.passes.branch.head() != head:
+    def _due(self, seen: _Seen) -> bool:
+        """Say whether the branch moved, a moment has come, or a person's edit is waited for."""
+        if seen.waiting or self.passes.branch.head() != seen.head:
             return True
-        return recheck_at is not None and self.passes.clock.now() >= recheck_at
+        return seen.recheck_at is not None and self.passes.clock.now() >= seen.recheck_at
 
-    def _sleep_seconds(self, seen: tuple[str, datetime | None] | None, failures: int) -> float:
+    def _sleep_seconds(self, seen: _Seen | None, failures: int) -> float:
         """Return how long to sleep at most."""
         if failures:
             delay: float = min(FIRST_DELAY_SECONDS * 2 ** (failures - 1), LONGEST_DELAY_SECONDS)
             return random.uniform(0.5, 1.0) * delay  # noqa: S311  # only spreads the retries
-        recheck_at = seen[1] if seen is not None else None
+        recheck_at = seen.recheck_at if seen is not None else None
         if recheck_at is None:
             return self.poll_seconds
         return min(self.poll_seconds, max(recheck_at.timestamp() - time.time(), 0.05))
@@ -108,7 +123,7 @@ def _tell(
     if report.commit is None:
         return
     for decision in outcome.decisions:
-        if decision.before != decision.after:
+        if is_told(decision):
             log.info(decision_line(decision))  # type: ignore[attr-defined]
         if decision.problem:
             log.warning(decision.problem, workload=decision.subject)  # type: ignore[attr-defined]
@@ -120,3 +135,9 @@ def _tell(
         lost_races=report.races,
         recheck_at=format_moment(outcome.recheck_at) if outcome.recheck_at else None,
     )
+
+
+def _tell_waiting(log: structlog.typing.BindableLogger, files: Iterable[str]) -> None:
+    """Log the files of which something would go, but for a person's edit."""
+    for path in sorted(files):
+        log.info("a person is editing it, so what is over stays in it", file=path)  # type: ignore[attr-defined]

@@ -2,8 +2,8 @@
 
 import random
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from reconciler.model.moments import format_moment
 from reconciler.model.world import World
 from reconciler.shell.clock import Clock
 from reconciler.shell.git.commits import write_commit
+from reconciler.shell.git.edited import files_being_edited
 from reconciler.shell.git.errors import LostRace
 from reconciler.shell.git.history import read_history
 from reconciler.shell.git.identity import Identity
@@ -53,6 +54,9 @@ class Branch(Protocol):
     def recover(self) -> None:
         """Finish what a killed process left half-done here."""
 
+    def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:
+        """Return those of people's files that a person is editing where the branch would move."""
+
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch, or raise `LostRace`."""
 
@@ -73,6 +77,10 @@ class LocalBranch:
         folder = self.repository.common_dir
         if (folder / "index.lock").exists() or any(folder.glob("worktrees/*/index.lock")):
             recover(self.repository, self.name)
+
+    def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:
+        """Look into the checkouts of the branch."""
+        return files_being_edited(self.repository, self.name, at, paths)
 
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch and the checkouts that have it checked out."""
@@ -97,6 +105,10 @@ class RemoteBranch:
     def recover(self) -> None:
         """Do nothing: a push is whole or has not happened."""
 
+    def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:  # noqa: ARG002  # none is
+        """Return none: no checkout follows a remote's branch."""
+        return frozenset()
+
     def publish(self, *, old: str, new: str) -> None:
         """Push; the push is refused if the remote's branch is not at `old`."""
         self.mirror.push(self.name, old=old, new=new)
@@ -106,13 +118,15 @@ class RemoteBranch:
 class Report:
     """What one pass did.
 
-    `commit` is `None` where nothing was committed; `now` is the moment of the pass.
+    `commit` is `None` where nothing was committed; `now` is the moment of the pass. `waiting` are
+    the files of which something is over and stays, since a person is editing them in a checkout.
     """
 
     world: World
     outcome: Outcome
     now: datetime
     commit: str | None
+    waiting: frozenset[str] = frozenset()
     races: int = 0
 
 
@@ -148,7 +162,11 @@ class Passes:
         world = self.loader.load(self.branch.head())
         now = self._moment(world) if at is None else _later(world, at)
         outcome = reconcile(world, now, memo=self.memo)
-        return Report(world=world, outcome=outcome, now=now, commit=None)
+        taken = {removal.path for removal in outcome.removals}
+        waiting = self.branch.busy(taken, at=world.revision) if taken else frozenset()
+        if waiting:  # or else the checkout could not follow, and nothing would be committed
+            outcome = reconcile(world, now, busy=waiting, memo=self.memo)
+        return Report(world=world, outcome=outcome, now=now, commit=None, waiting=waiting)
 
     def run(self, *, at: datetime | None = None, publish: bool = True) -> Report:
         """Compute a pass and commit it; if the branch moved meanwhile, compute again.
@@ -177,13 +195,7 @@ class Passes:
                     raise
                 self.pause(random.uniform(0.01, 0.1) * 2**race)  # noqa: S311  # only spreads writers
                 continue
-            return Report(
-                world=report.world,
-                outcome=report.outcome,
-                now=report.now,
-                commit=commit,
-                races=race,
-            )
+            return replace(report, commit=commit, races=race)
         raise AssertionError("the last race raises")
 
     def _commit(self, report: Report) -> str:

@@ -40,8 +40,12 @@ def foreseen(found: Preview) -> Foreseen:
 
 
 def done(decisions: tuple[Decision, ...]) -> Foreseen:
-    """What a pass did."""
-    return {d.key: (moves_of(d.before, d.after), d.problem) for d in decisions}
+    """What a pass did; a rebalance that moves nothing is none of a plan's business."""
+    return {
+        d.key: (moves_of(d.before, d.after), d.problem)
+        for d in decisions
+        if d.problem or not d.stays
+    }
 
 
 def until(found: Preview) -> datetime:

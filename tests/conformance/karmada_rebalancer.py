@@ -10,7 +10,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.rebalance.rebalancer_spec import decode_rebalancer
 from reconciler.rebalance.target import Reference, Target
-from reconciler.rebalance.workload_rebalancer import Advance, advance
+from reconciler.rebalance.workload_rebalancer import Step, advance
 from tests.builders import FoundBy, manifest
 from tests.conformance.compare import first_difference
 
@@ -21,7 +21,7 @@ def check_rebalancer(case: Body) -> str | None:
     """Compare triggers, status, removal and the next look of a `rebalancer` vector.
 
     The vectors' creationTimestamp stands for the admission record. A case whose reads of bindings
-    fail has no counterpart: a pass has read everything before it begins.
+    fail has no counterpart: a pass has read everything before it begins. What is demanded happens.
     """
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     bodies = (
@@ -41,16 +41,17 @@ def check_rebalancer(case: Body) -> str | None:
         return Target(key, None if triggered is None else parse_moment(str(triggered)))
 
     body = cast(Mapping[str, Mapping[str, object]], given["rebalancer"])
-    progress = advance(
+    step = advance(
         decode_rebalancer(body["spec"], body.get("status", {}), _admitted(body, now)),
         FoundBy(target_of),
         now,
     )
+    progress = step.close(step.triggers)
     left = 0 if progress.until is None else int((progress.until - now).total_seconds())
     actual = {
         "deleted": progress.expired,
         "requeueAfterSeconds": left,
-        "rescheduleTriggeredAt": _triggered(bindings, progress),
+        "rescheduleTriggeredAt": _triggered(bindings, step),
         **({} if progress.expired else {"status": _compared(progress.status)}),
     }
     wanted = {key: expected[key] for key in actual.keys() & expected.keys()}
@@ -70,14 +71,14 @@ def _admitted(body: Mapping[str, Body], now: datetime) -> Admitted:
     )
 
 
-def _triggered(bindings: Mapping[ObjectKey, Body], progress: Advance) -> dict[str, object]:
+def _triggered(bindings: Mapping[ObjectKey, Body], step: Step) -> dict[str, object]:
     """Binding to the text of its trigger afterwards, as the vectors name them."""
     moments: dict[str, object] = {}
     for key, spec in bindings.items():
         name = f"{key.namespace}/{key.name}" if key.namespace else key.name
         present = spec.get("rescheduleTriggeredAt")
-        if key in progress.triggers:
-            moments[name] = format_moment(progress.triggers[key].at)
+        if key in step.triggers:
+            moments[name] = format_moment(step.triggers[key].at)
         else:
             moments[name] = None if present is None else format_moment(parse_moment(str(present)))
     return moments

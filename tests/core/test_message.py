@@ -55,6 +55,16 @@ def message(*decisions: Decision, faults: tuple[Fault, ...] = (), removed: str =
             [decision(kind=CauseKind.REBALANCED)], "Rebalance default/web on a(2)", id="rebalanced"
         ),
         pytest.param(
+            [decision(kind=CauseKind.REBALANCED, before=placed(a=2))],
+            "Rebalance default/web, which stays on a(2)",
+            id="rebalanced-where-it-is",
+        ),
+        pytest.param(
+            [decision(kind=CauseKind.REBALANCED, before=placed(a=2))] * 2,
+            "Rebalance 2 workloads, all stay where they are",
+            id="all-rebalanced-where-they-are",
+        ),
+        pytest.param(
             [decision(kind=CauseKind.REMOVED, before=placed(a=2), after=())],
             "Remove default/web off a(2)",
             id="removed",

@@ -100,7 +100,7 @@ def test_a_missing_workload_is_not_tried_again() -> None:
     ],
 )
 def test_a_target_that_is_held_is_waited_for(broken: Body | str) -> None:
-    """It is triggered when its file is mended."""
+    """It is triggered when its file is mended, with the date of that pass."""
     told = story(cluster(), policy(), deployment())
     told.run(0)
     told.files[path_of(deployment())] = broken if isinstance(broken, str) else text(broken)
@@ -111,7 +111,7 @@ def test_a_target_that_is_held_is_waited_for(broken: Body | str) -> None:
     told.run(20)
 
     assert "workloadrebalancer/demo.yaml" not in told.files
-    assert "2026-11-20T12:00:10Z" in told.files[_binding()]
+    assert 'rescheduleTriggeredAt: "2026-11-20T12:00:20Z"' in told.files[_binding()]
 
 
 def _binding() -> str:
@@ -215,5 +215,6 @@ def test_of_two_rebalancers_the_later_trigger_counts() -> None:
     outcome = told.run(50)
 
     assert ["Successful"] == results(told, "one") == results(told, "two") == results(told, "also")
-    assert () == outcome.decisions
+    assert ["rebalanced (WorkloadRebalancer also)"] == [str(d.cause) for d in outcome.decisions]
+    assert [True] == [decision.stays for decision in outcome.decisions]
     assert "2026-11-20T12:00:50Z" in str(told.binding()["spec"])

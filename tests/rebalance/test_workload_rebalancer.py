@@ -1,8 +1,8 @@
 """WorkloadRebalancer: what it triggers, how its status reads, when it goes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import cast
+from typing import NamedTuple, cast
 
 import pytest
 
@@ -24,6 +24,13 @@ def key(reference: Reference) -> ObjectKey:
     return ObjectKey("work.karmada.io", "ResourceBinding", reference.namespace, reference.name)
 
 
+class Run(NamedTuple):
+    """What a rebalancer asked of a pass, and where it was then."""
+
+    triggers: Mapping[ObjectKey, Demand]
+    after: Advance
+
+
 def run(
     *workloads: Reference,
     ttl: int | None = None,
@@ -32,10 +39,14 @@ def run(
     finished: datetime | None = None,
     targets: Mapping[Reference, Target | None] | None = None,
     now: datetime = NOW,
-) -> Advance:
-    """One pass; every target exists unless `targets` says otherwise."""
+    missed: Container[ObjectKey] = (),
+) -> Run:
+    """One pass; every target exists unless `targets` says otherwise.
+
+    What is demanded happens, but of those that are `missed`.
+    """
     known = targets or {}
-    return advance(
+    step = advance(
         Rebalancer(
             workloads=workloads,
             ttl_seconds=ttl,
@@ -49,11 +60,13 @@ def run(
         FoundBy(lambda reference: known.get(reference, Target(key(reference)))),
         now,
     )
+    done = [target for target in step.triggers if target not in missed]
+    return Run(step.triggers, step.close(done))
 
 
-def results(progress: Advance) -> list[tuple[str, str]]:
+def results(progress: Run) -> list[tuple[str, str]]:
     """Name and result of each observed workload."""
-    items = cast(Sequence[Mapping[str, Body]], progress.status["observedWorkloads"])
+    items = cast(Sequence[Mapping[str, Body]], progress.after.status["observedWorkloads"])
     return [(str(item["workload"]["name"]), str(item.get("result", ""))) for item in items]
 
 
@@ -68,7 +81,7 @@ def test_observed_workloads_are_sorted_by_their_text() -> None:
     progress = run(ROLE, B, A, B)
 
     assert [("a", "Successful"), ("b", "Successful"), ("reader", "Successful")] == results(progress)
-    assert progress.status == run(A, B, ROLE).status
+    assert progress.after.status == run(A, B, ROLE).after.status
 
 
 def test_a_target_is_triggered_at_the_admission() -> None:
@@ -92,6 +105,20 @@ def test_only_an_earlier_trigger_is_replaced(present: int, triggered: bool) -> N
     assert [("a", "Successful")] == results(progress)
 
 
+def test_what_the_pass_did_not_do_stays_pending() -> None:
+    """A target that could not be scheduled is asked again, and nothing is finished before."""
+    progress = run(A, B, ttl=0, missed=[key(A)])
+
+    assert {key(A), key(B)} == progress.triggers.keys()
+    assert [("a", ""), ("b", "Successful")] == results(progress)
+    assert not progress.after.expired
+
+
+def test_what_had_to_wait_is_triggered_at_the_moment_of_the_pass() -> None:
+    """What scheduled it in between would have taken the earlier trigger for its own."""
+    assert {key(A): Demand(NOW)} == run(A, seen=(Observed(A),), generations=(1, 1)).triggers
+
+
 def test_missing_binding_fails_for_good() -> None:
     """A Failed workload is not tried again when its binding appears."""
     progress = run(A, targets={A: None})
@@ -106,8 +133,8 @@ def test_a_waiting_target_stays_pending() -> None:
     progress = run(A, B, ttl=0, targets={A: Target(key(A), waiting=True)})
 
     assert [("a", ""), ("b", "Successful")] == results(progress)
-    assert "finishTime" not in progress.status
-    assert (False, None) == (progress.expired, progress.until)
+    assert "finishTime" not in progress.after.status
+    assert (False, None) == (progress.after.expired, progress.after.until)
 
 
 def test_a_removed_workload_stays_if_it_was_successful() -> None:
@@ -154,15 +181,15 @@ def test_time_to_live_counts_from_the_finish(
     """The end itself is over."""
     progress = run(A, ttl=ttl, seen=(DONE,), generations=(1, 1), finished=after(-age))
 
-    assert expired == progress.expired
-    assert progress.until == (None if left is None else NOW + timedelta(seconds=left))
+    assert expired == progress.after.expired
+    assert progress.after.until == (None if left is None else NOW + timedelta(seconds=left))
 
 
 def test_zero_time_to_live_ends_in_the_pass_that_finishes() -> None:
     """It is triggered all the same."""
     progress = run(A, ttl=0)
 
-    assert progress.expired
+    assert progress.after.expired
     assert [key(A)] == list(progress.triggers)
 
 
@@ -170,5 +197,5 @@ def test_a_workload_added_defers_the_end() -> None:
     """The finish time is renewed, though the old end was near."""
     progress = run(A, B, ttl=60, seen=(DONE,), generations=(2, 1), finished=after(-60))
 
-    assert after(60) == progress.until
-    assert "2026-11-20T12:00:00Z" == progress.status["finishTime"]
+    assert after(60) == progress.after.until
+    assert "2026-11-20T12:00:00Z" == progress.after.status["finishTime"]

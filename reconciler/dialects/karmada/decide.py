@@ -11,10 +11,10 @@ from functools import partial
 
 from reconciler.dialects.base import Trigger as Demand
 from reconciler.dialects.karmada.aggregate import Feedback, gather
+from reconciler.dialects.karmada.asked import ask
 from reconciler.dialects.karmada.binding import (
     Binding,
     EvictionTask,
-    decode_binding,
     decode_targets,
 )
 from reconciler.dialects.karmada.binding_file import binding_file, is_edited, placed
@@ -32,9 +32,7 @@ from reconciler.dialects.karmada.failing import (
 from reconciler.dialects.karmada.graceful import assess_tasks
 from reconciler.dialects.karmada.moving import (
     MOVING_TO,
-    aimed_anew,
-    count_moves,
-    is_divisible,
+    Move,
     move,
     read_goal,
     write_goal,
@@ -48,11 +46,9 @@ from reconciler.model.decision import Decision, Placed
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.moments import earliest, format_moment, span
+from reconciler.model.moments import earliest, span
 from reconciler.model.world import Body, Manifest
 from reconciler.schedule.framework import Mask, positions_of
-
-DEFAULT_SCHEDULER = "default-scheduler"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +67,14 @@ class Decided:
     """A binding after the sweep.
 
     `decision` is `None` where nothing moved and nothing is newly wrong. `edited` says that a person
-    changed the clusters since the last pass.
+    changed the clusters, or asked for a schedule, since the last pass. `rescheduled` says that what
+    a rebalancer demanded was done, whatever came of it.
     """
 
     body: Body
     decision: Decision | None
     edited: bool
+    rescheduled: bool
     until: datetime | None
     explain: Explain
 
@@ -92,17 +90,14 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     Raises:
         UserError: Something in the binding cannot be read.
     """
-    spec = dict(draft.spec)
-    if demand is not None:
-        spec["rescheduleTriggeredAt"] = format_moment(demand.at)
-    binding = decode_binding({"metadata": draft.metadata, "spec": spec, "status": draft.status})
+    asked = ask(draft, demand, around.now)
+    spec, binding = asked.spec, asked.binding
     before = _before(draft, binding)
     reports = reports_of(spec, around.feedback)
     binding, eviction = _evict(binding, around)
     binding, failing = _fail_over(binding, spec, draft.metadata, reports, around)
     goal = read_goal(draft.metadata)
-    binding = aimed_anew(binding, goal, demand, around.members, around.now)
-    verdict = schedule(binding, around.members, around.now) if _considered(draft, spec) else None
+    verdict = schedule(binding, around.members, around.now) if asked.considered else None
     moved = move(binding, verdict, goal, demand, around.members, around.now)
     clusters = moved.clusters
     feedback = _hear(spec, clusters, draft.metadata, reports, around)
@@ -119,8 +114,10 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
         around.now,
         notes={UNHEALTHY_SINCE: failing.since, MOVING_TO: write_goal(moved.goal)},
     )
+    rescheduled = demand is not None and _has_happened(demand, verdict, moved)
     happened = Happened(
-        demand=demand,
+        demand=demand if rescheduled else None,
+        asked=asked,
         eviction=eviction,
         failing=failing,
         verdict=verdict,
@@ -129,7 +126,8 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     return Decided(
         body=body,
         decision=tell(draft, before, after, happened, around.members),
-        edited=happened.edited,
+        edited=happened.edited or asked.by_hand,
+        rescheduled=rescheduled,
         until=earliest(
             feedback.until, tasks_until, failing.until, None if eviction is None else eviction.until
         ),
@@ -137,26 +135,9 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     )
 
 
-def moves_of(draft: Draft, around: Surroundings, moment: datetime) -> int:
-    """Return how many replicas of a binding a trigger of this moment would move now."""
-    goal = read_goal(draft.metadata)
-    return count_moves(_decoded(draft), goal, around.members, moment, around.now)
-
-
-def moves_singly(draft: Draft) -> bool:
-    """Say whether the replicas of a binding can move a few at a time."""
-    return is_divisible(_decoded(draft))
-
-
-def has_arrived(draft: Draft, around: Surroundings) -> bool:
-    """Say whether every cluster reports all replicas that a binding gives it, and healthy."""
-    reports = reports_of(draft.spec, around.feedback)
-    return all(reports.covers(name, count) for name, count in decode_targets(draft.spec))
-
-
-def _decoded(draft: Draft) -> Binding:
-    """Return a binding as the scheduler would read it."""
-    return decode_binding({"metadata": draft.metadata, "spec": draft.spec, "status": draft.status})
+def _has_happened(demand: Demand, verdict: Verdict | None, moved: Move) -> bool:
+    """Say whether the scheduler did what a rebalancer demanded, whatever came of it."""
+    return moved.followed if not demand.fresh else verdict is not None and verdict.triggered
 
 
 def _before(draft: Draft, binding: Binding) -> Placed:
@@ -207,18 +188,6 @@ def _tainted(binding: Binding, members: Members) -> list[MemberCluster]:
         return []
     mask = members.no_execute & members.fleet.named(name for name, _ in binding.clusters)
     return [members.views[position] for position in positions_of(Mask(mask))]
-
-
-def _considered(draft: Draft, spec: Body) -> bool:
-    """Say whether our scheduler looks at a binding at all.
-
-    Source: karmada@f8fdd02 pkg/scheduler/event_handler.go `resourceBindingEventFilter`.
-    """
-    if draft.policy is None:
-        return False
-    if (text(spec, "schedulerName") or DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER:
-        return False
-    return mapping(spec, "suspension").get("scheduling") is not True
 
 
 def _hear(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.dialects.base import Trigger as Demand
+from reconciler.dialects.karmada.asked import asked_afresh
 from reconciler.dialects.karmada.binding import Binding
 from reconciler.dialects.karmada.clusters import Members, Target
 from reconciler.dialects.karmada.divide import Strategy, strategy_of
@@ -28,10 +29,14 @@ Clusters = tuple[Target, ...]
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where a binding is after this pass, and where it is going, `None` if it is there."""
+    """Where a binding is after this pass, and where it is going, `None` if it is there.
+
+    `followed` says that it went on to the goal of an earlier batch.
+    """
 
     clusters: Clusters
     goal: Clusters | None = None
+    followed: bool = False
 
 
 def read_goal(metadata: Body) -> Clusters | None:
@@ -54,18 +59,6 @@ def is_divisible(binding: Binding) -> bool:
     if placement is None or not binding.replicas:
         return False
     return strategy_of(placement) not in (None, Strategy.DUPLICATED)
-
-
-def aimed_anew(
-    binding: Binding, goal: Clusters | None, demand: Demand | None, members: Members, now: datetime
-) -> Binding:
-    """Return the binding to schedule: with a trigger of now, if its goal cannot be reached.
-
-    A cluster of the goal may have been tainted, or have gone, since the batch before.
-    """
-    if goal is None or demand is None or _is_reachable(binding, goal, members, now):
-        return binding
-    return replace(binding, reschedule_triggered_at=now)
 
 
 def _is_reachable(binding: Binding, goal: Clusters, members: Members, now: datetime) -> bool:
@@ -106,7 +99,8 @@ def move(
         return Move(binding.clusters)
     if demand is None or not _is_reachable(binding, goal, members, now):
         return Move(binding.clusters, goal)
-    return Move(goal) if budget is None else _towards(binding.clusters, goal, budget)
+    moved = Move(goal) if budget is None else _towards(binding.clusters, goal, budget)
+    return replace(moved, followed=True)
 
 
 def _towards(present: Clusters, goal: Clusters, budget: int) -> Move:
@@ -132,18 +126,22 @@ def _towards(present: Clusters, goal: Clusters, budget: int) -> Move:
     return Move(clusters) if dict(clusters) == want else Move(clusters, goal)
 
 
-def count_moves(
-    binding: Binding, goal: Clusters | None, members: Members, moment: datetime, now: datetime
-) -> int:
-    """Return how many replicas a trigger would move, or how many are left of an earlier one."""
-    if goal is not None and _is_reachable(binding, goal, members, now):
-        return distance(binding.clusters, goal)
-    at = now if goal is not None else moment
-    triggered = replace(binding, reschedule_triggered_at=at)
-    if not triggered.reschedule_required:
-        return 0
-    verdict = schedule(triggered, members, now)
+def moves_afresh(binding: Binding, members: Members, now: datetime) -> int:
+    """Return how many replicas a schedule afresh would move."""
+    verdict = schedule(asked_afresh(binding, now), members, now)
     return 0 if verdict.clusters is None else distance(binding.clusters, verdict.clusters)
+
+
+def moves_left(
+    binding: Binding, goal: Clusters | None, members: Members, now: datetime
+) -> int | None:
+    """Return how many replicas are left to be moved, `None` without a goal that can be reached.
+
+    A cluster of the goal may have been tainted, or have gone, since the batch before.
+    """
+    if goal is None or not _is_reachable(binding, goal, members, now):
+        return None
+    return distance(binding.clusters, goal)
 
 
 def distance(present: Sequence[Target], goal: Sequence[Target]) -> int:

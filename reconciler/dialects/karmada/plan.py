@@ -22,12 +22,10 @@ from reconciler.dialects.karmada.decide import (
     Decided,
     Surroundings,
     decide,
-    has_arrived,
-    moves_of,
-    moves_singly,
 )
 from reconciler.dialects.karmada.inventory import Inventory, departed, take_inventory
 from reconciler.dialects.karmada.memory import Memory
+from reconciler.dialects.karmada.rebalanced import target_of
 from reconciler.dialects.karmada.reports import reports_of
 from reconciler.dialects.karmada.settings import decode_failover, may_preempt
 from reconciler.errors import UserError
@@ -36,7 +34,7 @@ from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.memory import Grounds, Rest, same
-from reconciler.model.moments import earliest, parse_moment
+from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Fault, Manifest, World
@@ -70,16 +68,7 @@ class Bindings:
         draft = self.claims.drafts.get(key)
         if draft is None:
             return Target(key, waiting=True) if waiting else None
-        triggered = text(draft.spec, "rescheduleTriggeredAt")
-        suspended = mapping(draft.spec, "suspension").get("scheduling") is True
-        return Target(
-            key,
-            triggered_at=parse_moment(triggered) if triggered else None,
-            waiting=waiting or suspended,
-            divisible=moves_singly(draft),
-            moves=partial(moves_of, draft, self.around),
-            arrived=has_arrived(draft, self.around),
-        )
+        return Target(key, waiting=True) if waiting else target_of(draft, self.around)
 
     def select(self, selection: Selection, /) -> Iterable[Reference]:
         """Yield the claimed workloads that a description means."""
@@ -114,6 +103,7 @@ class Bindings:
             decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
             edited=tuple(sorted(key for key, item in told.decided.items() if item.edited)),
             faults=tuple(sorted((*self.claims.faults, *told.faults))),
+            rescheduled=frozenset(key for key, item in told.decided.items() if item.rescheduled),
             until=earliest(*told.untils),
             explanations={key: item.explain for key, item in told.decided.items() if key in asked},
         )

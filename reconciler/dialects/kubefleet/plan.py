@@ -90,6 +90,7 @@ class Fleets:
         explanations: dict[ObjectKey, Explain] = {}
         decisions: list[Decision] = []
         edited: list[ObjectKey] = []
+        rescheduled: set[ObjectKey] = set()
         untils: list[datetime | None] = []
         members, faults = self._members()
         for key, manifest in sorted(self.placements.items()):
@@ -107,6 +108,7 @@ class Fleets:
                 explanations |= dict.fromkeys(sorted(names), planned.explanations[key])
             decisions += planned.decisions
             edited += planned.edited
+            rescheduled |= planned.rescheduled
             untils.append(planned.until)
         decisions += [
             tell_removed(key, self.left.get(key.name, {}))
@@ -118,6 +120,7 @@ class Fleets:
             decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
             edited=tuple(sorted(edited)),
             faults=tuple(sorted(faults)),
+            rescheduled=frozenset(rescheduled),
             until=earliest(*untils),
             explanations=explanations,
         )
@@ -227,6 +230,7 @@ class Fleets:
                 key, left, settled, members, trigger, known_problem=problem, edited=edited
             ),
             edited=tuple(ObjectKey(GROUP, BINDING, "", name) for name in restored.edited),
+            rescheduled=frozenset((key,) if rebalanced else ()),
             until=settled.until,
             explanations={key: partial(explain, asked_of(key, settled, members, self.now))},
         )

@@ -26,7 +26,7 @@ def tell(
     known_problem: str,
     edited: bool,
 ) -> tuple[Decision, ...]:
-    """Tell what moved, or why the placement newly has fewer clusters than it wants.
+    """Tell what moved or was rebalanced, or why there are newly fewer clusters than wanted.
 
     Args:
         key: The placement.
@@ -39,7 +39,7 @@ def tell(
     """
     before, after = placed(left), _as_placed(selected_targets(settled.bindings.values()))
     problem = problem_of(scheduled_condition(settled))
-    if before == after and (not problem or problem == known_problem):
+    if before == after and (not problem or problem == known_problem) and trigger is None:
         return ()
     decisions = bodies(settled.snapshot.status, "targetClusters")
     return (
@@ -72,11 +72,11 @@ def _cause(
     *,
     edited: bool,
 ) -> Cause:
-    """Return why a placement moved; a rebalancer comes first."""
+    """Return why a placement moved; a rebalancer comes first, but for the first placement."""
+    if not left:
+        return Cause(CauseKind.CREATED, "" if trigger is None else trigger.by)
     if trigger is not None:
         return Cause(CauseKind.REBALANCED, trigger.by)
-    if not left:
-        return Cause(CauseKind.CREATED)
     if edited:
         return Cause(CauseKind.EDITED)
     name = settled.snapshot.name

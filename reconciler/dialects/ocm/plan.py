@@ -129,6 +129,9 @@ class Placements:
             faults=tuple(
                 sorted((*faults, *(f for item in outcomes.values() for f in item.faults)))
             ),
+            rescheduled=frozenset(
+                key for key in triggers if key in outcomes and outcomes[key].verdict is not None
+            ),
             until=earliest(*(item.until for item in outcomes.values())),
             explanations=dict(self._explained(outcomes, triggers, asked)),
         )

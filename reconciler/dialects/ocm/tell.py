@@ -27,7 +27,7 @@ def tell(
     *,
     run: bool,
 ) -> Decision | None:
-    """Tell what moved, or what is newly wrong; `None` if neither.
+    """Tell what moved, what was rebalanced, or what is newly wrong; `None` if nothing of these.
 
     Args:
         draft: The placement and its files so far.
@@ -39,7 +39,8 @@ def tell(
     """
     before, after = placed(own), placed(verdict.grouped.objects)
     problem = _problem(verdict)
-    if before == after and (not problem or problem == _known_problem(draft.status_file)):
+    news = problem and problem != _known_problem(draft.status_file)
+    if before == after and not news and demand is None:
         return None
     names = hub.members.fleet.names
     rejected = {
@@ -90,11 +91,11 @@ def _cause(
     *,
     run: bool,
 ) -> Cause:
-    """Return why a placement moved; a rebalancer comes first."""
+    """Return why a placement moved; a rebalancer comes first, but for the first placement."""
+    if draft.status_file is None:
+        return Cause(CauseKind.CREATED, "" if demand is None else demand.by)
     if demand is not None:
         return Cause(CauseKind.REBALANCED, demand.by)
-    if draft.status_file is None:
-        return Cause(CauseKind.CREATED)
     annotations = mapping(mapping(draft.status_file, "metadata"), "annotations")
     if any(map(is_edited, draft.decisions.values())):
         return Cause(CauseKind.EDITED)
