@@ -3,13 +3,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test check format docs bench wheel clean
+.PHONY: demo test soak check format docs bench wheel clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto -q
+
+soak: $(INSTALLED)
+	$(BIN)/python -m tests.soak --seconds $(or $(SECONDS),600)
 
 check: $(INSTALLED)
 	$(BIN)/ruff check

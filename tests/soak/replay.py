@@ -1,0 +1,74 @@
+"""The same inputs at the same moments once more, by a calm daemon: every commit must come out."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reconciler.model.moments import parse_moment
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.load import Loader
+from reconciler.shell.passes import LocalBranch, Passes
+from reconciler.shell.resources import load_schemas
+from tests.shell.fleet import DAEMON, Clock
+from tests.shell.repositories import git
+
+AT = "%(trailers:key=Reconciled-At,valueonly,separator=%x20)"
+DECIDED_BY = re.compile(r"\((?:WorkloadRebalancer) ([^)]+)\)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """One commit of the branch; `at` is the moment of a pass, `""` for a person's commit."""
+
+    commit: str
+    parents: str
+    at: str
+    subject: str
+    body: str
+
+
+def recorded(remote: Path) -> Sequence[Recorded]:
+    """Return the commits of the branch, the oldest first."""
+    layout = f"%H%x1f%P%x1f{AT}%x1f%s%x1f%b%x1e"
+    listed = git(remote, "log", "--reverse", "--first-parent", f"--format={layout}", "main")
+    commits = [
+        record.strip("\n").split("\x1f") for record in listed.split("\x1e") if record.strip()
+    ]
+    return [
+        Recorded(commit=commit, parents=parents, at=at.strip(), subject=subject, body=body)
+        for commit, parents, at, subject, body in commits
+    ]
+
+
+def replay(remote: Path, folder: Path) -> list[str]:
+    """Decide every pass again in a repository of its own; return what came out otherwise."""
+    git(folder, "clone", "--quiet", "--bare", str(remote), "calm.git")
+    calm = folder / "calm.git"
+    repository = Repository.open(calm)
+    passes = Passes(
+        branch=LocalBranch(repository, "calm"),
+        loader=Loader(repository, load_schemas(), output_root="status"),
+        clock=Clock(),
+        author=DAEMON,
+    )
+    wrong = []
+    for one in recorded(remote):
+        if not one.at:
+            git(calm, "update-ref", "refs/heads/calm", one.commit)
+            continue
+        git(calm, "update-ref", "refs/heads/calm", one.parents)
+        made = passes.run(at=parse_moment(one.at)).commit
+        if made != one.commit:
+            wrong.append(f"{one.commit[:12]} {one.subject}: a calm daemon makes {made}")
+            git(calm, "update-ref", "refs/heads/calm", one.commit)
+    return wrong
+
+
+def rebalanced(remote: Path) -> dict[str, int]:
+    """Return how many decisions each rebalancer caused, by its name."""
+    counts: dict[str, int] = {}
+    for one in recorded(remote):
+        for name in DECIDED_BY.findall(one.body) if one.at else ():
+            counts[name] = counts.get(name, 0) + 1
+    return counts
