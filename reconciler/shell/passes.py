@@ -18,12 +18,19 @@ from reconciler.model.moments import format_moment
 from reconciler.model.world import World
 from reconciler.shell.clock import Clock
 from reconciler.shell.git.commits import write_commit
-from reconciler.shell.git.errors import LostRace
+from reconciler.shell.git.errors import (
+    GitError,
+    LostRace,
+    RemoteMisconfigured,
+    RemoteRefused,
+    RemoteUnreachable,
+)
 from reconciler.shell.git.history import read_history
 from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.mirror import Mirror
+from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.worktree import advance, recover
+from reconciler.shell.git.worktree import advance
 from reconciler.shell.load import Loader
 from reconciler.shell.reruns import find_reruns
 
@@ -53,6 +60,9 @@ class Branch(Protocol):
     def recover(self) -> None:
         """Finish what a killed process left half-done here."""
 
+    def repair(self) -> bool:
+        """Begin anew if what is kept here cannot be read, and return whether that was so."""
+
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch, or raise `LostRace`."""
 
@@ -69,10 +79,12 @@ class LocalBranch:
         return self.repository.resolve(self.name)
 
     def recover(self) -> None:
-        """Finish a move of files, or else its lock would block everybody until the next one."""
-        folder = self.repository.common_dir
-        if (folder / "index.lock").exists() or any(folder.glob("worktrees/*/index.lock")):
-            recover(self.repository, self.name)
+        """Finish what the journal holds, or else its locks would block people, too."""
+        recover(self.repository)
+
+    def repair(self) -> bool:
+        """Return false: it is a person's repository, and nothing else has what is in it."""
+        return False
 
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch and the checkouts that have it checked out."""
@@ -95,7 +107,12 @@ class RemoteBranch:
         return found
 
     def recover(self) -> None:
-        """Do nothing: a push is whole or has not happened."""
+        """Remove what killed commands left in the mirror; a push is whole or has not happened."""
+        self.mirror.recover()
+
+    def repair(self) -> bool:
+        """Rebuild the mirror if git cannot read it."""
+        return self.mirror.repair()
 
     def publish(self, *, old: str, new: str) -> None:
         """Push; the push is refused if the remote's branch is not at `old`."""
@@ -162,6 +179,16 @@ class Passes:
             ShellError: Git or the remote refused.
         """
         self.branch.recover()
+        try:
+            return self._run(at=at, publish=publish)
+        except (RemoteRefused, RemoteUnreachable, RemoteMisconfigured, LostRace):
+            raise
+        except GitError:
+            if not self.branch.repair():
+                raise
+            return self._run(at=at, publish=publish)
+
+    def _run(self, *, at: datetime | None, publish: bool) -> Report:
         for race in range(RACES + 1):
             report = self.decide(at=at)
             if not report.outcome.changes:

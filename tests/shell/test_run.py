@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.shell.git.repository import Repository
 from tests.shell.fleet import (
     EXAMPLE,
     commit_beside_daemon,
@@ -24,6 +25,7 @@ from tests.shell.fleet import (
     running,
     subjects,
 )
+from tests.shell.left_behind import leave_behind
 from tests.shell.repositories import Checkout
 
 SHOP = "workloads/shop.yaml"
@@ -170,7 +172,9 @@ def test_a_lock_left_by_a_kill_goes_though_nothing_is_to_be_done(
     run_pass(fleet.folder, 0)
     run_pass(fleet.folder, 4)
     lock = Path(fleet.git("rev-parse", "--absolute-git-dir")) / "index.lock"
-    lock.write_text(f"reconciler moves {first} to {fleet.head()}\n")
+    repository = Repository.open(fleet.folder)
+    leave_behind(repository, old=first, new=fleet.head())
+    assert lock.exists()
 
     assert None is run_pass(fleet.folder, 8).commit
 
