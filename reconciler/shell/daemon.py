@@ -76,6 +76,7 @@ class Daemon:
 
     def _due(self, seen: tuple[str, datetime | None]) -> bool:
         """Say whether the branch moved, or a moment has come."""
+        self.passes.branch.recover()  # or else what others leave waits for the next commit
         head, recheck_at = seen
         if self.passes.branch.head() != head:
             return True

@@ -96,10 +96,23 @@ def fate_of(owner: ProcessIdentity, me: ProcessIdentity) -> Fate:
         return Fate.GONE if owner.host == me.host else Fate.UNKNOWN  # one machine, started anew
     if not (owner.boot and me.boot) and owner.host != me.host:
         return Fate.UNKNOWN
-    shared = bool(me.pid_namespace) and owner.pid_namespace == me.pid_namespace
-    if shared and owner.pid != me.pid and owner.start and _start(owner.pid) == owner.start:
+    if _is_near(owner, me) and owner.pid != me.pid and not is_dead(owner, me):
         return Fate.ALIVE
     return Fate.GONE
+
+
+def is_dead(owner: ProcessIdentity, me: ProcessIdentity) -> bool:
+    """Say whether a process has surely ended, though its git commands may go on without it.
+
+    This process itself is in no step when it asks, so it counts as ended.
+    """
+    return _is_near(owner, me) and (owner.pid == me.pid or _start(owner.pid) != owner.start)
+
+
+def _is_near(owner: ProcessIdentity, me: ProcessIdentity) -> bool:
+    """Say whether a pid means the same process for both."""
+    known = bool(me.boot and me.pid_namespace and owner.start)
+    return known and (owner.boot, owner.pid_namespace) == (me.boot, me.pid_namespace)
 
 
 def _start(pid: int) -> str:

@@ -175,7 +175,8 @@ def test_a_living_git_command_of_a_dead_owner_keeps_its_locks(tmp_path: Path) ->
         assert step is not None
         child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=(step.descriptor,))
     with child:
-        settle(repository)
+        with pytest.raises(CheckoutBusy, match=r"still at work .* looks again"):
+            settle(repository)
         assert 2 == len(locks(checkout))
         assert child.stdin is not None
         child.stdin.close()

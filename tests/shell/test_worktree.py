@@ -485,10 +485,12 @@ def test_a_lock_of_ours_in_use_is_respected(tmp_path: Path) -> None:
     checkout, repository, old, new = start(tmp_path)
     (found,) = find_checkouts(repository, "main")
 
-    with begun(repository, old, new) as step, locked_index(found, step):
-        recover(repository)
-        with pytest.raises(CheckoutBusy, match="at work here"):
-            advance(repository, "main", old=old, new=new)
+    with (
+        begun(repository, old, new) as step,
+        locked_index(found, step),
+        pytest.raises(CheckoutBusy, match="still at work"),
+    ):
+        advance(repository, "main", old=old, new=new)
 
     advance(repository, "main", old=old, new=new)
     assert "" == checkout.status()

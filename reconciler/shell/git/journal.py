@@ -122,6 +122,14 @@ def entries(repository: Repository) -> list[Path]:
     return sorted((repository.common_dir / FOLDER).glob(f"*{SUFFIX}"))
 
 
+def read_entry(place: Path) -> JournalEntry | None:
+    """Return what an entry says that may be in use, `None` if it is gone or not whole."""
+    try:
+        return _decode(place.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
 @contextlib.contextmanager
 def held_entry(place: Path) -> Iterator[HeldEntry | None]:
     """Lock an entry that another process wrote, for the length of a block.

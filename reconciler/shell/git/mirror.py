@@ -11,6 +11,7 @@ from reconciler.shell.git.answers import answer_to_push, answer_to_transport
 from reconciler.shell.git.command import Finished, Git
 from reconciler.shell.git.commits import check_path
 from reconciler.shell.git.errors import GitError, LostRace, RemoteRefused
+from reconciler.shell.git.import_folder import remove_dead_imports
 from reconciler.shell.git.mirror_folder import MirrorFolder, open_folder
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.remote import Remote, parse_remote
@@ -85,6 +86,7 @@ class Mirror:
     def recover(self) -> None:
         """Remove what git commands left that were killed since; call it before a pass."""
         self._place.remove_leftovers()
+        remove_dead_imports(self.repository)
 
     def repair(self) -> bool:
         """Begin anew if git cannot read the mirror, and return whether that was so.

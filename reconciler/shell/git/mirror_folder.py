@@ -143,8 +143,9 @@ def open_folder(
                 _remove(path)
         if not (folder / REPOSITORY).exists():
             _make(folder, object_format)
-        _replace(folder / REPOSITORY / "config", CONFIGURATION.format(object_format=object_format))
-        _replace(folder / ASKPASS_FILE, ASKPASS, mode=0o700)
+        configuration = CONFIGURATION.format(object_format=object_format)
+        _replace(folder / REPOSITORY / "config", configuration, aside=folder)
+        _replace(folder / ASKPASS_FILE, ASKPASS, aside=folder, mode=0o700)
         opened = MirrorFolder(
             folder=folder,
             object_format=object_format,
@@ -168,7 +169,7 @@ def _claim(folder: Path, remote: Remote) -> None:
     if not said:  # new, or its first process was killed
         if any(not path.name.startswith(OURS) for path in folder.iterdir()):
             raise UsageError(f'"{folder}" is not empty and not a mirror; name an empty folder')
-        _replace(mark, f"{remote.url}\n")
+        _replace(mark, f"{remote.url}\n", aside=folder)
     elif said != remote.url:
         raise UsageError(f'"{folder}" is the mirror of {said}; name another folder')
 
@@ -193,7 +194,7 @@ def _lock(folder: Path) -> int:
 def _owner_is_gone(descriptor: int) -> bool:
     """Say whether the process that used the folder last, and its git commands, are surely gone."""
     try:
-        fields = json.loads(os.pread(descriptor, 4096, 0))
+        fields = json.loads(os.pread(descriptor, 4096, 0).partition(b"\n")[0])
         owner = decode_process(fields if isinstance(fields, dict) else {})
     except ValueError:
         return True  # killed before it had written that, so before it ran any git
@@ -214,14 +215,14 @@ def _make(folder: Path, object_format: str) -> None:
     sync_folder(folder)
 
 
-def _replace(place: Path, text: str, *, mode: int = 0o600) -> None:
-    """Write a file whole or not at all."""
+def _replace(place: Path, text: str, *, aside: Path, mode: int = 0o600) -> None:
+    """Write a file whole or not at all; what a kill leaves of it is left in `aside`."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         if place.read_text() == text and place.stat().st_mode & 0o777 == mode:
             return
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
-    new = place.with_name(f"{OURS}new-{uuid.uuid4().hex}")
+    new = aside / f"{OURS}new-{uuid.uuid4().hex}"
     new.write_text(text)
     new.chmod(mode)
     sync_file(new)

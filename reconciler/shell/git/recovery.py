@@ -16,6 +16,7 @@ from reconciler.manifests.paths import blob_id
 from reconciler.shell.durable import sync_places
 from reconciler.shell.git.checkouts import Checkout, index_marks, open_checkout
 from reconciler.shell.git.errors import CheckoutBusy, GitError
+from reconciler.shell.git.import_folder import remove_dead_imports
 from reconciler.shell.git.index import LockedIndex, locked_index, release_index
 from reconciler.shell.git.journal import (
     HeldEntry,
@@ -23,12 +24,14 @@ from reconciler.shell.git.journal import (
     StepUnfinished,
     entries,
     held_entry,
+    read_entry,
 )
 from reconciler.shell.git.objects import ChangedFile, Entry, changed_files
 from reconciler.shell.git.reference_locks import places_of, remove_reference_locks
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.processes import Fate, fate_of, this_process
+from reconciler.shell.processes import Fate, fate_of, is_dead, this_process
 
+COMMAND_WAITS_SECONDS = (0.05, 0.2, 0.75, 0.0)
 LEFT_OUT = "S"  # git ls-files: the file is outside of a sparse checkout
 
 
@@ -44,19 +47,36 @@ def recover(repository: Repository, *, sleep: Callable[[float], None] = time.sle
             the message says what to do.
         StepUnfinished: The disk took no more; try again.
     """
+    remove_dead_imports(repository)
     for place in entries(repository):
-        with held_entry(place) as step:
-            if step is None:
-                continue
-            match fate_of(step.entry.owner, this_process()):
-                case Fate.ALIVE:
-                    continue
-                case Fate.UNKNOWN:
-                    raise CheckoutBusy(_doubt(repository, step))
-                case Fate.GONE:
-                    remove_reference_locks(repository, step, sleep=sleep)
-                    _end(repository, step)
-                    place.unlink(missing_ok=True)
+        for seconds in COMMAND_WAITS_SECONDS:
+            if _recover_entry(repository, place, sleep):
+                break
+            sleep(seconds)
+        else:
+            raise CheckoutBusy(
+                f"git commands of a process that is gone are still at work ({place}); "
+                "the next pass looks again"
+            )
+
+
+def _recover_entry(repository: Repository, place: Path, sleep: Callable[[float], None]) -> bool:
+    """End one step; return false if only git commands of its dead process stand in the way."""
+    me = this_process()
+    with held_entry(place) as step:
+        if step is None:
+            entry = read_entry(place)
+            return entry is None or not is_dead(entry.owner, me)
+        match fate_of(step.entry.owner, me):
+            case Fate.ALIVE:
+                pass
+            case Fate.UNKNOWN:
+                raise CheckoutBusy(_doubt(repository, step))
+            case Fate.GONE:
+                remove_reference_locks(repository, step, sleep=sleep)
+                _end(repository, step)
+                place.unlink(missing_ok=True)
+    return True
 
 
 def _doubt(repository: Repository, step: HeldEntry) -> str:
