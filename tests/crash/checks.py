@@ -61,9 +61,12 @@ def problems(scenario: Scenario, root: Path, expected: EndState, *, when: str) -
     found = end_state(scenario, root)
     wrong = [
         f"{when}: {name} is {getattr(found, name)!r}, not {getattr(expected, name)!r}"[:400]
-        for name in ("head", "rebalanced", "status", "files")
+        for name in ("head", "rebalanced", "status")
         if getattr(found, name) != getattr(expected, name)
     ]
+    differing = sorted(dict(found.files.items() ^ expected.files.items()))
+    if differing:
+        wrong.append(f"{when}: files differ: {', '.join(differing)}")
     ours = root / MIRROR if scenario.remote else scenario.person(root).folder / ".git"
     patterns = LEFT + (LEFT_IN_MIRROR if scenario.remote else ())
     left = sorted(path.name for pattern in patterns for path in ours.rglob(pattern))

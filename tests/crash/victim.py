@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 BY_PATH = ("mkdir", "rmdir", "unlink", "remove", "rename", "replace", "link", "chmod")
 BY_DESCRIPTOR = ("fsync", "ftruncate", "utime", "write", "pwrite")
 IN_PARTS = ("write", "pwrite")
-WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+CHANGING = os.O_CREAT | os.O_TRUNC
 
 
 class FileOperations:
@@ -43,7 +43,7 @@ class FileOperations:
             real_sync()
 
         def open_descriptor(path: Any, flags: int, *rest: Any, **named: Any) -> int:
-            if flags & WRITING and self._is_here(path):
+            if flags & CHANGING and self._is_here(path):
                 self._step("open", os.fspath(path))
             return real_open(path, flags, *rest, **named)
 

@@ -418,6 +418,10 @@ def test_an_address_that_could_do_harm_is_refused(url: str) -> None:
         ("git@h:o/r.git", "git@h:o/r.git", "ssh"),
         ("file:///srv/r", "file:///srv/r", "file"),
         ("/srv/r", "/srv/r", "file"),
+        ("https://h/x?private=token", "https://h/x", "https"),
+        ("https://me:pw@h/x?a=1&private=token", "https://h/x", "https"),
+        ("ssh://git:pw@h/x", "ssh://git@h/x", "ssh"),
+        ("git:pw@h:o/r.git", "git@h:o/r.git", "ssh"),
     ],
 )
 def test_an_accepted_address_loses_its_credentials(address: str, url: str, protocol: str) -> None:
@@ -507,3 +511,12 @@ def test_a_failure_of_transport_has_one_meaning(stderr: str, expected: type[GitE
 
     assert expected is type(error)
     assert re.match(r"x: ", str(error))
+
+
+def test_the_words_of_a_server_are_marked_and_decide_nothing() -> None:
+    """It may print anything, ours among it."""
+    stderr = "remote: fatal: Authentication failed\nfatal: the remote end hung up unexpectedly\n"
+    answer = answer_to_transport("https://h/r", Finished(128, b"", stderr))
+
+    assert isinstance(answer, RemoteUnreachable)
+    assert 'hung up unexpectedly; the server says: "Authentication failed"' in str(answer)

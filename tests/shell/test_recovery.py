@@ -10,11 +10,12 @@ import pytest
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell import processes
-from reconciler.shell.git import journal
+from reconciler.shell.git import journal, worktree
 from reconciler.shell.git.commits import write_commit
-from reconciler.shell.git.errors import CheckoutBusy
+from reconciler.shell.git.errors import CheckoutBusy, GitError
 from reconciler.shell.git.identity import Identity
-from reconciler.shell.git.journal import entries, held_entry, journalled
+from reconciler.shell.git.journal import StepUnfinished, entries, held_entry, journalled
+from reconciler.shell.git.publish import publish
 from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.processes import ProcessIdentity, this_process
@@ -326,3 +327,39 @@ def test_an_entry_is_older_than_all_that_follows(tmp_path: Path) -> None:
 
         assert later.stat().st_mtime_ns > step.written_ns
     assert [] == locks(checkout)
+
+
+def test_a_git_command_that_is_killed_alone_is_cleared_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process lives on; its next pass judges the lock."""
+    checkout = new_checkout(tmp_path / "r", FILES)
+    repository = Repository.open(checkout.folder)
+    old = repository.resolve("main")
+    new = commit(repository, *CHANGES, parent=old)
+
+    def killed_half_way(*_: object, **__: object) -> None:
+        (checkout.folder / ".git/refs/heads/main.lock").touch()
+        raise GitError("git update-ref: exit code -9")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(worktree, "publish", killed_half_way)
+        with pytest.raises(StepUnfinished):
+            worktree.advance(repository, "main", old=old, new=new)
+    settle(repository)
+    assert [] == locks(checkout)
+
+    worktree.advance(repository, "main", old=old, new=new)
+    assert ("", new) == (checkout.status(), checkout.head())
+
+
+def test_a_left_lock_that_is_not_ours_is_told_with_its_command(tmp_path: Path) -> None:
+    """A person decides."""
+    checkout = new_checkout(tmp_path / "r", FILES)
+    repository = Repository.open(checkout.folder)
+    old = repository.resolve("main")
+    new = commit(repository, *CHANGES, parent=old)
+    (checkout.folder / ".git/refs/heads/main.lock").touch()
+
+    with pytest.raises(GitError, match=r"if no git command is running, .*: rm \S*/main.lock"):
+        publish(repository, "main", old=old, new=new, sleep=lambda _: None)

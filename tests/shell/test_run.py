@@ -44,6 +44,17 @@ QUIET = {
 }
 
 
+LEAVING = """
+import sys
+from pathlib import Path
+from reconciler.shell.git.repository import Repository
+from tests.shell.left_behind import leave_behind
+
+leave_behind(Repository.open(Path.cwd()), old=sys.argv[1], new=sys.argv[2])
+assert Path(".git/index.lock").exists()
+"""
+
+
 def scaled(replicas: int) -> dict[str, str]:
     """Return an edit that gives the shop so many replicas."""
     return {SHOP: EXAMPLE[SHOP].replace("replicas: 2", f"replicas: {replicas}")}
@@ -232,3 +243,20 @@ def _start(fleet: Checkout, tmp_path: Path) -> "subprocess.Popen[bytes]":
             stderr=stream,
             stdin=subprocess.DEVNULL,
         )
+
+
+def test_what_another_process_leaves_goes_while_the_daemon_is_idle(tmp_path: Path) -> None:
+    """A person's git is not blocked until the next commit, which it could not make."""
+    fleet = new_fleet(tmp_path / "fleet")
+    with running(fleet.folder, "--poll-seconds", "0.2"):
+        eventually(lambda: shop_replicas(fleet) == 2, "first placement")
+        eventually(lambda: fleet.status() == "", "a clean checkout")
+        first = fleet.git("rev-list", "--max-parents=0", "main")
+        child = subprocess.run(
+            [sys.executable, "-c", LEAVING, first, fleet.head()],
+            cwd=fleet.folder, env=process_environment(), check=False,
+        )  # fmt: skip
+        assert 0 == child.returncode
+        lock = fleet.folder / ".git/index.lock"
+        eventually(lambda: not lock.exists(), "the lock")
+        eventually(lambda: not list(fleet.folder.glob(".git/reconciler/*.step")), "the entry")

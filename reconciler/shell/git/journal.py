@@ -139,7 +139,7 @@ def held_entry(place: Path) -> Iterator[HeldEntry | None]:
         was never written to its end belongs to a step that never began: it is removed.
     """
     try:
-        descriptor = os.open(place, os.O_RDWR | os.O_NOFOLLOW)
+        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
         yield None
         return
