@@ -102,7 +102,7 @@ def fate_of(owner: ProcessIdentity, me: ProcessIdentity) -> Fate:
 
 
 def is_dead(owner: ProcessIdentity, me: ProcessIdentity) -> bool:
-    """Say whether a process has surely ended, though its git commands may go on without it.
+    """Return whether a process has surely ended, though its git commands may go on without it.
 
     This process itself is in no step when it asks, so it counts as ended.
     """
@@ -110,7 +110,7 @@ def is_dead(owner: ProcessIdentity, me: ProcessIdentity) -> bool:
 
 
 def _is_near(owner: ProcessIdentity, me: ProcessIdentity) -> bool:
-    """Say whether a pid means the same process for both."""
+    """Return whether a pid means the same process for both."""
     known = bool(me.boot and me.pid_namespace and owner.start)
     return known and (owner.boot, owner.pid_namespace) == (me.boot, me.pid_namespace)
 

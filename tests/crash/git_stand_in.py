@@ -66,7 +66,7 @@ class TracedCall:
 
 
 def have_strace() -> bool:
-    """Say whether git can be killed between two of its system calls."""
+    """Return whether git can be killed between two of its system calls."""
     if shutil.which("strace") is None:
         return False
     tried = subprocess.run(["strace", "-qq", "-o", "/dev/null", "true"], check=False)

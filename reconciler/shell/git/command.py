@@ -18,6 +18,7 @@ from typing import BinaryIO, cast
 
 from reconciler.shell.disk import refusal
 from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.masking import masked
 
 try:
     from git.cmd import Git as Runner
@@ -77,9 +78,6 @@ SETTINGS: Mapping[str, str] = {
 
 NOT_FOUND = 127  # what env(1) answers when there is no git
 TERMINATION_SECONDS = 2.0  # for git to remove its lock files after a SIGTERM
-USERINFO = re.compile(r"(?<=://)[^/@\s'\"]*@")
-QUERY = re.compile(r"(://[^\s?'\"]*\?)[^\s'\"]+")
-SCP_PASSWORD = re.compile(r"(?<![\w/.:-])([\w.-]+):[^\s/@:'\"]+(?=@[\w.-]+:)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,19 +206,8 @@ class Git:
             raise self.error(arguments, Finished(process.returncode, b"", stderr))
 
     def mask(self, text: str) -> str:
-        """Return `text` without secrets: they become `***`.
-
-        Secrets are `secrets`, the user info and the query of a URL, and a password before a host.
-
-        >>> Git(folder=Path()).mask("cannot reach 'https://me:token@example.com/r'")
-        "cannot reach 'https://***@example.com/r'"
-        >>> Git(folder=Path()).mask("https://example.com/r?token=abc and me:abc@example.com:r")
-        'https://example.com/r?*** and me:***@example.com:r'
-        """
-        for secret in self.secrets:
-            text = text.replace(secret, "***")
-        text = QUERY.sub(r"\1***", USERINFO.sub("***@", text))
-        return SCP_PASSWORD.sub(r"\1:***", text)
+        """Return `text` without credentials, those of this way to run git included."""
+        return masked(text, self.secrets)
 
     def error(self, arguments: tuple[str, ...], finished: Finished) -> GitError:
         """Return the error that a finished command stands for."""

@@ -101,7 +101,7 @@ class MirrorFolder:
         _remove(broken)
 
     def is_readable(self, git: Git, *, thoroughly: bool) -> bool:
-        """Say whether git can read the mirror.
+        """Return whether git can read the mirror.
 
         Args:
             git: Runs in the mirror.
@@ -192,7 +192,7 @@ def _lock(folder: Path) -> int:
 
 
 def _owner_is_gone(descriptor: int) -> bool:
-    """Say whether the process that used the folder last, and its git commands, are surely gone."""
+    """Return whether the last process in the folder, and its git commands, are surely gone."""
     try:
         fields = json.loads(os.pread(descriptor, 4096, 0).partition(b"\n")[0])
         owner = decode_process(fields if isinstance(fields, dict) else {})
@@ -239,7 +239,7 @@ def _remove(path: Path) -> None:
 
 
 def _emptied(repository: Path) -> bool:
-    """Say whether an object has no content, which is what a loss of power leaves of a new file.
+    """Return whether an object has no content, which is what a loss of power leaves of a new file.
 
     Git takes such an object for one that it has, and never writes it again.
     """

@@ -131,7 +131,7 @@ def _contains(repository: Repository, tip: str, commit: str) -> bool:
 
 
 def _is_on(checkout: Checkout, reference: str) -> bool:
-    """Say whether a branch is checked out; a person may have left it since."""
+    """Return whether a branch is checked out; a person may have left it since."""
     said = checkout.git.run("symbolic-ref", "--quiet", "HEAD").stdout
     return said.removesuffix(b"\n") == reference.encode(errors="surrogateescape")
 
@@ -209,7 +209,7 @@ def _enter(locked: LockedIndex, changes: Sequence[ChangedFile], marks: Mapping[s
 
 
 def _is_ours_to_write(locked: LockedIndex, change: ChangedFile) -> bool:
-    """Say whether what stands at a path is what the step left there, and no person's edit."""
+    """Return whether what stands at a path is what the step left there, and no person's edit."""
     found = _content(locked.checkout.folder, change.path)
     after = change.after
     if found is None or after is None or not after.is_file:

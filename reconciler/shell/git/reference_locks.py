@@ -43,7 +43,7 @@ def remove_reference_locks(
 
 
 def left_locks(repository: Repository, step: HeldEntry) -> bool:
-    """Say whether a step that failed left a lock that may be its own."""
+    """Return whether a step that failed left a lock that may be its own."""
     places = places_of(repository, step.entry.reference, step.entry.git_dir)
     return any(_is_ours(lock, step) for lock in places)
 
@@ -58,7 +58,7 @@ def advice_on_locks(repository: Repository, reference: str) -> str:
 
 
 def _is_ours(lock: Path, step: HeldEntry) -> bool:
-    """Say whether a lock appeared after the entry, and holds nothing or the new id."""
+    """Return whether a lock appeared after the entry, and holds nothing or the new id."""
     try:
         facts = os.lstat(lock)
         content = lock.read_bytes()
@@ -69,7 +69,7 @@ def _is_ours(lock: Path, step: HeldEntry) -> bool:
 
 
 def _rests(lock: Path, sleep: Callable[[float], None]) -> bool:
-    """Wait until a lock is old enough; say whether it is still there as it was."""
+    """Wait until a lock is old enough; return whether it is still there as it was."""
     with contextlib.suppress(FileNotFoundError):
         before = os.lstat(lock)
         age_seconds = time.time() - before.st_mtime
