@@ -3,13 +3,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test soak check format docs bench wheel clean
+.PHONY: demo test crash soak check format docs bench wheel clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto -q
+
+crash: $(INSTALLED)
+	$(BIN)/python -m tests.crash
 
 soak: $(INSTALLED)
 	$(BIN)/python -m tests.soak --seconds $(or $(SECONDS),600)
@@ -30,6 +33,7 @@ docs: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.startup_and_passes
 	$(BIN)/python -m benchmarks.plan_cold
+	$(BIN)/python -m benchmarks.durable_commits
 
 wheel: $(INSTALLED)
 	$(BIN)/python -m build --wheel --outdir dist

@@ -173,9 +173,11 @@ def _branch(directory: Path, service: Service) -> "Branch":
 
 
 def _default_mirror(remote: str) -> Path:
-    """Return the folder of a remote's mirror below the user's cache."""
+    """Return the folder of a remote's mirror below the user's cache; credentials change nothing."""
+    from reconciler.shell.git.remote import parse_remote
+
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    digest = hashlib.sha256(remote.encode()).hexdigest()[:16]
+    digest = hashlib.sha256(parse_remote(remote).url.encode()).hexdigest()[:16]
     return Path(base).expanduser() / "reconciler" / f"{digest}.git"
 
 

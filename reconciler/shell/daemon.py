@@ -92,6 +92,7 @@ class Daemon:
 
     def _due(self, seen: _Seen) -> bool:
         """Say whether the branch moved, a moment has come, or a person's edit is waited for."""
+        self.passes.branch.recover()  # or else what others leave waits for the next commit
         if seen.waiting or self.passes.branch.head() != seen.head:
             return True
         return seen.recheck_at is not None and self.passes.clock.now() >= seen.recheck_at

@@ -19,12 +19,19 @@ from reconciler.model.world import World
 from reconciler.shell.clock import Clock
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.edited import files_being_edited
-from reconciler.shell.git.errors import LostRace
+from reconciler.shell.git.errors import (
+    GitError,
+    LostRace,
+    RemoteMisconfigured,
+    RemoteRefused,
+    RemoteUnreachable,
+)
 from reconciler.shell.git.history import read_history
 from reconciler.shell.git.identity import Identity
 from reconciler.shell.git.mirror import Mirror
+from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.worktree import advance, recover
+from reconciler.shell.git.worktree import advance
 from reconciler.shell.load import Loader
 from reconciler.shell.reruns import find_reruns
 
@@ -57,6 +64,9 @@ class Branch(Protocol):
     def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:
         """Return those of people's files that a person is editing where the branch would move."""
 
+    def repair(self) -> bool:
+        """Begin anew if what is kept here cannot be read, and return whether that was so."""
+
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch, or raise `LostRace`."""
 
@@ -73,10 +83,12 @@ class LocalBranch:
         return self.repository.resolve(self.name)
 
     def recover(self) -> None:
-        """Finish a move of files, or else its lock would block everybody until the next one."""
-        folder = self.repository.common_dir
-        if (folder / "index.lock").exists() or any(folder.glob("worktrees/*/index.lock")):
-            recover(self.repository, self.name)
+        """Finish what the journal holds, or else its locks would block people, too."""
+        recover(self.repository)
+
+    def repair(self) -> bool:
+        """Return false: it is a person's repository, and nothing else has what is in it."""
+        return False
 
     def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:
         """Look into the checkouts of the branch."""
@@ -103,7 +115,12 @@ class RemoteBranch:
         return found
 
     def recover(self) -> None:
-        """Do nothing: a push is whole or has not happened."""
+        """Remove what killed commands left in the mirror; a push is whole or has not happened."""
+        self.mirror.recover()
+
+    def repair(self) -> bool:
+        """Rebuild the mirror if git cannot read it."""
+        return self.mirror.repair()
 
     def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:  # noqa: ARG002  # none is
         """Return none: no checkout follows a remote's branch."""
@@ -180,6 +197,16 @@ class Passes:
             ShellError: Git or the remote refused.
         """
         self.branch.recover()
+        try:
+            return self._run(at=at, publish=publish)
+        except (RemoteRefused, RemoteUnreachable, RemoteMisconfigured, LostRace):
+            raise
+        except GitError:
+            if not self.branch.repair():
+                raise
+            return self._run(at=at, publish=publish)
+
+    def _run(self, *, at: datetime | None, publish: bool) -> Report:
         for race in range(RACES + 1):
             report = self.decide(at=at)
             if not report.outcome.changes:

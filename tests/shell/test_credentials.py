@@ -14,16 +14,20 @@ from reconciler.shell.git.mirror import Mirror
 
 
 @contextmanager
-def server(*, redirect: str = "") -> Iterator[tuple[int, list[str]]]:
+def server(
+    *, redirect: str = "", asked: list[str] | None = None
+) -> Iterator[tuple[int, list[str]]]:
     """A web server that wants a password, then says 403; or one that sends everybody elsewhere.
 
     Yields:
-        The port, and the credentials that it was given so far.
+        The port, and the credentials that it was given so far; `asked` gets every path.
     """
     given: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if asked is not None:
+                asked.append(self.path)
             kind, _, encoded = self.headers.get("Authorization", "").partition(" ")
             if kind == "Basic":
                 given.append(base64.b64decode(encoded).decode())
@@ -84,3 +88,21 @@ def test_credentials_do_not_follow_a_redirect(tmp_path: Path) -> None:
         mirror.fetch("main")
 
     assert [] == stolen
+
+
+def test_a_token_in_the_query_arrives_and_is_neither_shown_nor_stored(tmp_path: Path) -> None:
+    """Git gets it as a setting; arguments, messages and files have the URL without it."""
+    asked: list[str] = []
+    with (
+        server(asked=asked) as (port, _),
+        Mirror.open(
+            f"http://127.0.0.1:{port}/r?private_token=tok-123", tmp_path / "m", insecure=True
+        ) as mirror,
+        pytest.raises(GitError) as caught,
+    ):
+        mirror.fetch("main")
+
+    assert any("private_token=tok-123" in path for path in asked)
+    assert "tok-123" not in str(caught.value) + repr(mirror.repository) + repr(mirror.remote)
+    stored = [path.read_bytes() for path in (tmp_path / "m").rglob("*") if path.is_file()]
+    assert not any(b"tok-123" in content for content in stored)

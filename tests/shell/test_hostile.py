@@ -157,8 +157,10 @@ def test_a_mirror_runs_nothing_of_a_hostile_folder(tmp_path: Path, trap: Path) -
     """The remote's own settings are the remote's; ours are rewritten at each start."""
     bare = new_bare(tmp_path / "b.git", {"a.evil": "a\n", "gone.evil": "g\n"})
     Mirror.open(f"file://{bare}", tmp_path / "mirror").close()
-    set_traps(tmp_path / "mirror", trap)
-    git(tmp_path / "mirror", "config", "url.ext::sh -c touch% x.insteadOf", "file://")
+    set_traps(tmp_path / "mirror/repository.git", trap)
+    git(
+        tmp_path / "mirror/repository.git", "config", "url.ext::sh -c touch% x.insteadOf", "file://"
+    )
 
     with Mirror.open(f"file://{bare}", tmp_path / "mirror") as mirror:
         old = mirror.fetch("main")
@@ -238,7 +240,7 @@ def test_a_remote_that_wants_another_protocol_is_refused(tmp_path: Path) -> None
     """A rewrite in the environment of the operator's shell does not reach us."""
     bare = new_bare(tmp_path / "b.git", {"x": "1"})
     with Mirror.open(f"file://{bare}", tmp_path / "mirror") as mirror:
-        (tmp_path / "mirror/config").write_text(
+        (tmp_path / "mirror/repository.git/config").write_text(
             '[core]\nrepositoryformatversion=0\nbare=true\n[url "ext::sh -c"]\ninsteadOf=file://\n'
         )
         with pytest.raises((RemoteMisconfigured, GitError), match="not allowed"):

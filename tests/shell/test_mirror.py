@@ -1,5 +1,6 @@
 """Fetching and pushing through our own mirror, against real repositories."""
 
+import json
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,7 @@ from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.objects import list_files
 from reconciler.shell.git.remote import parse_remote
 from reconciler.shell.git.repository import Repository
+from reconciler.shell.processes import this_process
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, git, new_bare
 
 
@@ -153,7 +156,8 @@ def test_a_hook_of_the_remote_refuses(mirror: Mirror, bare: Path) -> None:
     hook.chmod(0o755)
     old = mirror.fetch("main")
 
-    with pytest.raises(RemoteRefused, match="hook declined: no pushes on Fridays\ufffd"):
+    words = 'hook declined; the server says: "no pushes on Fridays\ufffd'
+    with pytest.raises(RemoteRefused, match=words):
         mirror.push("main", old=old, new=commit(mirror, "b", "2", parent=old))
 
 
@@ -228,7 +232,7 @@ def test_upkeep_packs_and_loses_nothing(mirror: Mirror) -> None:
 
     mirror.maintain()
 
-    assert [] == list(mirror.folder.glob("objects/??/*"))
+    assert [] == list(mirror.repository.git_dir.glob("objects/??/*"))
     assert ["a", "b"] == list(list_files(mirror.repository, new))
     assert new == mirror.fetch("main")
 
@@ -239,20 +243,27 @@ def test_credentials_are_not_in_a_repr(tmp_path: Path) -> None:
         assert "hunter2" not in repr(mirror.repository) + repr(mirror.remote) + repr(mirror)
 
 
-def test_only_old_locks_of_our_own_are_removed(tmp_path: Path, bare: Path) -> None:
-    """A fresh one may belong to a git that still runs."""
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "another-host"])
+def test_locks_of_a_killed_git_are_removed(tmp_path: Path, bare: Path, *, elsewhere: bool) -> None:
+    """At the start and while running; on another host git may still run, so they must be old."""
     url, folder = f"file://{bare}", tmp_path / "mirror"
     with Mirror.open(url, folder) as mirror:
         mirror.fetch("main")
-    stale, fresh = folder / "refs/heads/main.lock", folder / "packed-refs.lock"
+        references = mirror.repository.common_dir
+    if elsewhere:
+        other = replace(this_process(), host="elsewhere", boot="another")
+        (folder / "reconciler-lock").write_text(json.dumps(other.as_fields()))
+    stale, fresh = references / "refs/heads/main.lock", references / "packed-refs.lock"
     stale.touch()
     fresh.touch()
     os.utime(stale, (1, 1))
 
-    Mirror.open(url, folder).close()
-
-    assert not stale.exists()
-    assert fresh.exists()
+    with Mirror.open(url, folder) as mirror:
+        assert (False, elsewhere) == (stale.exists(), fresh.exists())
+        fresh.touch()
+        os.utime(fresh, (1, 1))
+        mirror.recover()
+        assert not fresh.exists()
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path, bare: Path) -> None:
@@ -288,7 +299,8 @@ def test_nobody_listens(tmp_path: Path) -> None:
         mirror.fetch("main")
 
     assert "hunter2" not in str(caught.value)
-    assert "hunter2" not in (tmp_path / "m/config").read_text()
+    stored = [path.read_bytes() for path in (tmp_path / "m").rglob("*") if path.is_file()]
+    assert not any(b"hunter2" in content for content in stored)
 
 
 @contextmanager
@@ -406,6 +418,10 @@ def test_an_address_that_could_do_harm_is_refused(url: str) -> None:
         ("git@h:o/r.git", "git@h:o/r.git", "ssh"),
         ("file:///srv/r", "file:///srv/r", "file"),
         ("/srv/r", "/srv/r", "file"),
+        ("https://h/x?private=token", "https://h/x", "https"),
+        ("https://me:pw@h/x?a=1&private=token", "https://h/x", "https"),
+        ("ssh://git:pw@h/x", "ssh://git@h/x", "ssh"),
+        ("git:pw@h:o/r.git", "git@h:o/r.git", "ssh"),
     ],
 )
 def test_an_accepted_address_loses_its_credentials(address: str, url: str, protocol: str) -> None:
@@ -495,3 +511,12 @@ def test_a_failure_of_transport_has_one_meaning(stderr: str, expected: type[GitE
 
     assert expected is type(error)
     assert re.match(r"x: ", str(error))
+
+
+def test_the_words_of_a_server_are_marked_and_decide_nothing() -> None:
+    """It may print anything, ours among it."""
+    stderr = "remote: fatal: Authentication failed\nfatal: the remote end hung up unexpectedly\n"
+    answer = answer_to_transport("https://h/r", Finished(128, b"", stderr))
+
+    assert isinstance(answer, RemoteUnreachable)
+    assert 'hung up unexpectedly; the server says: "Authentication failed"' in str(answer)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.shell.git.repository import Repository
 from tests.shell.fleet import (
     EXAMPLE,
     commit_beside_daemon,
@@ -24,6 +25,7 @@ from tests.shell.fleet import (
     running,
     subjects,
 )
+from tests.shell.left_behind import leave_behind
 from tests.shell.repositories import Checkout
 
 SHOP = "workloads/shop.yaml"
@@ -40,6 +42,17 @@ QUIET = {
         "  - {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole}\n"
     ),
 }
+
+
+LEAVING = """
+import sys
+from pathlib import Path
+from reconciler.shell.git.repository import Repository
+from tests.shell.left_behind import leave_behind
+
+leave_behind(Repository.open(Path.cwd()), old=sys.argv[1], new=sys.argv[2])
+assert Path(".git/index.lock").exists()
+"""
 
 
 def scaled(replicas: int) -> dict[str, str]:
@@ -170,7 +183,9 @@ def test_a_lock_left_by_a_kill_goes_though_nothing_is_to_be_done(
     run_pass(fleet.folder, 0)
     run_pass(fleet.folder, 4)
     lock = Path(fleet.git("rev-parse", "--absolute-git-dir")) / "index.lock"
-    lock.write_text(f"reconciler moves {first} to {fleet.head()}\n")
+    repository = Repository.open(fleet.folder)
+    leave_behind(repository, old=first, new=fleet.head())
+    assert lock.exists()
 
     assert None is run_pass(fleet.folder, 8).commit
 
@@ -228,3 +243,24 @@ def _start(fleet: Checkout, tmp_path: Path) -> "subprocess.Popen[bytes]":
             stderr=stream,
             stdin=subprocess.DEVNULL,
         )
+
+
+def test_what_another_process_leaves_goes_while_the_daemon_is_idle(tmp_path: Path) -> None:
+    """A person's git is not blocked until the next commit, which it could not make."""
+    fleet = new_fleet(tmp_path / "fleet")
+    with running(fleet.folder, "--poll-seconds", "0.2"):
+        eventually(lambda: shop_replicas(fleet) == 2, "first placement")
+        eventually(lambda: fleet.status() == "", "a clean checkout")
+        first = fleet.git("rev-list", "--max-parents=0", "main")
+
+        def left() -> bool:
+            child = subprocess.run(
+                [sys.executable, "-c", LEAVING, first, fleet.head()],
+                cwd=fleet.folder, env=process_environment(), capture_output=True, check=False,
+            )  # fmt: skip
+            return child.returncode == 0
+
+        eventually(left, "a moment in which the daemon holds no lock itself")
+        lock = fleet.folder / ".git/index.lock"
+        eventually(lambda: not lock.exists(), "the lock")
+        eventually(lambda: not list(fleet.folder.glob(".git/reconciler/*.step")), "the entry")

@@ -15,6 +15,7 @@ from reconciler.shell.git.errors import (
     RemoteUnreachable,
 )
 
+PREFIX = "remote: "
 REFUSED = re.compile(r"^!\t[^\t]*\t\[([^\]]+)\] ?(?:\((.*)\))?", re.MULTILINE)
 
 RACES = (
@@ -72,14 +73,8 @@ def answer_to_push(url: str, finished: Finished) -> GitError:
     if finished.code != 1 or line is None:
         return answer_to_transport(url, finished)
     place, why = line[1], line[2] or ""
-    said = one_line(
-        "\n".join(
-            text.removeprefix("remote: ")
-            for text in finished.stderr.splitlines()
-            if text.startswith("remote: ")
-        )
-    )
-    detail = f"{why}: {said}" if said else why
+    _, theirs = _voices(finished.stderr)
+    detail = f"{why}{theirs}"
     if any(race in why for race in RACES):
         return LostRace(f"{url} moved: {why}")
     if any(state in why for state in OPERATOR):
@@ -93,9 +88,23 @@ def answer_to_push(url: str, finished: Finished) -> GitError:
 
 def answer_to_transport(url: str, finished: Finished) -> GitError:
     """Return the error that a command stands for which got no proper answer from the remote."""
-    said = one_line(finished.stderr) or f"exit code {finished.code}"
-    text = finished.stderr.lower()
+    ours, theirs = _voices(finished.stderr)
+    said = f"{one_line(ours) or f'exit code {finished.code}'}{theirs}"
+    text = ours.lower()  # a server may print anything: its words decide nothing
     known = any(sign in text for sign in MISCONFIGURED)
     if known and not any(sign in text for sign in MISCONFIGURED_EXCEPTIONS):
         return RemoteMisconfigured(f"{url}: {said}; check the URL and the credentials")
     return RemoteUnreachable(f"{url}: {said}")
+
+
+def _voices(stderr: str) -> tuple[str, str]:
+    """Return what git itself said, and what the server printed, marked as its words.
+
+    Git shows the server's lines with a prefix. A carriage return would begin a line without one.
+    """
+    lines = stderr.split("\n")
+    ours = "\n".join(line for line in lines if not line.startswith(PREFIX))
+    theirs = one_line(
+        "\n".join(line.removeprefix(PREFIX) for line in lines if line.startswith(PREFIX))
+    )
+    return ours, f'; the server says: "{theirs}"' if theirs else ""

@@ -70,7 +70,7 @@ def refuse_obstacles(checkout: Checkout, git: Git, changes: Sequence[ChangedFile
     Raises:
         CheckoutBusy: Something is in the way; it names the file.
     """
-    marks = _marks(git)
+    marks = index_marks(git)
     for change in changes:
         mark = marks.get(change.path)
         if mark is not None and mark.islower():
@@ -116,7 +116,7 @@ def _mode(place: Path) -> int | None:
         return None
 
 
-def _marks(git: Git) -> Mapping[str, str]:
+def index_marks(git: Git) -> Mapping[str, str]:
     """Return the letter that `git ls-files -v` gives each path of the index.
 
     Lower case: assumed unchanged. S: left out by a sparse checkout. M: unmerged.

@@ -18,6 +18,7 @@ from typing import BinaryIO, cast
 
 from reconciler.shell.disk import refusal
 from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.masking import masked
 
 try:
     from git.cmd import Git as Runner
@@ -37,6 +38,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "GIT_COMMITTER_NAME": "reconciler",
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_GRAFT_FILE": "/dev/null",  # or else a file of the repository rewrites its history
     "GIT_LFS_SKIP_SMUDGE": "1",
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_LAZY_FETCH": "1",  # a partial clone must not fetch behind our back
@@ -56,6 +58,7 @@ SETTINGS: Mapping[str, str] = {
     "core.alternateRefsCommand": "true",
     "core.attributesFile": "/dev/null",
     "core.fsmonitor": "false",
+    "core.fsync": "all",  # objects, references and the index outlive a loss of power
     "core.hooksPath": "/dev/null",
     "core.sshCommand": SSH_COMMAND,
     "core.untrackedCache": "false",
@@ -75,7 +78,6 @@ SETTINGS: Mapping[str, str] = {
 
 NOT_FOUND = 127  # what env(1) answers when there is no git
 TERMINATION_SECONDS = 2.0  # for git to remove its lock files after a SIGTERM
-USERINFO = re.compile(r"(?<=://)[^/@\s'\"]*@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +103,16 @@ class Git:
         settings: Configuration on top of `SETTINGS`, key to value.
         secrets: Texts that never appear in an error.
         timeout_seconds: Limit for one command.
+        inherited: Open files that commands keep open for as long as they live.
     """
 
     folder: Path
     options: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     timeout_seconds: float = 120.0
+    inherited: tuple[int, ...] = ()
 
     def having(
         self,
@@ -202,14 +206,8 @@ class Git:
             raise self.error(arguments, Finished(process.returncode, b"", stderr))
 
     def mask(self, text: str) -> str:
-        """Return `text` without secrets: user info of URLs and `secrets` become `***`.
-
-        >>> Git(folder=Path()).mask("cannot reach 'https://me:token@example.com/r'")
-        "cannot reach 'https://***@example.com/r'"
-        """
-        for secret in self.secrets:
-            text = text.replace(secret, "***")
-        return USERINFO.sub("***@", text)
+        """Return `text` without credentials, those of this way to run git included."""
+        return masked(text, self.secrets)
 
     def error(self, arguments: tuple[str, ...], finished: Finished) -> GitError:
         """Return the error that a finished command stands for."""
@@ -236,6 +234,7 @@ class Git:
             shell=False,
             env=variables,
             start_new_session=True,
+            pass_fds=self.inherited,
         )
         process = running.proc
         running.proc = None  # ours now: it must not end when the wrapper is collected

@@ -5,7 +5,6 @@ follows the number of changes, not the size of the repository.
 """
 
 import re
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import assert_never
@@ -13,6 +12,7 @@ from typing import assert_never
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell.git.errors import GitError, PathBlocked
 from reconciler.shell.git.identity import Identity, check_identity
+from reconciler.shell.git.import_folder import importing_git
 from reconciler.shell.git.repository import Repository, check_commit
 
 # What a file system may take for `.git`: case, trailing dots and spaces, streams, short names.
@@ -163,8 +163,7 @@ def _quoted(path: str) -> bytes:
 
 def _import(repository: Repository, parts: Sequence[bytes], parent: str | None) -> list[str]:
     """Feed fast-import; return the commit's id and the trees of the commit and its parent."""
-    # A name of our own, set back to nothing in the same stream: it never reaches the disk.
-    reference = f"refs/reconciler/tmp-{uuid.uuid4().hex}"
+    reference = "refs/heads/new"  # set back to nothing in the same stream: it is never written
     questions = 'get-mark :1\nls :1 ""\n' + (f'ls {parent} ""\n' if parent else "")
     nothing = "0" * (64 if repository.object_format == "sha256" else 40)
     stdin = (
@@ -172,9 +171,11 @@ def _import(repository: Repository, parts: Sequence[bytes], parent: str | None) 
         *parts,
         f"\n{questions}reset {reference}\nfrom {nothing}\n\ndone\n".encode(),
     )
-    with repository.git.stream(
-        "fast-import", "--quiet", "--force", "--date-format=raw", "--cat-blob-fd=1", stdin=stdin
-    ) as output:
+    options = ("--quiet", "--force", "--date-format=raw", "--cat-blob-fd=1")
+    with (
+        importing_git(repository) as git,
+        git.stream("fast-import", *options, stdin=stdin) as output,
+    ):
         reply = output.read().decode().splitlines()
     if len(reply) != (3 if parent else 2):
         raise GitError("git fast-import did not answer with a commit")

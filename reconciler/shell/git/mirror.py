@@ -1,38 +1,21 @@
 """Our own bare copy of a remote: fetched by URL, pushed by URL, configured by us alone."""
 
 import contextlib
-import fcntl
 import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from reconciler.errors import UsageError
 from reconciler.shell.git.answers import answer_to_push, answer_to_transport
 from reconciler.shell.git.command import Finished, Git
 from reconciler.shell.git.commits import check_path
-from reconciler.shell.git.errors import GitError, LostRace, MirrorBusy, RemoteRefused
+from reconciler.shell.git.errors import GitError, LostRace, RemoteRefused
+from reconciler.shell.git.import_folder import remove_dead_imports
+from reconciler.shell.git.mirror_folder import MirrorFolder, open_folder
 from reconciler.shell.git.publish import publish
-from reconciler.shell.git.remote import ASKPASS, Remote, parse_remote
+from reconciler.shell.git.remote import Remote, parse_remote
 from reconciler.shell.git.repository import Repository, check_branch, check_commit
-
-CONFIGURATION = """\
-# Written by reconciler at every start; edits are lost.
-[core]
-\trepositoryformatversion = 1
-\tbare = true
-[extensions]
-\tobjectFormat = {object_format}
-[gc]
-\tauto = 0
-[http]
-\tlowSpeedLimit = 1000
-\tlowSpeedTime = 30
-"""
-
-LEFTOVERS = ("**/*.lock", "objects/pack/tmp_*", "objects/??/tmp_obj_*")
 
 
 class Mirror:
@@ -41,12 +24,13 @@ class Mirror:
     Branches have the names that they have at the remote. Only one process uses a folder at a time.
     """
 
-    def __init__(self, remote: Remote, folder: Path, repository: Repository, lock: int) -> None:
+    def __init__(self, remote: Remote, place: MirrorFolder, repository: Repository) -> None:
         """Use `Mirror.open`."""
         self.remote = remote
-        self.folder = folder
+        self.folder = place.folder
         self.repository = repository
-        self._lock = lock
+        self._place = place
+        self._closed = False
 
     @classmethod
     def open(
@@ -76,24 +60,43 @@ class Mirror:
             MirrorBusy: Another process uses the folder.
         """
         remote = parse_remote(url, insecure=insecure)
-        folder = folder.resolve()
-        _claim(folder, remote)
-        lock = _lock(folder)
+        place = open_folder(
+            folder.resolve(),
+            remote,
+            object_format=object_format,
+            limit_seconds=2 * timeout_seconds,
+        )
         try:
-            _remove_leftovers(folder, older_than_seconds=2 * timeout_seconds)
-            _configure(folder, object_format)
+            git = _git(place, remote, variables or {}, timeout_seconds)
+            if not place.is_readable(git, thoroughly=False):
+                place.rebuild()
             repository = Repository(
-                git=_git(folder, remote, variables or {}, timeout_seconds),
-                git_dir=folder,
-                common_dir=folder,
+                git=git,
+                git_dir=place.repository,
+                common_dir=place.repository,
                 work_tree=None,
                 prefix=check_path(prefix) if prefix else "",
                 object_format=object_format,
             )
         except BaseException:
-            os.close(lock)
+            os.close(place.lock)
             raise
-        return cls(remote, folder, repository, lock)
+        return cls(remote, place, repository)
+
+    def recover(self) -> None:
+        """Remove what git commands left that were killed since; call it before a pass."""
+        self._place.remove_leftovers()
+        remove_dead_imports(self.repository)
+
+    def repair(self) -> bool:
+        """Begin anew if git cannot read the mirror, and return whether that was so.
+
+        All in it can be had again from the remote; what was not pushed will be decided again.
+        """
+        if self._place.is_readable(self.repository.git, thoroughly=True):
+            return False
+        self._place.rebuild()
+        return True
 
     def fetch(self, branch: str) -> str | None:
         """Bring a branch here as the remote has it, rewinds included.
@@ -106,17 +109,26 @@ class Mirror:
             RemoteMisconfigured: An operator must act.
         """
         reference = f"refs/heads/{check_branch(branch)}"
-        finished = self._run(
-            "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
-            "--no-auto-maintenance", "--force", "--update-head-ok", "--end-of-options",
-            self.remote.url, f"+{reference}:{reference}",
-        )  # fmt: skip
+        finished = self._fetch(reference)
+        if finished.code != 0 and not self._is_readable():
+            self._place.rebuild()
+            finished = self._fetch(reference)
         if finished.code == 0:
             return self.repository.find(branch)
         if f"couldn't find remote ref {reference}" in finished.stderr:
             self.repository.git.output("update-ref", "-d", reference)
             return None
         raise answer_to_transport(self.remote.url, finished)
+
+    def _fetch(self, reference: str) -> Finished:
+        return self._run(
+            "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
+            "--no-auto-maintenance", "--force", "--update-head-ok", "--end-of-options",
+            self.remote.url, f"+{reference}:{reference}",
+        )  # fmt: skip
+
+    def _is_readable(self) -> bool:
+        return self._place.is_readable(self.repository.git, thoroughly=False)
 
     def push(self, branch: str, *, old: str | None, new: str) -> None:
         """Move a branch at the remote from `old` to `new`, or leave it as it was.
@@ -186,9 +198,9 @@ class Mirror:
 
     def close(self) -> None:
         """Let another process use the folder."""
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        if not self._closed:
+            os.close(self._place.lock)
+            self._closed = True
 
     def __enter__(self) -> Self:
         return self
@@ -202,63 +214,20 @@ class Mirror:
         self.close()
 
 
-def _claim(folder: Path, remote: Remote) -> None:
-    """Refuse a folder that is not this remote's mirror: we are about to write to it."""
-    mark = folder / "reconciler-remote"
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f'"{folder}" is not a folder; name an empty or new one for the mirror')
-    if not folder.exists() or not any(folder.iterdir()):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        mark.write_text(f"{remote.url}\n")
-        return
-    if not mark.is_file():
-        raise UsageError(f'"{folder}" is not empty and not a mirror; name an empty folder')
-    if mark.read_text().strip() != remote.url:
-        raise UsageError(
-            f'"{folder}" is the mirror of {mark.read_text().strip()}; name another folder'
-        )
-
-
-def _configure(folder: Path, object_format: str) -> None:
-    """Make the repository if there is none, and write every file that could run a program."""
-    Git(folder=folder).output(
-        "init", "--quiet", "--bare", "--template=", f"--object-format={object_format}", str(folder)
-    )
-    (folder / "config").write_text(CONFIGURATION.format(object_format=object_format))
-    askpass = folder / "reconciler-askpass"
-    askpass.write_text(ASKPASS)
-    askpass.chmod(0o700)
-
-
-def _git(folder: Path, remote: Remote, variables: Mapping[str, str], timeout_seconds: float) -> Git:
+def _git(
+    place: MirrorFolder, remote: Remote, variables: Mapping[str, str], timeout_seconds: float
+) -> Git:
     return Git(
-        folder=folder,
-        options=(f"--git-dir={folder}",),
+        folder=place.folder,
+        options=(f"--git-dir={place.repository}",),
         variables={
-            "GIT_ASKPASS": str(folder / "reconciler-askpass"),
+            "GIT_ASKPASS": str(place.askpass),
             **remote.variables,
             **variables,
             "GIT_ALLOW_PROTOCOL": remote.protocol,
         },
+        settings=remote.settings,
         secrets=remote.secrets,
         timeout_seconds=timeout_seconds,
+        inherited=(place.lock,),
     )
-
-
-def _lock(folder: Path) -> int:
-    descriptor = os.open(folder / "reconciler-lock", os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise MirrorBusy(f'another process uses "{folder}"; stop it or name another') from None
-    return descriptor
-
-
-def _remove_leftovers(folder: Path, *, older_than_seconds: float) -> None:
-    """Remove what a killed git left behind. Here only: a lock elsewhere is somebody's."""
-    for pattern in LEFTOVERS:
-        for path in folder.glob(pattern):
-            with contextlib.suppress(FileNotFoundError):
-                if time.time() - path.stat().st_mtime > older_than_seconds:
-                    path.unlink()

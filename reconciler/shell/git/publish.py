@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 
 from reconciler.shell.git.errors import GitError, LostRace
+from reconciler.shell.git.reference_locks import advice_on_locks
 from reconciler.shell.git.repository import Repository, check_branch, check_commit
 
 BACKOFF_SECONDS = (0.01, 0.05, 0.2, 0.5, 1.0)
@@ -48,6 +49,7 @@ def publish(
         if present != old:
             raise LostRace(f'branch "{branch}" is at {present or "nothing"}, no longer at {old}')
         if seconds is None:
-            raise repository.git.error(arguments, finished)
+            error = repository.git.error(arguments, finished)
+            raise GitError(f"{error}{advice_on_locks(repository, reference)}")
         sleep(seconds)
     raise GitError(f'branch "{branch}" could not be moved')

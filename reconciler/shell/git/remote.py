@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote, urlsplit
 
 from reconciler.errors import UsageError
 
 SCP_LIKE = re.compile(r"(?:[A-Za-z0-9_.][\w.-]*@)?[A-Za-z0-9_][\w.-]*:(?!:)(?!//)[^-:].*")
+SCP_PASSWORD = re.compile(
+    r"(?P<user>[A-Za-z0-9_.][\w.-]*):(?P<password>[^/@:]*)@(?P<rest>[^/@]+:.*)"
+)
 HOST = re.compile(r"[A-Za-z0-9_][\w.-]*|\[[0-9A-Fa-f:.]+\]")
+SHORT = 3  # no secret is as short, and masking it would hide ordinary text
 ACCEPTED = "https://host/path, ssh://host/path, user@host:path, file:///path or an absolute path"
 
 ASKPASS = """\
@@ -30,12 +34,14 @@ class Remote:
         url: Without credentials, fit for a command line and a message.
         protocol: The one protocol that git may use: `https`, `ssh`, `file`, ...
         variables: Environment that hands credentials to git; empty without any.
+        settings: Configuration that does, where they are part of the address itself.
         secrets: Texts that never appear in an error.
     """
 
     url: str
     protocol: str
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -54,6 +60,8 @@ def parse_remote(address: str, *, insecure: bool = False) -> Remote:
     if address.startswith("/"):
         return Remote(url=address, protocol="file")
     if "://" not in address:
+        if found := SCP_PASSWORD.fullmatch(address):  # ssh takes no password from an address
+            address = f"{found['user']}@{found['rest']}"
         if SCP_LIKE.fullmatch(address):
             return Remote(url=address, protocol="ssh")
         raise UsageError(f"the URL of a remote must be {ACCEPTED}")
@@ -80,11 +88,30 @@ def _parse_url(address: str) -> Remote:
     if not HOST.fullmatch(place) or (parts.username or "").startswith("-"):
         raise UsageError(f"the URL of a remote must name a host; write {ACCEPTED}")
     where = f"{place}:{port}" if port else place
-    path = parts.path + (f"?{parts.query}" if parts.query else "")
     if parts.scheme == "ssh":
         user = f"{parts.username}@" if parts.username else ""
-        return Remote(url=f"ssh://{user}{where}{path}", protocol="ssh")
-    return _with_credentials(f"{parts.scheme}://{where}", path, parts.username, parts.password)
+        return _with_query(
+            Remote(url=f"ssh://{user}{where}{parts.path}", protocol="ssh"), parts.query
+        )
+    origin = f"{parts.scheme}://{where}"
+    remote = _with_credentials(origin, parts.path, parts.username, parts.password)
+    return _with_query(remote, parts.query)
+
+
+def _with_query(remote: Remote, query: str) -> Remote:
+    """Hand the query of a URL to git as a setting: tokens are written there, too.
+
+    What is shown, stored and named on the command line is the URL without it.
+    """
+    if not query:
+        return remote
+    raw = [part.partition("=")[2] for part in query.split("&")]
+    values = {text for value in raw for text in (value, unquote(value)) if len(text) > SHORT}
+    return replace(
+        remote,
+        settings={f"url.{remote.url}?{query}.insteadOf": remote.url},
+        secrets=(*remote.secrets, query, *sorted(values, key=len, reverse=True)),
+    )
 
 
 def _with_credentials(origin: str, path: str, username: str | None, password: str | None) -> Remote:

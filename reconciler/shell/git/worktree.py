@@ -8,18 +8,31 @@ touched: whatever is in the way refuses the move before anything has changed.
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reconciler.shell.disk import refusal
+from reconciler.shell.durable import sync_places
 from reconciler.shell.git.checkouts import Checkout, find_checkouts, refuse_obstacles
 from reconciler.shell.git.command import Finished, Git, one_line
 from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
-from reconciler.shell.git.index import LockedIndex, Move, MoveUnfinished, left_behind, locked_index
+from reconciler.shell.git.index import LockedIndex, locked_index
+from reconciler.shell.git.journal import HeldEntry, StepUnfinished, journalled
 from reconciler.shell.git.objects import ChangedFile, changed_files
 from reconciler.shell.git.publish import publish
+from reconciler.shell.git.recovery import recover, unfinished
+from reconciler.shell.git.reference_locks import left_locks
 from reconciler.shell.git.repository import Repository, check_branch
 
 ENTRY = re.compile(r"[Ee]ntry '(.+)' (not uptodate|would be overwritten)")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """From which commit to which the files of a checkout go; full hex ids."""
+
+    old: str
+    new: str
 
 
 def advance(
@@ -44,119 +57,87 @@ def advance(
         GitError: Git failed.
     """
     checkouts = find_checkouts(repository, check_branch(branch)) if old else []
-    if old is None or not checkouts:
-        publish(repository, branch, old=old, new=new, reason=reason)
-        return
-    _recover(repository, checkouts, head=repository.find(branch))
+    recover(repository)
     head = repository.find(branch)
     if head == new:
-        return  # somebody computed the same commit and was first
+        return  # another process computed the same commit and was first
     if head != old:  # or else a stale plan would seem to be a person's work
         raise LostRace(f'branch "{branch}" is at {head or "nothing"}, no longer at {old}')
-    move = Move(old, new)
-    changes = changed_files(repository, old, new)
+    with journalled(
+        repository,
+        f"refs/heads/{branch}",
+        old=old or "0" * len(new),
+        new=new,
+        checkouts=[checkout.folder for checkout in checkouts],
+    ) as step:
+        if old is None or not checkouts:
+            _publish(repository, branch, step, reason=reason)
+        else:
+            _advance_all(repository, branch, checkouts, step, reason=reason)
+
+
+def _advance_all(
+    repository: Repository,
+    branch: str,
+    checkouts: Sequence[Checkout],
+    step: HeldEntry,
+    *,
+    reason: str,
+) -> None:
+    """Move a branch and all of its checkouts, or none."""
+    move = Move(step.entry.old, step.entry.new)
+    changes = changed_files(repository, move.old, move.new)
     with contextlib.ExitStack() as locks:
         prepared = [
-            locks.enter_context(_prepared(checkout, branch, changes, move))
+            locks.enter_context(_prepared(checkout, branch, changes, step))
             for checkout in checkouts
         ]
-        publish(repository, branch, old=old, new=new, reason=reason)
+        _publish(repository, branch, step, reason=reason)
         begun: list[LockedIndex] = []
         try:
             for locked in prepared:
                 begun.append(locked)
                 _move(locked.git, move)
+                sync_places([locked.checkout.folder / change.path for change in changes])
         except (GitError, OSError) as error:  # whatever is written now may fail, too
-            raise MoveUnfinished(_unfinished(move, error)) from error
+            raise StepUnfinished(unfinished(move.new, error)) from error
         except BaseException:
             _put_back(repository, branch, begun, move)
             raise
-        for locked in prepared:
-            locked.install()
+        try:
+            for locked in prepared:
+                locked.install()
+        except OSError as error:
+            raise StepUnfinished(unfinished(move.new, error)) from error
 
 
-def recover(repository: Repository, branch: str) -> None:
-    """Finish a move that a killed process left half-done, so that nobody finds a stale lock.
-
-    Call it before a pass, since there may be nothing to do; `advance` does so too.
+def _publish(repository: Repository, branch: str, step: HeldEntry, *, reason: str) -> None:
+    """Move the branch for good.
 
     Raises:
-        CheckoutBusy: A person edited a file since; the lock is gone, and `git status` tells.
+        StepUnfinished: Git was killed, and left a lock; the next pass judges it. Or the branch
+            has moved, but the disk did not confirm it.
     """
-    checkouts = find_checkouts(repository, check_branch(branch))
-    _recover(repository, checkouts, head=repository.find(branch))
-
-
-def _recover(repository: Repository, checkouts: Sequence[Checkout], *, head: str | None) -> None:
-    for checkout in checkouts:
-        move = left_behind(checkout)
-        if move is None:
-            continue
-        moved = head is not None and _contains(repository, head, move.new)
-        changes = changed_files(repository, move.old, move.new) if moved else ()
-        with locked_index(checkout, move) as locked:
-            if not moved:
-                continue  # killed before the branch moved, so before any file did
-            try:
-                _finish(locked, changes, move)
-            except (GitError, OSError) as error:
-                raise MoveUnfinished(_unfinished(move, error)) from error
-
-
-def _finish(locked: LockedIndex, changes: Sequence[ChangedFile], move: Move) -> None:
-    """Move the files that a killed process did not, or that the disk did not take."""
-    _complete(locked, changes)
-    done = _adopt(locked, changes, move)
-    _check(locked, [change for change in changes if change.path not in done], move)
-    _move(locked.git, move)
-    locked.install()
-
-
-def _unfinished(move: Move, error: Exception) -> str:
-    """Say how far a move is, and why no farther."""
-    return f"the branch is at {move.new[:12]}, its checkout follows with the next pass: {error}"
-
-
-def _contains(repository: Repository, tip: str, commit: str) -> bool:
-    return repository.git.run("merge-base", "--is-ancestor", commit, tip).code == 0
-
-
-def _adopt(locked: LockedIndex, changes: Sequence[ChangedFile], move: Move) -> set[str]:
-    """Enter into the index what was moved already; return its paths."""
-    folder = locked.checkout.folder
-    done, records = set(), []
-    for change in changes:
-        place, after = folder / change.path, change.after
-        if after is None:
-            there = not place.exists() and not place.is_symlink()
-        else:
-            there = after.is_file and place.is_file() and not place.is_symlink()
-            there = there and after.blob == locked.git.line(
-                "hash-object", "--no-filters", "--", str(place)
-            )
-        if there:
-            done.add(change.path)
-            entry = f"{after.mode} {after.blob}" if after else f"0 {'0' * len(move.new)}"
-            records.append(f"{entry}\t{change.path}\0")
-    stdin = "".join(records).encode(errors="surrogateescape")
-    locked.git.output("update-index", "--add", "--remove", "-z", "--index-info", stdin=stdin)
-    return done
-
-
-def _complete(locked: LockedIndex, changes: Sequence[ChangedFile]) -> None:
-    """Write the rest of files of which only the beginning was written, since the disk was full."""
-    for change in changes:
-        place, after = locked.checkout.folder / change.path, change.after
-        if after is None or not after.is_file or place.is_symlink() or not place.is_file():
-            continue
-        whole, found = locked.git.output("cat-file", "blob", after.blob), place.read_bytes()
-        if len(found) < len(whole) and whole.startswith(found):
-            place.write_bytes(whole)
+    entry = step.entry
+    joined = replace(repository, git=step.joined(repository.git))
+    old = entry.old if entry.old.strip("0") else None
+    try:
+        publish(joined, branch, old=old, new=entry.new, reason=reason)
+    except LostRace:
+        raise
+    except GitError as error:
+        if left_locks(repository, step):
+            raise StepUnfinished(str(error)) from error
+        raise
+    try:  # or else a loss of power could leave moved files beside a branch that is where it was
+        sync_places([repository.common_dir / entry.reference])
+    except OSError as error:
+        raise StepUnfinished(unfinished(entry.new, error)) from error
 
 
 @contextlib.contextmanager
 def _prepared(
-    checkout: Checkout, branch: str, changes: Sequence[ChangedFile], move: Move
+    checkout: Checkout, branch: str, changes: Sequence[ChangedFile], step: HeldEntry
 ) -> Iterator[LockedIndex]:
     """Lock a checkout for which the move will succeed.
 
@@ -164,11 +145,11 @@ def _prepared(
         CheckoutBusy: A person's work is in the way.
         LostRace: A person left the branch since the checkout was found.
     """
-    with locked_index(checkout, move) as locked:
+    with locked_index(checkout, step) as locked:
         head = checkout.git.run("symbolic-ref", "--quiet", "HEAD").stdout
         if head.removesuffix(b"\n") != f"refs/heads/{branch}".encode(errors="surrogateescape"):
             raise LostRace(f'{checkout.folder}: branch "{branch}" is no longer checked out')
-        _check(locked, changes, move)
+        _check(locked, changes, Move(step.entry.old, step.entry.new))
         yield locked
 
 
@@ -183,7 +164,10 @@ def _check(locked: LockedIndex, changes: Sequence[ChangedFile], move: Move) -> N
 
 
 def _move(git: Git, move: Move) -> None:
-    finished = git.run("read-tree", "-m", "-u", move.old, move.new)
+    arguments = ("read-tree", "-m", "-u", move.old, move.new)
+    finished = git.run(*arguments)
+    if finished.code < 0:  # killed: it refused nothing, and may have moved some of the files
+        raise git.error(arguments, finished)
     if finished.code != 0:
         raise _refusal(git.folder, finished)
 
