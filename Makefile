@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test soak check format docs bench wheel clean
+.PHONY: demo test fuzz soak check format docs bench wheel clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
@@ -26,6 +26,9 @@ format: $(INSTALLED)
 
 docs: $(INSTALLED)
 	$(BIN)/python -m reconciler.cli.reference > docs/cli.md
+
+fuzz: $(INSTALLED)
+	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.startup_and_passes

@@ -9,7 +9,7 @@ from functools import partial
 
 from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, traces_of
 from reconciler.manifests.canonical import read_canonical
-from reconciler.manifests.identify import OUR_GROUPS, Identity, Unidentified, identify
+from reconciler.manifests.identify import OUR_GROUPS, OWNED_KINDS, Identity, Unidentified, identify
 from reconciler.manifests.limits import MAX_BYTES, Oversized
 from reconciler.manifests.metadata import refuse_metadata
 from reconciler.manifests.positions import Place, Spot, locate_all
@@ -203,7 +203,7 @@ def _judged(document: Document, identity: Identity, rules: Rules) -> Judged:
             return Judged(body, (_unread_version(identity, versions),))
         return Judged(body, refuse_metadata(body) + (admission(body) if admission else ()))
     judged = rules.schemas.judge(body)
-    if rules.status_only:
+    if rules.status_only and (identity.group, identity.kind) not in OWNED_KINDS:
         kept = tuple(v for v in judged.violations if (v.pointer, v.rule) != SPEC_MISSING)
         judged = Judged(judged.body, kept)
     if judged.violations or admission is None:

@@ -8,24 +8,10 @@ from reconciler.core.inspect import Inspected, Inspection, described
 from reconciler.core.move import Move, replaced
 from reconciler.core.record import DUPLICATE
 from reconciler.manifests.feedback import FEEDBACK, is_feedback, reporter_of
-from reconciler.manifests.identify import OUR_GROUPS, Identity
+from reconciler.manifests.identify import OUR_GROUPS, OWNED_KINDS, Identity
 from reconciler.manifests.scope import CRD, namespace_for, scopes_of_crds
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.world import Fault, Manifest, Trace
-
-OWNED_KINDS = frozenset(
-    {
-        ("cluster.open-cluster-management.io", "PlacementDecision"),
-        ("placement.kubernetes-fleet.io", "ClusterResourceBinding"),
-        ("placement.kubernetes-fleet.io", "ClusterResourceSnapshot"),
-        ("placement.kubernetes-fleet.io", "ClusterSchedulingPolicySnapshot"),
-        ("work.karmada.io", "ClusterResourceBinding"),
-        ("work.karmada.io", "ResourceBinding"),
-        ("reconciler.dev", "FaultReport"),
-        ("reconciler.dev", "ReconcilerStatus"),
-    }
-)
-"""Kinds that only a pass writes; anywhere else than below the output root they are a fault."""
 
 CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
 CONFIGURATION_PATH = "reconciler.yaml"

@@ -218,14 +218,12 @@ class Fleets:
             feedback=self.world.feedback,
             assume_after_seconds=self.settings.assume_after_seconds,
         )
-        rebalanced, present = trigger is not None, restored.present
+        rebalanced, present, now = trigger is not None, restored.present, self.now
         settled = settle(
-            placement, owner, selection, present, members, self.now, witness, rebalanced=rebalanced
+            placement, owner, selection, present, members, now, witness, rebalanced=rebalanced
         )
-        outputs = files_of(settled, self.now)
-        outputs[key] = placement_file(
-            placement, metadata, owner.generation, settled, status, self.now
-        )
+        outputs = files_of(settled, now)
+        outputs[key] = placement_file(placement, metadata, owner.generation, settled, status, now)
         problem, edited = known_problem(status), bool(restored.edited)
         return Plan(
             outputs=outputs,
