@@ -72,7 +72,8 @@ class Bindings:
         draft = self.claims.drafts.get(key)
         if draft is None:
             return Target(key, waiting=True) if waiting else None
-        return Target(key, waiting=True) if waiting else target_of(draft, self.around)
+        waits = waiting or self._is_lost(draft)
+        return Target(key, waiting=True) if waits else target_of(draft, self.around)
 
     def select(self, selection: Selection, /) -> Iterable[Reference]:
         """Yield the claimed workloads that a description means."""
@@ -134,7 +135,7 @@ class Bindings:
                     told.outputs[key] = draft.present
                     told.untils.append(rest.until)
                     continue
-            if self.lost and not self.lost.keys().isdisjoint(named_by(draft)):
+            if self._is_lost(draft):
                 told.keep(draft)
                 continue
             place = FaultPlace(output_path(self.world.output_root, key), str(key))
@@ -147,6 +148,10 @@ class Bindings:
             body = told.take(key, draft, found)
             if demand is None and found.decision is None and body is draft.present:
                 rests[key] = (draft, seen, Rest(now, found.until))
+
+    def _is_lost(self, draft: Draft) -> bool:
+        """Return whether a binding names a cluster that cannot be decoded."""
+        return bool(self.lost) and not self.lost.keys().isdisjoint(named_by(draft))
 
     def _marks(self) -> Callable[[Draft], Grounds] | None:
         """Return what marks the reports of a binding's workload, `None` if there are no reports."""
