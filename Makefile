@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test crash soak check format docs bench wheel clean
+.PHONY: demo test fuzz crash soak check format docs bench wheel clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
@@ -29,6 +29,9 @@ format: $(INSTALLED)
 
 docs: $(INSTALLED)
 	$(BIN)/python -m reconciler.cli.reference > docs/cli.md
+
+fuzz: $(INSTALLED)
+	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.startup_and_passes

@@ -2,7 +2,8 @@
 
 Properties have the same examples everywhere. A test is bounded by the processor time that it
 takes, its children's included; the wall clock only ends what hangs. Signals act as in a terminal,
-also where the runner was started in the background by a shell that lets it ignore them.
+also where the runner was started in the background by a shell that lets it ignore them. What
+nobody foresaw fails a test.
 """
 
 import os
@@ -11,6 +12,9 @@ from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from reconciler.dialects import object_pass
+from tests import strict
 
 CPU_SECONDS = 10.0
 """What one test may take unless its mark `cpu_seconds` says more."""
@@ -24,6 +28,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # a loaded machine is no mistake of a test
 )
 settings.load_profile("alike")
+strict.enforce()
 
 
 def pytest_configure() -> None:
@@ -51,3 +56,9 @@ def _cpu_seconds() -> float:
     """Return the processor time of this process and of its children that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.fixture
+def contained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contain what nobody foresaw in its object, as in production."""
+    monkeypatch.setattr(object_pass, "unforeseen", strict.CONTAIN)

@@ -31,6 +31,7 @@ NO_EXAMPLE = {
     "file-link": "a change, not a state",
     "file-unrecognized": "a change, not a state",
     "file-vanished": "a change, not a state",
+    "internal-error": "a guard: no input that does so is known",
     "oscillates": "a guard: no input that does so is known",
     "placement-immutable": "a change, not a state",
     "placement-unreadable": "a guard: the schema refuses such a document first",

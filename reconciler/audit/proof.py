@@ -104,6 +104,9 @@ def prove(
     waiting = frozenset(r.path for r in outcome.removals if r.path not in changes)
     if waiting:  # a person may have been editing these, which nothing else depends on
         outcome = reconcile(world, claim.at, busy=waiting, memo=memo)
+    if outcome.traces:
+        stopped = [Finding(one.fault.path, one.fault.message) for one in outcome.traces]
+        return _proof(commit, State.DIFFERENT, stopped)
     return _compare(commit, claim, world, outcome, changes, revisions)
 
 

@@ -24,6 +24,7 @@ ERRORS: Mapping[str, str] = {
     "identity-list": "The items of a List must be documents of their own",
     "identity-name": "An object must have a name that Kubernetes takes",
     "identity-namespace": "A namespace must be a DNS label",
+    "internal-error": "Whatever a file holds, the reconciler must be able to deal with it",
     "kubefleet-unexpected": "A placement of KubeFleet must be one that can be scheduled",
     "oscillates": "Decisions must come to rest",
     "output-unreadable": "A file below the output root must be as a pass wrote it",

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from reconciler.audit.placed import OCM_GROUP, WORK_GROUP, parts_of
 from reconciler.dialects.karmada.bindings import claimant
 from reconciler.dialects.karmada.policies import (
+    CLUSTER_WIDE,
+    NAMESPACED,
     Implicit,
     Policy,
     decode_policy,
@@ -87,7 +89,7 @@ def _conditions(status: Body) -> dict[str, str]:
 
 def _workloads(world: World, policy: ObjectKey) -> Iterator[Node]:
     """Yield the workloads that a policy holds, with their bindings, and those that it lost."""
-    written = world.inputs.get(policy)
+    written = world.inputs.get(policy) if policy.kind in (NAMESPACED, CLUSTER_WIDE) else None
     decoded = None if written is None else decode_policy(written, world.inputs)
     for found, binding in sorted(world.outputs.items()):
         holder = claimant(binding.body) if found.group == WORK_GROUP else None

@@ -36,12 +36,13 @@ def command(
       reconciler reconcile --now 2026-01-02T15:04:05Z
       reconciler reconcile --remote https://git.example.org/fleet.git
     """
-    from reconciler.cli.faults import print_faults
+    from reconciler.cli.faults import print_faults, print_traces
     from reconciler.cli.report import print_pass
 
     passes = open_passes(directory, service)
     publish = service.remote is None or not no_push
     report = passes.decide(at=now) if dry_run else passes.run(at=now, publish=publish)
     print_faults(report.outcome.faults)
+    print_traces(report.outcome.traces)
     print_pass(report, branch=passes.branch.name, dry_run=dry_run, moved=publish)
     return 1 if report.outcome.faults else 0

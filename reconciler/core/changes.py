@@ -7,7 +7,7 @@ from datetime import datetime
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Fault
+from reconciler.model.world import Body, Fault, Trace
 from reconciler.rebalance.target import Reference
 
 
@@ -68,6 +68,7 @@ class Outcome:
         removals: The rebalancers and triggers whose manifest goes, sorted.
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit, sorted.
+        traces: Of those of the faults that nobody foresaw, sorted; for the log.
         recheck_at: The next moment, aware UTC, at which time alone could change the answer;
             `None` if no such moment is known.
         explanations: What scheduling said of the objects that were asked about, where it first
@@ -79,5 +80,6 @@ class Outcome:
     removals: tuple[Removal, ...] = ()
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
+    traces: tuple[Trace, ...] = field(default=(), compare=False)
     recheck_at: datetime | None = None
     explanations: Mapping[ObjectKey, Explain] = field(default_factory=dict)

@@ -4,10 +4,12 @@ The answer depends on the file alone, so it is remembered by path and blob id.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
+from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, traces_of
 from reconciler.manifests.canonical import read_canonical
-from reconciler.manifests.identify import OUR_GROUPS, Identity, Unidentified, identify
+from reconciler.manifests.identify import OUR_GROUPS, OWNED_KINDS, Identity, Unidentified, identify
 from reconciler.manifests.limits import MAX_BYTES, Oversized
 from reconciler.manifests.metadata import refuse_metadata
 from reconciler.manifests.positions import Place, Spot, locate_all
@@ -15,7 +17,7 @@ from reconciler.manifests.reader import Document, Reading, read
 from reconciler.manifests.schema import Judged, Schemas
 from reconciler.manifests.texts import LFS_POINTER
 from reconciler.manifests.violations import Violation
-from reconciler.model.world import Body, Fault
+from reconciler.model.world import Body, Fault, Trace
 
 MARKS = (b"apiVersion", "apiVersion".encode("utf-16-be").lstrip(b"\0"))  # UTF-16 of either order
 SPEC_MISSING = ("", "schema-required")
@@ -61,7 +63,8 @@ class Inspection:
     """What one file holds.
 
     `ignored` counts documents that are no manifests: of another program, or of none. `canonical`
-    is true of an output that is to the letter what `encode` writes of its body.
+    is true of an output that is to the letter what `encode` writes of its body. `traces` are
+    those of what nobody foresaw.
     """
 
     path: str
@@ -71,6 +74,7 @@ class Inspection:
     ignored: int
     data: bytes
     canonical: bool = False
+    traces: tuple[Trace, ...] = ()
 
     @property
     def looks_ours(self) -> bool:
@@ -84,14 +88,27 @@ class Inspection:
 
 
 def inspect(path: str, blob: str, data: bytes | Oversized, rules: Rules) -> Inspection:
-    """Read one file and hold each of its documents against the rules. Raises nothing."""
+    """Read one file and hold each of its documents against the rules.
+
+    What stops the reader is a fault of the file, what stops a rule one of the document.
+    """
     if isinstance(data, Oversized):
         return _oversized(path, blob, data.size_bytes)
+    found = attempt(partial(_inspected, path, blob, data, rules), FaultPlace(path, ""))
+    if not isinstance(found, Failed):
+        return found
+    broken = (Broken(found.fault, None),)
+    return Inspection(path, blob, (), broken, 0, data, traces=traces_of((found,)))
+
+
+def _inspected(path: str, blob: str, data: bytes, rules: Rules) -> Inspection:
+    """Read one file and hold each of its documents against the rules."""
     ours = rules.status_only and not path.endswith(".json")
     own = read_canonical(data) if ours else None
     reading = read(data, path) if own is None else Reading((Document(0, 1, own),))
     documents: list[Inspected] = []
     objections: list[_Objection] = []
+    failed: list[Failed] = []
     broken = [Broken(located.fault, None) for located in reading.faults if not located.foreign]
     ignored = reading.passed + sum(1 for located in reading.faults if located.foreign)
     for document in reading.documents:
@@ -102,7 +119,13 @@ def inspect(path: str, blob: str, data: bytes | Oversized, rules: Rules) -> Insp
             case Unidentified():
                 objections.append(_Objection(document, None, identity))
             case Identity():
-                judged = _judged(document, identity, rules)
+                judge = partial(_judged, document, identity, rules)
+                judged = attempt(judge, FaultPlace(path, described(identity)))
+                if isinstance(judged, Failed):
+                    failed.append(judged)
+                    fault = replace(judged.fault, line=document.line, column=1)
+                    broken.append(Broken(fault, identity))
+                    continue
                 objections += [_Objection(document, identity, one) for one in judged.violations]
                 if not judged.violations:
                     documents.append(
@@ -111,9 +134,15 @@ def inspect(path: str, blob: str, data: bytes | Oversized, rules: Rules) -> Insp
     if objections:
         places = locate_all(data, [objection.spot for objection in objections])
         broken += [objection.broken(path, places) for objection in objections]
-    canonical = own is not None and any(document.body is own for document in documents)
     return Inspection(
-        path, blob, tuple(documents), tuple(broken), ignored, data, canonical=canonical
+        path,
+        blob,
+        tuple(documents),
+        tuple(broken),
+        ignored,
+        data,
+        canonical=own is not None and any(document.body is own for document in documents),
+        traces=traces_of(failed),
     )
 
 
@@ -174,7 +203,7 @@ def _judged(document: Document, identity: Identity, rules: Rules) -> Judged:
             return Judged(body, (_unread_version(identity, versions),))
         return Judged(body, refuse_metadata(body) + (admission(body) if admission else ()))
     judged = rules.schemas.judge(body)
-    if rules.status_only:
+    if rules.status_only and (identity.group, identity.kind) not in OWNED_KINDS:
         kept = tuple(v for v in judged.violations if (v.pointer, v.rule) != SPEC_MISSING)
         judged = Judged(judged.body, kept)
     if judged.violations or admission is None:

@@ -42,6 +42,7 @@ def compose(
         blobs={**surveyed.blobs, **{entry.path: entry.blob for entry in good.held}},
         texts=surveyed.texts,
         faults=tuple(sorted((*good.faults, *state.faults))),
+        traces=(*surveyed.traces, *state.traces),
         held=good.held,
         output_root=output_root,
         kinds=Kinds() if last is None else last.kinds.next(),

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from reconciler.core.changes import Removal, TargetResult
 from reconciler.core.removal import removable
 from reconciler.core.survey import REBALANCER, TRIGGER
 from reconciler.dialects.base import Dialect, Prepared, Trigger
+from reconciler.dialects.object_pass import Failed, attempt, place_of
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import mapping
@@ -52,11 +54,13 @@ class Rebalances:
     Attributes:
         outputs: Their status files.
         removed: Those whose manifest goes.
+        failed: Those that could not be asked, and why.
         until: When time alone changes this, `None` if it does not.
     """
 
     outputs: Mapping[ObjectKey, Body]
     removed: Mapping[ObjectKey, Removal]
+    failed: tuple[Failed, ...]
     until: datetime | None
 
 
@@ -70,20 +74,31 @@ class Wanted:
 
     triggers: Mapping[ObjectKey, Trigger]
     _asking: Mapping[ObjectKey, "_Asking"]
+    _failed: Mapping[ObjectKey, Failed]
     _world: World
     _holds: Holds
 
     def close(self, rescheduled: Container[ObjectKey]) -> Rebalances:
         """Say how they stand, given the targets of whom what was demanded was done."""
-        answers = {key: asking.close(rescheduled) for key, asking in self._asking.items()}
+        answers: dict[ObjectKey, _Answer] = {}
+        failed = dict(self._failed)
+        inputs, outputs = self._world.inputs, self._world.outputs
+        for key, asking in self._asking.items():
+            answer = attempt(partial(asking.close, rescheduled), place_of(inputs[key]))
+            if isinstance(answer, Failed):
+                failed[key] = answer
+            else:
+                answers[key] = answer
+        kept = {key: outputs[key].body for key in failed if key in outputs}
         removed = {
-            key: Removal(key, self._world.inputs[key].origin.path, found.results, found.body)
+            key: Removal(key, inputs[key].origin.path, found.results, found.body)
             for key, found in answers.items()
             if found.expired and removable(self._world, key, self._holds.files)
         }
         return Rebalances(
-            outputs={key: found.body for key, found in answers.items() if key not in removed},
+            outputs=kept | {k: found.body for k, found in answers.items() if k not in removed},
             removed=removed,
+            failed=tuple(failed.values()),
             until=earliest(*(found.until for found in answers.values())),
         )
 
@@ -114,13 +129,19 @@ def ask_rebalancers(
     One whose record cannot be read waits: it would look like one that never ran.
     """
     targets = _AllTargets(world, prepared, holds.targets)
-    asking = {
-        manifest.key: _ask(world, manifest, targets, now)
-        for kind in (REBALANCER, TRIGGER)
-        for manifest in world.of_kind(*kind)
-        if not is_frozen(world, manifest.key)
-    }
-    return Wanted(triggers=_triggers(asking), _asking=asking, _world=world, _holds=holds)
+    asking: dict[ObjectKey, _Asking] = {}
+    failed: dict[ObjectKey, Failed] = {}
+    for manifest in (one for kind in (REBALANCER, TRIGGER) for one in world.of_kind(*kind)):
+        if is_frozen(world, manifest.key):
+            continue
+        asked = attempt(partial(_ask, world, manifest, targets, now), place_of(manifest))
+        if isinstance(asked, Failed):
+            failed[manifest.key] = asked
+        else:
+            asking[manifest.key] = asked
+    return Wanted(
+        triggers=_triggers(asking), _asking=asking, _failed=failed, _world=world, _holds=holds
+    )
 
 
 @dataclass(frozen=True, slots=True)

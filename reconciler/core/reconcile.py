@@ -26,7 +26,7 @@ from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.settings import Safety, Settings, decode_settings
 from reconciler.model.stamps import at_rest
-from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.model.world import Body, Fault, Manifest, Trace, World
 
 SWEEPS = 16  # ours: a chain of evict, schedule, observe and purge settles in five
 
@@ -67,7 +67,7 @@ def reconcile(
     if settings.suspend or is_frozen(world, RECORD) or is_frozen(world, FAULTS):
         # Without the record the last good version of a faulty file is not known: what it holds
         # would be unscheduled.
-        return Outcome(faults=world.faults)
+        return Outcome(faults=world.faults, traces=world.traces)
     settle = partial(_settle, world, settings, now, memo, asked)
     settled, braked = _kept(world, settings.safety, settle, Holds(files=busy))
     outputs = {**settled.outputs, **braked.outputs}
@@ -89,6 +89,7 @@ def reconcile(
         removals=tuple(settled.removed[key] for key in sorted(settled.removed)),
         edited=settled.edited,
         faults=faults,
+        traces=tuple(sorted({*world.traces, *settled.traces})),
         recheck_at=settled.until,
         explanations=settled.explanations,
     )
@@ -107,6 +108,7 @@ class _Settled:
     decisions: tuple[Decision, ...]
     edited: tuple[ObjectKey, ...]
     faults: tuple[Fault, ...]
+    traces: tuple[Trace, ...]
     until: datetime | None
     explanations: Mapping[ObjectKey, Explain]
 
@@ -173,6 +175,7 @@ def _settle(
         ),
         edited=edited,
         faults=faults,
+        traces=result.traces,
         until=result.until,
         explanations=explanations,
     )

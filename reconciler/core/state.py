@@ -11,14 +11,15 @@ from reconciler.manifests.paths import FAULTS, RECORD, output_path
 from reconciler.manifests.scope import PLURALS
 from reconciler.model.frozen import Frozen, is_at_or_below
 from reconciler.model.identity import ObjectKey, Origin
-from reconciler.model.world import Fault, Manifest
+from reconciler.model.world import Fault, Manifest, Trace
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     """What stands below the output root.
 
-    Readable outputs, blob ids, the paths of what is left alone, and of what is as we write it.
+    Readable outputs, blob ids, the paths of what is left alone, and of what is as we write it;
+    what is wrong, and the traces of what nobody foresaw.
     """
 
     manifests: Mapping[ObjectKey, Manifest]
@@ -26,6 +27,7 @@ class State:
     frozen: Frozen
     canonical: frozenset[str]
     faults: tuple[Fault, ...]
+    traces: tuple[Trace, ...] = ()
 
 
 def read_state(
@@ -50,6 +52,7 @@ def read_state(
             *(_blocked(path) for path in sorted(blocks)),
             *(_frozen(item.fault) for file in files for item in file.broken),
         ),
+        traces=tuple(trace for file in files for trace in file.traces),
     )
 
 
@@ -79,6 +82,7 @@ def follow_state(
         canonical=(before.canonical - gone)
         | {file.path for file in move.came if file.canonical and file.path in paths},
         faults=before.faults,
+        traces=before.traces,
     )
 
 

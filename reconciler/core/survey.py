@@ -8,24 +8,10 @@ from reconciler.core.inspect import Inspected, Inspection, described
 from reconciler.core.move import Move, replaced
 from reconciler.core.record import DUPLICATE
 from reconciler.manifests.feedback import FEEDBACK, is_feedback, reporter_of
-from reconciler.manifests.identify import OUR_GROUPS, Identity
+from reconciler.manifests.identify import OUR_GROUPS, OWNED_KINDS, Identity
 from reconciler.manifests.scope import CRD, namespace_for, scopes_of_crds
 from reconciler.model.identity import ObjectKey, Origin
-from reconciler.model.world import Fault, Manifest
-
-OWNED_KINDS = frozenset(
-    {
-        ("cluster.open-cluster-management.io", "PlacementDecision"),
-        ("placement.kubernetes-fleet.io", "ClusterResourceBinding"),
-        ("placement.kubernetes-fleet.io", "ClusterResourceSnapshot"),
-        ("placement.kubernetes-fleet.io", "ClusterSchedulingPolicySnapshot"),
-        ("work.karmada.io", "ClusterResourceBinding"),
-        ("work.karmada.io", "ResourceBinding"),
-        ("reconciler.dev", "FaultReport"),
-        ("reconciler.dev", "ReconcilerStatus"),
-    }
-)
-"""Kinds that only a pass writes; anywhere else than below the output root they are a fault."""
+from reconciler.model.world import Fault, Manifest, Trace
 
 CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
 CONFIGURATION_PATH = "reconciler.yaml"
@@ -42,7 +28,7 @@ class Survey:
     `broken` maps a path to its faults; the key beside a fault is `None` where it cannot be told
     whose it is. `foreign` are the faulty files that do not look like manifests at all. `partial`
     has the files with documents that are no manifests, `texts` those that hold what a pass may
-    remove.
+    remove. `traces` are those of what nobody foresaw.
     """
 
     manifests: Mapping[ObjectKey, Manifest]
@@ -52,6 +38,7 @@ class Survey:
     scopes: Mapping[tuple[str, str], bool]
     blobs: Mapping[str, str]
     texts: Mapping[str, bytes]
+    traces: tuple[Trace, ...] = ()
 
 
 def survey(inspections: Iterable[Inspection], held: Iterable[Manifest] = ()) -> Survey:
@@ -99,6 +86,7 @@ def survey(inspections: Iterable[Inspection], held: Iterable[Manifest] = ()) -> 
         scopes=scopes,
         blobs={file.path: file.blob for file in files},
         texts=_texts(files),
+        traces=tuple(trace for file in files for trace in file.traces),
     )
 
 
@@ -138,6 +126,7 @@ def follow_survey(before: Survey, move: Move) -> Survey:
             **{path: data for path, data in before.texts.items() if path not in gone},
             **_texts(move.came),
         },
+        traces=before.traces,
     )
 
 

@@ -7,12 +7,13 @@ from datetime import datetime
 from reconciler.core.changes import Removal
 from reconciler.core.rebalances import NO_HOLDS, Holds, ask_rebalancers
 from reconciler.dialects.base import Dialect, Memory
+from reconciler.dialects.object_pass import traces_of
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
-from reconciler.model.world import Body, Fault, World
+from reconciler.model.world import Body, Fault, Trace, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class Sweep:
     decisions: tuple[Decision, ...]
     edited: tuple[ObjectKey, ...]
     faults: tuple[Fault, ...]
+    traces: tuple[Trace, ...]
     until: datetime | None
     explanations: Mapping[ObjectKey, Explain]
 
@@ -67,7 +69,14 @@ def sweep(
         rescheduled=rescheduled,
         decisions=tuple(decision for plan in plans for decision in plan.decisions),
         edited=tuple(sorted(key for plan in plans for key in plan.edited)),
-        faults=tuple(fault for plan in plans for fault in plan.faults),
+        faults=(
+            *(failed.fault for failed in rebalances.failed),
+            *(fault for plan in plans for fault in plan.faults),
+        ),
+        traces=(
+            *traces_of(rebalances.failed),
+            *(trace for plan in plans for trace in plan.traces),
+        ),
         until=earliest(rebalances.until, *(plan.until for plan in plans)),
         explanations={key: explain for plan in plans for key, explain in plan.explanations.items()},
     )

@@ -14,7 +14,7 @@ from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings
-from reconciler.model.world import Body, Fault, World
+from reconciler.model.world import Body, Fault, Trace, World
 from reconciler.rebalance.target import Reference, Selection, Target
 
 
@@ -29,6 +29,7 @@ class Plan:
         faults: What a person must edit.
         rescheduled: The targets of whom what was demanded was done, whatever came of it: a
             schedule afresh, or the way on to the goal of an earlier batch.
+        traces: Of those of the faults that nobody foresaw.
         until: The next moment at which time alone could change this plan, `None` if never.
         explanations: What scheduling said of the objects that were asked about.
     """
@@ -38,6 +39,7 @@ class Plan:
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
     rescheduled: frozenset[ObjectKey] = frozenset()
+    traces: tuple[Trace, ...] = field(default=(), compare=False)
     until: datetime | None = None
     explanations: Mapping[ObjectKey, Explain] = field(default_factory=dict)
 

@@ -28,6 +28,20 @@ OUR_GROUPS = frozenset(
 )
 """API groups whose kinds are never workloads: Karmada's, OCM's, KubeFleet's and our own."""
 
+OWNED_KINDS = frozenset(
+    {
+        ("cluster.open-cluster-management.io", "PlacementDecision"),
+        ("placement.kubernetes-fleet.io", "ClusterResourceBinding"),
+        ("placement.kubernetes-fleet.io", "ClusterResourceSnapshot"),
+        ("placement.kubernetes-fleet.io", "ClusterSchedulingPolicySnapshot"),
+        ("work.karmada.io", "ClusterResourceBinding"),
+        ("work.karmada.io", "ResourceBinding"),
+        ("reconciler.dev", "FaultReport"),
+        ("reconciler.dev", "ReconcilerStatus"),
+    }
+)
+"""Kinds that only a pass writes; anywhere else than below the output root they are a fault."""
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:

@@ -39,6 +39,14 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True, order=True)
+class Trace:
+    """Where an exception that nobody foresaw came from; `fault` is what it was made to."""
+
+    fault: Fault
+    text: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class Held:
     """A faulty file whose last good documents stay in force.
 
@@ -106,6 +114,7 @@ class World:
         blobs: Path to git blob id of the input files, of a held file that of its last good version.
         texts: Text of those input files from which a pass may have to remove a document.
         faults: What is wrong with the inputs and outputs, sorted.
+        traces: Of those of the faults that nobody foresaw.
         held: The faulty files whose last good documents are in force, sorted.
         output_root: Root-relative POSIX folder that the daemon owns.
         kinds: Index of the inputs, filled when first asked.
@@ -121,6 +130,7 @@ class World:
     blobs: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, bytes] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
+    traces: tuple[Trace, ...] = ()
     held: tuple[Held, ...] = ()
     output_root: str = "status"
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)

@@ -1,12 +1,13 @@
 """The daemon: a pass whenever the branch moves or a moment comes, until it is told to stop.
 
 It keeps nothing that matters: kill it anywhere, the next start goes on. This is the only file that
-catches what the outside refused: it says so, backs off, and tries again.
+catches what the outside refused, and what nobody foresaw: it says so, backs off, and tries again,
+at once when the branch moves. So it never ends for what a repository holds.
 """
 
 import random
 import time
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -15,8 +16,10 @@ import structlog
 
 from reconciler import __version__
 from reconciler.core.message import decision_line, is_told
+from reconciler.dialects.object_pass import trace_of
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.moments import format_moment
+from reconciler.model.world import Fault, Trace
 from reconciler.shell.disk import refusal_of
 from reconciler.shell.passes import Passes, Report
 
@@ -65,13 +68,14 @@ class Daemon:
             log.warning("no file events, polling", reason=self.wakeups.problem)
         failures = 0
         seen: _Seen | None = None
-        faults: tuple[object, ...] = ()
+        known: frozenset[Fault | Trace] = frozenset()
+        traced = ""
         sleep_seconds = 0.0
         while self.wakeups.wait(sleep_seconds):
             try:
                 if seen is None or self._due(seen):
                     report = self.passes.run()
-                    _tell(log, report, known_faults=faults)
+                    _tell(log, report, known=known)
                     _tell_waiting(
                         log, report.waiting - (frozenset() if seen is None else seen.waiting)
                     )
@@ -80,13 +84,12 @@ class Daemon:
                         report.outcome.recheck_at,
                         report.waiting,
                     )
-                    faults = report.outcome.faults
+                    known = frozenset((*report.outcome.faults, *report.outcome.traces))
                 failures = 0
-            except (ShellError, UsageError, OSError) as error:
+            except Exception as error:  # noqa: BLE001  # the daemon outlives any pass
                 failures += 1
                 seen = None
-                told = refusal_of(error) if isinstance(error, OSError) else str(error)
-                log.warning("pass failed, trying again", error=told, failures=failures)
+                traced = _tell_failure(log, error, failures, traced=traced)
             sleep_seconds = self._sleep_seconds(seen, failures)
         log.info("stopped")
 
@@ -108,13 +111,44 @@ class Daemon:
         return min(self.poll_seconds, max(recheck_at.timestamp() - time.time(), 0.05))
 
 
+def _tell_failure(
+    log: structlog.typing.BindableLogger, error: Exception, failures: int, *, traced: str
+) -> str:
+    """Log why a pass failed, with the trace of a mistake of our own, once while it is the same.
+
+    Returns:
+        The trace that was logged last.
+    """
+    if isinstance(error, ShellError | UsageError | OSError):
+        told = refusal_of(error) if isinstance(error, OSError) else str(error)
+        log.warning("pass failed, trying again", error=told, failures=failures)  # type: ignore[attr-defined]
+        return traced
+    trace = trace_of(error)
+    news = {} if trace == traced else {"trace": trace}
+    log.error(  # type: ignore[attr-defined]
+        "pass failed for a mistake of the reconciler itself, trying again",
+        error=type(error).__name__,
+        failures=failures,
+        **news,
+    )
+    return trace
+
+
 def _tell(
-    log: structlog.typing.BindableLogger, report: Report, *, known_faults: tuple[object, ...]
+    log: structlog.typing.BindableLogger, report: Report, *, known: Container[Fault | Trace]
 ) -> None:
-    """Log one pass: a line for it, one a decision, one a new fault."""
+    """Log one pass: a line for it, one a decision, one a new fault, one a new trace."""
     outcome = report.outcome
+    for trace in outcome.traces:
+        if trace not in known:
+            log.error(  # type: ignore[attr-defined]
+                trace.fault.message,
+                where=trace.fault.path,
+                object=trace.fault.subject,
+                trace=trace.text,
+            )
     for fault in outcome.faults:
-        if fault not in known_faults:
+        if fault not in known:
             log.warning(  # type: ignore[attr-defined]
                 fault.message,
                 where=f"{fault.path}:{fault.line}:{fault.column}",

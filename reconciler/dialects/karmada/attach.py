@@ -9,6 +9,7 @@ from reconciler.dialects.karmada.bindings import Draft, binding_key, draft_bindi
 from reconciler.dialects.karmada.claims import Claims
 from reconciler.dialects.karmada.memory import Memory
 from reconciler.dialects.karmada.policies import template_of
+from reconciler.dialects.object_pass import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
@@ -18,10 +19,11 @@ Needed = Mapping[ObjectKey, Draft]
 """The bindings of all that workloads need, by key; some of them have a policy of their own."""
 
 
-def needed_bindings(claims: Claims, world: World, memory: Memory) -> Needed:
+def needed_bindings(claims: Claims, world: World, memory: Memory, failed: list[Failed]) -> Needed:
     """Return the bindings of the objects that are needed, or were until now.
 
-    An object that is not in the repository, or whose binding cannot be read, is left alone.
+    An object that is not in the repository, or whose binding cannot be read, is left alone; what
+    fails is added to `failed`.
     """
     found = {key: draft for key, draft in claims.drafts.items() if draft.spec.get("requiredBy")}
     for needs in claims.needs.values():
@@ -30,8 +32,16 @@ def needed_bindings(claims: Claims, world: World, memory: Memory) -> Needed:
             if need not in world.inputs or is_frozen(world, key) or key in claims.kept:
                 continue
             known, manifest = claims.drafts.get(key), world.inputs[need]
+            if known is not None:
+                found[key] = known
+                continue
             draw = partial(_unclaimed, manifest)
-            found[key] = known or memory.drafts.recall(need, (manifest.body,), draw)
+            recall = partial(memory.drafts.recall, need, (manifest.body,), draw)
+            drawn = attempt(recall, place_of(manifest))
+            if isinstance(drawn, Failed):
+                failed.append(drawn)
+            else:
+                found[key] = drawn
     return {key: found[key] for key in sorted(found)}
 
 

@@ -7,7 +7,7 @@ from reconciler.dialects.karmada.defaults import mutated, with_defaults
 from reconciler.dialects.karmada.policies import NAMESPACED, Policy, Template
 from reconciler.dialects.karmada.workloads import demand_of
 from reconciler.errors import UserError
-from reconciler.model.fields import mapping, mapping_or_none, text
+from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.world import Body
 
@@ -196,6 +196,11 @@ def claimant(binding: Body | None) -> ObjectKey | None:
     if name and text(labels, CLUSTER_POLICY_ID):
         return ObjectKey("policy.karmada.io", "ClusterPropagationPolicy", "", name)
     return None
+
+
+def named_by(draft: Draft) -> frozenset[str]:
+    """Return the clusters that a binding names."""
+    return frozenset(text(item, "name") for item in bodies(draft.spec, "clusters"))
 
 
 def claim_labels(policy: Policy | None) -> dict[str, str]:

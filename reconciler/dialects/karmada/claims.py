@@ -1,10 +1,18 @@
 """Which workloads have a binding, and what their policies want of it; nothing is decided here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from reconciler.dialects.karmada.bindings import GROUP, Draft, binding_key, claimant, draft_binding
+from reconciler.dialects.karmada.bindings import (
+    GROUP,
+    Draft,
+    binding_key,
+    claimant,
+    draft_binding,
+    named_by,
+)
+from reconciler.dialects.karmada.claim_faults import name_fault, refused_fault, waiting_fault
 from reconciler.dialects.karmada.dependencies import dependencies_of
 from reconciler.dialects.karmada.elections import Policies, index_policies
 from reconciler.dialects.karmada.memory import Drafted, Memory
@@ -18,11 +26,10 @@ from reconciler.dialects.karmada.policies import (
     template_of,
 )
 from reconciler.dialects.karmada.policies import GROUP as POLICIES
-from reconciler.errors import UserError
+from reconciler.dialects.object_pass import Failed, attempt, place_of
 from reconciler.manifests.identify import OUR_GROUPS
-from reconciler.manifests.names import LONGEST_NAME
 from reconciler.manifests.paths import is_frozen
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.world import Body, Fault, Manifest, World
 
@@ -42,6 +49,7 @@ class Claims:
         named: The clusters that bindings name.
         waiting: The workloads that are faulty or held, by key as text.
         faults: What keeps policies and workloads from each other.
+        failed: The policies and workloads that could not be dealt with, and why.
     """
 
     drafts: Mapping[ObjectKey, Draft]
@@ -51,6 +59,7 @@ class Claims:
     named: frozenset[str]
     waiting: frozenset[str]
     faults: tuple[Fault, ...]
+    failed: tuple[Failed, ...]
 
 
 def claim_workloads(world: World, memory: Memory, *, preempting: bool) -> Claims:
@@ -59,7 +68,8 @@ def claim_workloads(world: World, memory: Memory, *, preempting: bool) -> Claims
     priorities = _priority_classes(world, memory)
     found = _Found()
     known = memory.drafted.under(policies, priorities, preempting)
-    templates = _templates(world, memory)
+    templates = _templates(world, memory, found)
+    found.failed += policies.failed.values()
     for template, key in templates:
         if world.frozen and is_frozen(world, key):
             continue
@@ -69,18 +79,19 @@ def claim_workloads(world: World, memory: Memory, *, preempting: bool) -> Claims
         if before is not None and before[0] is template and before[1] is body:
             found.take(template, key, before[2], world)
             continue
-        policy = policies.claim(template, claimant(body), preempting=preempting)
-        try:
-            drafted = _drafted(template, policy, body, priorities, memory)
-        except UserError as error:
-            found.faults.append(_refused(world, policy, error))
-            if body is not None:
-                found.kept[key] = body
+        if policies.failed and claimant(body) in policies.failed:
+            found.keep(key, body)
+            continue
+        claim = partial(policies.claim, template, claimant(body), preempting=preempting)
+        drafted = _claimed(world, template, claim, body, priorities, memory)
+        if isinstance(drafted, Failed):
+            found.failed.append(drafted)
+            found.keep(key, body)
             continue
         known[template.key] = (template, body, drafted)
         found.take(template, key, drafted, world)
     memory.drafted.trim(world.inputs)
-    found.faults += [_waiting(world, one) for one in policies.by_key.values() if one.waits_for]
+    found.faults += [waiting_fault(world, one) for one in policies.by_key.values() if one.waits_for]
     held = {str(key) for entry in world.held for key in entry.keys}
     return Claims(
         drafts=found.drafts,
@@ -94,6 +105,7 @@ def claim_workloads(world: World, memory: Memory, *, preempting: bool) -> Claims
         named=frozenset[str]().union(*found.named),
         waiting=frozenset(held | {fault.subject for fault in world.faults}),
         faults=tuple(sorted(set(found.faults))),
+        failed=tuple(found.failed),
     )
 
 
@@ -107,12 +119,18 @@ class _Found:
     named: set[frozenset[str]] = field(default_factory=set)  # most bindings share a few
     owners: dict[ObjectKey, ObjectKey] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+
+    def keep(self, key: ObjectKey, present: Body | None) -> None:
+        """Leave a binding as it is."""
+        if present is not None:
+            self.kept[key] = present
 
     def take(self, template: Template, key: ObjectKey, drafted: Drafted, world: World) -> None:
         """Take what a workload comes to, if its binding can have that name."""
         if drafted.draft is None:
             return
-        fault = _unnameable(template, key, world, self.owners.get(key))
+        fault = name_fault(template, key, world, self.owners.get(key))
         if fault is not None:
             self.faults.append(fault)
             return
@@ -130,14 +148,41 @@ def _policies(world: World, memory: Memory) -> Policies:
     grounds = tuple(manifest.body for manifest in (*manifests, *overrides))
 
     def index() -> Policies:
-        found = []
+        found, failed = [], {}
         for manifest in manifests:
-            there = tuple(override in world.inputs for override in overrides_of(manifest))
-            decode = partial(decode_policy, manifest, world.inputs)
-            found.append(memory.policies.recall(manifest.key, (manifest.body, *there), decode))
-        return index_policies(found)
+            policy = attempt(partial(_policy, manifest, world, memory), place_of(manifest))
+            if isinstance(policy, Failed):
+                failed[manifest.key] = policy
+            else:
+                found.append(policy)
+        return index_policies(found, failed)
 
     return memory.elections.recall(None, grounds, index)
+
+
+def _policy(manifest: Manifest, world: World, memory: Memory) -> Policy:
+    """Return one policy decoded."""
+    there = tuple(override in world.inputs for override in overrides_of(manifest))
+    decode = partial(decode_policy, manifest, world.inputs)
+    return memory.policies.recall(manifest.key, (manifest.body, *there), decode)
+
+
+def _claimed(
+    world: World,
+    template: Template,
+    claim: Callable[[], Policy | None],
+    present: Body | None,
+    priorities: Mapping[str, int],
+    memory: Memory,
+) -> Drafted | Failed:
+    """Return what a workload comes to under the policy that claims it."""
+    place = place_of(world.inputs[template.key])
+    policy = attempt(claim, place)
+    if isinstance(policy, Failed):
+        return policy
+    refused = None if policy is None else partial(refused_fault, world, policy)
+    draw = partial(_drafted, template, policy, present, priorities, memory)
+    return attempt(draw, place, refused)
 
 
 def _drafted(
@@ -163,47 +208,35 @@ def _drafted(
     wanting = draft.spec.get("propagateDeps") is True
     return Drafted(
         draft,
-        named=frozenset(text(item, "name") for item in bodies(draft.spec, "clusters")),
+        named=named_by(draft),
         needs=dependencies_of(template.key, template.api_version, template.body) if wanting else (),
     )
 
 
-def _waiting(world: World, policy: Policy) -> Fault:
-    """Say that a policy claims nothing until the override policies that it names are there.
-
-    Source: karmada@f8fdd02 pkg/detector/detector.go `ApplyPolicy`, dependentOverrides.
-    """
-    names = ", ".join(policy.waits_for)
-    return Fault(
-        path=world.inputs[policy.key].origin.path,
-        line=0,
-        column=0,
-        field="/spec/dependentOverrides",
-        rule="policy-override-missing",
-        message=f"the policy waits for override policies that are not there: {names}",
-        expected="the override policies, or no such dependency",
-        subject=str(policy.key),
-    )
-
-
-def _templates(world: World, memory: Memory) -> list[tuple[Template, ObjectKey]]:
+def _templates(world: World, memory: Memory, found: _Found) -> list[tuple[Template, ObjectKey]]:
     """Return the workloads with the keys of their bindings, sorted by key.
 
     Two workloads may want a binding of the same name: then the one that has it keeps it, so those
     that have their binding come first.
     """
     known = memory.templates.under()
-    found = []
+    templates = []
     for (group, _), manifests in world.kinds.of(world.inputs).items():
         for manifest in manifests if group not in OUR_GROUPS else ():
             before = known.get(manifest.key)
             if before is None or before[0] is not manifest.body:
-                before = known[manifest.key] = (manifest.body, _template(manifest))
-            found.append(before[1])
+                drawn = attempt(partial(_template, manifest), place_of(manifest))
+                if isinstance(drawn, Failed):
+                    found.failed.append(drawn)
+                    key = binding_key(manifest.key)
+                    found.keep(key, world.outputs[key].body if key in world.outputs else None)
+                    continue
+                before = known[manifest.key] = (manifest.body, drawn)
+            templates.append(before[1])
     memory.templates.trim(world.inputs)
-    if len({key for _, key in found}) == len(found):
-        return found
-    return sorted(found, key=lambda one: not _is_bound(world.outputs.get(one[1]), one[0].key))
+    if len({key for _, key in templates}) == len(templates):
+        return templates
+    return sorted(templates, key=lambda one: not _is_bound(world.outputs.get(one[1]), one[0].key))
 
 
 def _template(manifest: Manifest) -> tuple[Template, ObjectKey]:
@@ -219,22 +252,6 @@ def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:
     return named == (workload.group, workload.kind, workload.name)
 
 
-def _refused(world: World, policy: Policy | None, error: UserError) -> Fault:
-    """Say at a policy's file why it cannot be applied to a workload."""
-    if policy is None:
-        raise AssertionError("without a policy a binding keeps its spec") from error
-    return Fault(
-        path=world.inputs[policy.key].origin.path,
-        line=0,
-        column=0,
-        field=error.field,
-        rule="policy-priority-class",
-        message=f"the policy is not applied: {error.message}",
-        expected="the name of a PriorityClass of this repository",
-        subject=str(policy.key),
-    )
-
-
 def _priority_classes(world: World, memory: Memory) -> Mapping[str, int]:
     """Return the values of the PriorityClasses, by name."""
     manifests = world.of_kind(*PRIORITY_CLASS)
@@ -246,22 +263,4 @@ def _priority_classes(world: World, memory: Memory) -> Mapping[str, int]:
             for manifest in manifests
             if isinstance(value := manifest.body.get("value"), int)
         },
-    )
-
-
-def _unnameable(
-    template: Template, key: ObjectKey, world: World, owner: ObjectKey | None
-) -> Fault | None:
-    """Say why a workload cannot have a binding of its name, `None` if it can."""
-    origin, name = world.inputs[template.key].origin, key.name
-    if owner is not None:
-        message = f"its binding would be named {name} like that of {owner}, so it is not placed"
-        expected = "names that differ in more than upper and lower case"
-    elif len(name) > LONGEST_NAME:
-        message = f"its binding's name would have {len(name)} characters, so it is not placed"
-        expected = f"a name of at most {LONGEST_NAME - len(template.key.kind) - 1} characters"
-    else:
-        return None
-    return Fault(
-        origin.path, 0, 0, "/metadata/name", "binding-name", message, expected, str(template.key)
     )

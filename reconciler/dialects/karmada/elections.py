@@ -11,6 +11,7 @@ from reconciler.dialects.karmada.policies import (
     Template,
     implicit_priority,
 )
+from reconciler.dialects.object_pass import Failed
 from reconciler.model.identity import ObjectKey
 
 Question = tuple[str, str, str, str]
@@ -19,10 +20,11 @@ Question = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """All policies, indexed by what they select."""
+    """All policies, indexed by what they select, and why others could not be decoded."""
 
     by_key: Mapping[ObjectKey, Policy]
     by_question: Mapping[Question, Mapping[ObjectKey, Policy]] = field(repr=False)
+    failed: Mapping[ObjectKey, Failed] = field(default_factory=dict)
 
     def claim(
         self, template: Template, present: ObjectKey | None, *, preempting: bool = False
@@ -131,12 +133,14 @@ def _best(candidates: Iterable[Policy], template: Template) -> Policy | None:
     return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
 
 
-def index_policies(policies: Iterable[Policy]) -> Policies:
-    """Index policies by what they select."""
+def index_policies(
+    policies: Iterable[Policy], failed: Mapping[ObjectKey, Failed] | None = None
+) -> Policies:
+    """Index policies by what they select; `failed` are those that cannot be decoded."""
     by_key = {policy.key: policy for policy in policies}
     by_question: dict[Question, dict[ObjectKey, Policy]] = defaultdict(dict)
     for key, policy in by_key.items():
         for selector in policy.selectors:
             question = (selector.api_version, selector.kind, selector.name, key.namespace)
             by_question[question][key] = policy
-    return Policies(by_key, by_question)
+    return Policies(by_key, by_question, failed or {})

@@ -8,8 +8,10 @@ the cluster's status file.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from reconciler.dialects.karmada.memory import Memory, Taken
+from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, place_of
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
@@ -24,10 +26,15 @@ UNREACHABLE = "cluster.karmada.io/unreachable"
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Cluster manifests by name with all their taints, and the status files that date them."""
+    """Cluster manifests by name with all their taints, and the status files that date them.
+
+    `places` are those of the manifests; `failed` are the clusters that cannot be made sense of.
+    """
 
     clusters: Mapping[str, Body]
     records: Mapping[ObjectKey, Body]
+    places: Mapping[str, FaultPlace]
+    failed: Mapping[str, Failed]
 
 
 def take_inventory(world: World, memory: Memory, *, failover: bool, now: datetime) -> Inventory:
@@ -41,19 +48,27 @@ def take_inventory(world: World, memory: Memory, *, failover: bool, now: datetim
     """
     clusters: dict[str, Body] = {}
     records: dict[ObjectKey, Body] = {}
+    failed: dict[str, Failed] = {}
     for manifest in world.of_kind(GROUP, KIND):
         key, output = manifest.key, world.outputs.get(manifest.key)
         present = output.body if output is not None else None
         grounds = (manifest.body, present, failover)
         taken = memory.clusters.find(key.name, grounds)
         if taken is None:
-            taken = _take(manifest, output, failover=failover, now=now)
+            draw = partial(_take, manifest, output, failover=failover, now=now)
+            drawn = attempt(draw, place_of(manifest))
+            if isinstance(drawn, Failed):
+                failed[key.name] = drawn
+                records |= {} if present is None else {key: present}
+                continue
+            taken = drawn
             if taken.record is None or taken.record is present:
                 memory.clusters.keep(key.name, grounds, taken)
         clusters[key.name] = taken.body
         if taken.record is not None:
             records[key] = taken.record
-    return Inventory(clusters, records)
+    places = {one.key.name: place_of(one) for one in world.of_kind(GROUP, KIND)}
+    return Inventory(clusters, records, places, failed)
 
 
 def _take(manifest: Manifest, output: Manifest | None, *, failover: bool, now: datetime) -> Taken:

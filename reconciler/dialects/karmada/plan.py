@@ -15,6 +15,7 @@ from reconciler.dialects.karmada.bindings import (
     GROUP,
     Draft,
     binding_name,
+    named_by,
 )
 from reconciler.dialects.karmada.claims import Claims, claim_workloads
 from reconciler.dialects.karmada.clusters import Members, decode_cluster, members_of
@@ -28,6 +29,7 @@ from reconciler.dialects.karmada.memory import Memory
 from reconciler.dialects.karmada.rebalanced import target_of
 from reconciler.dialects.karmada.reports import reports_of
 from reconciler.dialects.karmada.settings import decode_failover, may_preempt
+from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, traces_of
 from reconciler.errors import UserError
 from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.model.decision import Cause, CauseKind, Decision
@@ -51,6 +53,8 @@ class Bindings:
     around: Surroundings
     settings: Settings
     memory: Memory
+    lost: Mapping[str, Failed]
+    """The clusters that cannot be decoded, by name: what is on one of them stays as it is."""
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the binding that a rebalancer refers to by its workload.
@@ -68,7 +72,8 @@ class Bindings:
         draft = self.claims.drafts.get(key)
         if draft is None:
             return Target(key, waiting=True) if waiting else None
-        return Target(key, waiting=True) if waiting else target_of(draft, self.around)
+        waits = waiting or self._is_lost(draft)
+        return Target(key, waiting=True) if waits else target_of(draft, self.around)
 
     def select(self, selection: Selection, /) -> Iterable[Reference]:
         """Yield the claimed workloads that a description means."""
@@ -88,7 +93,8 @@ class Bindings:
     def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
         """Decide every binding; one that cannot be decided keeps its file and is reported."""
         told = _Told(outputs={**self.inventory.records, **self.claims.kept})
-        needed = needed_bindings(self.claims, self.world, self.memory)
+        told.failed += [*self.lost.values(), *self.claims.failed]
+        needed = needed_bindings(self.claims, self.world, self.memory, told.failed)
         own = {key: d for key, d in self.claims.drafts.items() if key not in needed}
         self._decide(own, triggers, asked, told)
         if needed:
@@ -102,7 +108,8 @@ class Bindings:
             outputs=told.outputs,
             decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
             edited=tuple(sorted(key for key, item in told.decided.items() if item.edited)),
-            faults=tuple(sorted((*self.claims.faults, *told.faults))),
+            faults=tuple(sorted((*self.claims.faults, *(one.fault for one in told.failed)))),
+            traces=traces_of(told.failed),
             rescheduled=frozenset(key for key, item in told.decided.items() if item.rescheduled),
             until=earliest(*told.untils),
             explanations={key: item.explain for key, item in told.decided.items() if key in asked},
@@ -128,16 +135,23 @@ class Bindings:
                     told.outputs[key] = draft.present
                     told.untils.append(rest.until)
                     continue
-            try:
-                found = decide(draft, demand, self.around)
-            except UserError as error:
-                told.faults.append(_undecided(self.world, draft, error))
-                if draft.present is not None:
-                    told.outputs[key] = draft.present
+            if self._is_lost(draft):
+                told.keep(draft)
+                continue
+            place = FaultPlace(output_path(self.world.output_root, key), str(key))
+            refused = partial(_undecided, draft, place)
+            found = attempt(partial(decide, draft, demand, self.around), place, refused)
+            if isinstance(found, Failed):
+                told.failed.append(found)
+                told.keep(draft)
                 continue
             body = told.take(key, draft, found)
             if demand is None and found.decision is None and body is draft.present:
                 rests[key] = (draft, seen, Rest(now, found.until))
+
+    def _is_lost(self, draft: Draft) -> bool:
+        """Return whether a binding names a cluster that cannot be decoded."""
+        return bool(self.lost) and not self.lost.keys().isdisjoint(named_by(draft))
 
     def _marks(self) -> Callable[[Draft], Grounds] | None:
         """Return what marks the reports of a binding's workload, `None` if there are no reports."""
@@ -157,7 +171,7 @@ class _Told:
 
     outputs: dict[ObjectKey, Body]
     decided: dict[ObjectKey, Decided] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
     untils: list[datetime | None] = field(default_factory=list)
 
     def take(self, key: ObjectKey, draft: Draft, found: Decided) -> Body:
@@ -166,6 +180,11 @@ class _Told:
         self.untils.append(found.until)
         self.outputs[key] = at_rest(found.body, draft.present)
         return self.outputs[key]
+
+    def keep(self, draft: Draft) -> None:
+        """Leave a binding as it is."""
+        if draft.present is not None:
+            self.outputs[draft.key] = draft.present
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +198,13 @@ class Karmada:
         failover = decode_failover(settings)
         inventory = take_inventory(world, self.memory, failover=failover.enabled, now=now)
         claims = claim_workloads(world, self.memory, preempting=may_preempt(settings))
+        members, lost = _fleet(inventory, claims, self.memory, declared=settings.declared_clusters)
         return Bindings(
             world=world,
             inventory=inventory,
             claims=claims,
             around=Surroundings(
-                members=_fleet(inventory, claims, self.memory, declared=settings.declared_clusters),
+                members=members,
                 failover=failover,
                 feedback=world.feedback,
                 assume_after_seconds=settings.assume_after_seconds,
@@ -192,6 +212,7 @@ class Karmada:
             ),
             settings=settings,
             memory=self.memory,
+            lost=lost,
         )
 
     def forget(self) -> None:
@@ -199,32 +220,41 @@ class Karmada:
         self.memory.forget()
 
 
-def _fleet(inventory: Inventory, claims: Claims, memory: Memory, *, declared: bool) -> Members:
-    """Decode the fleet; a cluster without a file counts as leaving while a binding names it."""
-    clusters = dict(inventory.clusters)
-    views = [
-        memory.views.recall(
-            name, (body, declared), partial(decode_cluster, body, declared=declared)
-        )
-        for name, body in clusters.items()
-    ]
-    for name in sorted(claims.named - clusters.keys()):
+def _fleet(
+    inventory: Inventory, claims: Claims, memory: Memory, *, declared: bool
+) -> tuple[Members, Mapping[str, Failed]]:
+    """Decode the fleet; a cluster without a file counts as leaving while a binding names it.
+
+    Returns:
+        The fleet, and the clusters that are left out since they cannot be decoded, by name.
+    """
+    lost = dict(inventory.failed)
+    views = []
+    for name, body in inventory.clusters.items():
+        decode = partial(decode_cluster, body, declared=declared)
+        recall = partial(memory.views.recall, name, (body, declared), decode)
+        view = attempt(recall, inventory.places[name])
+        if isinstance(view, Failed):
+            lost[name] = view
+        else:
+            views.append(view)
+    for name in sorted(claims.named - inventory.clusters.keys() - lost.keys()):
         decode = partial(decode_cluster, departed(name), declared=declared)
         views.append(memory.views.recall(name, (declared,), decode))
-    return memory.fleet.recall(None, tuple(views), partial(members_of, views))
+    return memory.fleet.recall(None, tuple(views), partial(members_of, views)), lost
 
 
-def _undecided(world: World, draft: Draft, error: UserError) -> Fault:
+def _undecided(draft: Draft, place: FaultPlace, error: UserError) -> Fault:
     """Turn what a decoder found into a fault at the binding's file."""
     return Fault(
-        path=output_path(world.output_root, draft.key),
+        path=place.path,
         line=0,
         column=0,
         field=error.field,
         rule="binding-unreadable",
         message=f"the binding of {draft.subject} cannot be decided: {error.message}",
         expected="the file as the last pass wrote it (git checkout), or no file",
-        subject=str(draft.key),
+        subject=place.subject,
     )
 
 

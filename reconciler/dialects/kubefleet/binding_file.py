@@ -152,3 +152,12 @@ def binding_file(binding: Binding, at: str) -> Body:
 
 def _digest(binding: Binding) -> str:
     return digest([binding.target, binding.state])
+
+
+def targets_in(files: Mapping[ObjectKey, Body]) -> frozenset[str]:
+    """Return the clusters that the bindings among some files are for."""
+    return frozenset(
+        text(mapping(body, "spec"), "targetCluster")
+        for key, body in files.items()
+        if key.kind == BINDING
+    )

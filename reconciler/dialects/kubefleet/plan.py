@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
+from reconciler.dialects.kubefleet.binding_file import targets_in
 from reconciler.dialects.kubefleet.clusters import Members, decode_member, members_of
 from reconciler.dialects.kubefleet.explain import asked_of, explain, explain_failure
 from reconciler.dialects.kubefleet.files import files_of
@@ -18,11 +19,7 @@ from reconciler.dialects.kubefleet.names import (
     RESOURCE_SNAPSHOT,
 )
 from reconciler.dialects.kubefleet.placement import Placement, decode_placement
-from reconciler.dialects.kubefleet.restore import (
-    Wanted,
-    owner_of,
-    restore,
-)
+from reconciler.dialects.kubefleet.restore import Wanted, owner_of, restore
 from reconciler.dialects.kubefleet.revision import Owner
 from reconciler.dialects.kubefleet.select import Selection as Selected
 from reconciler.dialects.kubefleet.select import select_resources
@@ -31,7 +28,7 @@ from reconciler.dialects.kubefleet.status import placement_file
 from reconciler.dialects.kubefleet.tell import known_problem, tell, tell_removed, unsettled
 from reconciler.dialects.kubefleet.transition import policy_in_force, refuse_change
 from reconciler.dialects.kubefleet.witness import Witness, keys_of, reports_on
-from reconciler.errors import UserError
+from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.manifests.suspension import SUSPEND, is_suspended
@@ -44,7 +41,7 @@ from reconciler.model.memory import Rest
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.stamps import at_rest
-from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.model.world import Body, Manifest, World
 from reconciler.rebalance.target import Reference, Selection, Target, selects
 
 CLUSTER = ("cluster.kubernetes-fleet.io", "MemberCluster")
@@ -92,15 +89,19 @@ class Fleets:
         edited: list[ObjectKey] = []
         rescheduled: set[ObjectKey] = set()
         untils: list[datetime | None] = []
-        members, faults = self._members()
+        members, lost = self._members()
+        failed = list(lost.values())
         for key, manifest in sorted(self.placements.items()):
-            try:
-                planned = self._settle(key, manifest, members, triggers.get(key), asked)
-            except UserError as error:
-                faults.append(unsettled(manifest, error))
+            if lost and not targets_in(self.left.get(key.name, {})).isdisjoint(lost):
                 outputs |= self._kept(key)
-                failed = partial(explain_failure, key, error.message)
-                explanations |= dict.fromkeys(self._asked_about(key, asked), failed)
+                continue
+            work = partial(self._settle, key, manifest, members, triggers.get(key), asked)
+            planned = attempt(work, place_of(manifest), partial(unsettled, manifest))
+            if isinstance(planned, Failed):
+                failed.append(planned)
+                outputs |= self._kept(key)
+                told = partial(explain_failure, key, planned.message)
+                explanations |= dict.fromkeys(self._asked_about(key, asked), told)
                 continue
             outputs |= planned.outputs
             names = {*self._asked_about(key, asked), *(k for k in planned.outputs if k in asked)}
@@ -119,7 +120,8 @@ class Fleets:
             outputs=outputs,
             decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
             edited=tuple(sorted(edited)),
-            faults=tuple(sorted(faults)),
+            faults=tuple(sorted(one.fault for one in failed)),
+            traces=traces_of(failed),
             rescheduled=frozenset(rescheduled),
             until=earliest(*untils),
             explanations=explanations,
@@ -129,19 +131,20 @@ class Fleets:
         """Return which files of a placement somebody asks about."""
         return [name for name in (key, *self.left.get(key.name, {})) if name in asked]
 
-    def _members(self) -> tuple[Members, list[Fault]]:
+    def _members(self) -> tuple[Members, Mapping[str, Failed]]:
         """Decode the fleet; a cluster that cannot be decoded is reported and left out."""
-        views, faults = [], []
+        views, lost = [], {}
         declared = self.settings.declared_clusters
         for manifest in self.world.of_kind(*CLUSTER):
-            body = manifest.body
+            key, body = manifest.key, manifest.body
             decode = partial(decode_member, body, declared=declared)
-            try:
-                views.append(self.memory.views.recall(manifest.key, (body, declared), decode))
-            except (UserError, ValueError) as error:
-                faults.append(unsettled(manifest, error))
-        heartbeats = self.settings.heartbeats
-        return members_of(views, self.now, heartbeats=heartbeats), faults
+            recall = partial(self.memory.views.recall, key, (body, declared), decode)
+            view = attempt(recall, place_of(manifest), partial(unsettled, manifest))
+            if isinstance(view, Failed):
+                lost[key.name] = view
+            else:
+                views.append(view)
+        return members_of(views, self.now, heartbeats=self.settings.heartbeats), lost
 
     def _kept(self, key: ObjectKey) -> dict[ObjectKey, Body]:
         """Return the present outputs of a placement."""
@@ -203,8 +206,8 @@ class Fleets:
         key = manifest.key
         left = self.left.get(key.name, {})
         own = self.world.outputs.get(key)
-        record = mapping(own.body, "metadata") if own is not None else None
-        status = mapping(own.body, "status") if own is not None else {}
+        record = None if own is None else mapping(own.body, "metadata")
+        status = {} if own is None else mapping(own.body, "status")
         admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, self.now)
         owner = Owner(key.name, uid_of(key), admitted.generation)
         restored = restore(owner, left, Wanted(policy=placement.policy, selection=selection))
@@ -215,14 +218,12 @@ class Fleets:
             feedback=self.world.feedback,
             assume_after_seconds=self.settings.assume_after_seconds,
         )
-        rebalanced, present = trigger is not None, restored.present
+        rebalanced, present, now = trigger is not None, restored.present, self.now
         settled = settle(
-            placement, owner, selection, present, members, self.now, witness, rebalanced=rebalanced
+            placement, owner, selection, present, members, now, witness, rebalanced=rebalanced
         )
-        outputs = files_of(settled, self.now)
-        outputs[key] = placement_file(
-            placement, metadata, admitted.generation, settled, status, self.now
-        )
+        outputs = files_of(settled, now)
+        outputs[key] = placement_file(placement, metadata, owner.generation, settled, status, now)
         problem, edited = known_problem(status), bool(restored.edited)
         return Plan(
             outputs=outputs,

@@ -121,17 +121,16 @@ def tell_removed(key: ObjectKey, left: Mapping[ObjectKey, Body]) -> Decision:
     )
 
 
-def unsettled(manifest: Manifest, error: UserError | ValueError) -> Fault:
+def unsettled(manifest: Manifest, error: UserError) -> Fault:
     """Turn what stopped a placement, or a cluster, into a fault at its file."""
-    field = error.field if isinstance(error, UserError) else ""
-    message = error.message if isinstance(error, UserError) else str(error)
+    message = error.message
     refused = isinstance(error, Misconfigured)
     expected = "fields that agree with each other, and outputs as the last pass wrote them"
     return Fault(
         path=manifest.origin.path,
         line=0,
         column=0,
-        field=field,
+        field=error.field,
         rule="placement-immutable" if refused else "kubefleet-unexpected",
         message=message if refused else f"{manifest.key.name} cannot be scheduled: {message}",
         expected="what it was, or a placement of another name" if refused else expected,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
+from reconciler.dialects.object_pass import Failed, attempt, place_of
 from reconciler.dialects.ocm.clusters import Members, decode_cluster, members_of
 from reconciler.dialects.ocm.memory import Memory, Taken
 from reconciler.dialects.ocm.placement import GROUP
@@ -37,10 +38,14 @@ NO_SELECT = "NoSelect"
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The hub of the repository, and the status files that date taints."""
+    """The hub of the repository, and the status files that date taints.
+
+    `failed` are the clusters that cannot be made sense of, by name; they are not in the hub.
+    """
 
     hub: Hub
     records: Mapping[ObjectKey, Body]
+    failed: Mapping[str, Failed]
 
 
 def take_inventory(world: World, memory: Memory, *, declared: bool, now: datetime) -> Inventory:
@@ -54,20 +59,27 @@ def take_inventory(world: World, memory: Memory, *, declared: bool, now: datetim
     """
     views = []
     records: dict[ObjectKey, Body] = {}
+    failed: dict[str, Failed] = {}
     for manifest in world.of_kind(GROUP, "ManagedCluster"):
         key, output = manifest.key, world.outputs.get(manifest.key)
         present = output.body if output is not None else None
         grounds = (manifest.body, present, declared)
         taken = memory.clusters.find(key.name, grounds)
         if taken is None:
-            taken = _take(manifest, output, declared=declared, now=now)
+            draw = partial(_take, manifest, output, declared=declared, now=now)
+            drawn = attempt(draw, place_of(manifest))
+            if isinstance(drawn, Failed):
+                failed[key.name] = drawn
+                records |= {} if present is None else {key: present}
+                continue
+            taken = drawn
             if taken.record is None or taken.record is present:
                 memory.clusters.keep(key.name, grounds, taken)
         views.append(taken.view)
         if taken.record is not None:
             records[key] = taken.record
     members = memory.fleet.recall(None, tuple(views), partial(members_of, views))
-    return Inventory(_hub(world, memory, members), records)
+    return Inventory(_hub(world, memory, members), records, failed)
 
 
 def _take(manifest: Manifest, output: Manifest | None, *, declared: bool, now: datetime) -> Taken:

@@ -1,11 +1,12 @@
 """OCM's part of a pass: each placement is decided in turn, and sees those before it."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
+from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
 from reconciler.dialects.ocm.decide import Outcome, Surroundings, decide, keep
 from reconciler.dialects.ocm.decisions import Decided, decided_by
 from reconciler.dialects.ocm.draft import Draft, draft_of, is_left_alone
@@ -15,9 +16,8 @@ from reconciler.dialects.ocm.memory import Memory
 from reconciler.dialects.ocm.placement import GROUP
 from reconciler.dialects.ocm.record import decisions_in
 from reconciler.dialects.ocm.settings import decode_resync
-from reconciler.dialects.ocm.tell import placed
+from reconciler.dialects.ocm.tell import placed, undecided
 from reconciler.dialects.ocm.weights import is_balanced
-from reconciler.errors import UserError
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, group_of
@@ -26,7 +26,7 @@ from reconciler.model.memory import Rest
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.stamps import at_rest
-from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.model.world import Body, Manifest, World
 from reconciler.rebalance.target import Reference, Selection, Target, selects
 
 KIND = "Placement"
@@ -42,6 +42,8 @@ class Placements:
     inventory: Inventory
     drafts: Mapping[ObjectKey, Draft]
     memory: Memory
+    failed: Mapping[ObjectKey, Failed]
+    """The placements that cannot be decoded, by key; their files stay."""
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the placement that a rebalancer refers to, in whichever version.
@@ -54,7 +56,7 @@ class Placements:
         faulty = str(key) in _faulty(self.world)
         draft = self.drafts.get(key)
         if draft is None:
-            return Target(key, waiting=True) if faulty else None
+            return Target(key, waiting=True) if faulty or key in self.failed else None
         idle = draft.placement.deleting or bool(draft.placement.disabled)
         return Target(key, waiting=faulty or draft.frozen or idle)
 
@@ -81,11 +83,15 @@ class Placements:
         known = decisions_in(self.world.outputs, owners, self.memory.decisions).values()
         standing = self.memory.standing.recall(None, tuple(known), partial(decided_by, known))
         outcomes: dict[ObjectKey, Outcome] = {}
-        faults = []
+        lost = self.inventory.failed
+        failed = [*lost.values(), *self.failed.values()]
         for key, draft in self.drafts.items():
             own = standing.own(draft.placement)
             if draft.frozen:
                 outcomes[key] = keep(draft, own, "one of its files cannot be read")
+                continue
+            if lost and any(name in lost for item in own for name in item.clusters):
+                outcomes[key] = keep(draft, own, "one of its clusters cannot be read")
                 continue
             demand = triggers.get(key)
             grounds = (draft, self.inventory.hub, self.settings, *self._others(draft, standing))
@@ -94,30 +100,37 @@ class Placements:
             if rest is not None and rest[0].holds(self.now):
                 outcomes[key] = rest[1]
                 continue
-            try:
-                outcome = decide(draft, demand, standing, around)
-            except UserError as error:
-                faults.append(_undecided(draft.manifest, error))
-                outcome = keep(draft, own, error.message)
-            else:
-                outcome = self._at_rest(outcome)
-                if demand is None and _is_at_rest(draft, outcome):
-                    rested = (Rest(self.now, outcome.until), replace(outcome, verdict=None))
-                    self.memory.rests.keep(key, grounds, rested)
+            work = partial(self._decided, draft, demand, standing, around)
+            refused = partial(undecided, draft.manifest)
+            outcome = attempt(work, place_of(draft.manifest), refused)
+            if isinstance(outcome, Failed):
+                failed.append(outcome)
+                outcome = keep(draft, own, outcome.message)
+            elif demand is None and _is_at_rest(draft, outcome):
+                rested = (Rest(self.now, outcome.until), replace(outcome, verdict=None))
+                self.memory.rests.keep(key, grounds, rested)
             outcomes[key] = outcome
             if outcome.objects != own:
                 standing = standing.replaced(draft.placement, outcome.objects)
-        return self._told(outcomes, faults, triggers, asked)
+        return self._told(outcomes, failed, triggers, asked)
+
+    def _decided(
+        self, draft: Draft, demand: Trigger | None, standing: Decided, around: Surroundings
+    ) -> Outcome:
+        """Decide one placement, with the present files in place of those that say the same."""
+        return self._at_rest(decide(draft, demand, standing, around))
 
     def _told(
         self,
         outcomes: Mapping[ObjectKey, Outcome],
-        faults: Iterable[Fault],
+        failed: Collection[Failed],
         triggers: Mapping[ObjectKey, Trigger],
         asked: Container[ObjectKey],
     ) -> Plan:
         """Return the plan that the outcomes of all placements make."""
         outputs: dict[ObjectKey, Body] = dict(self.inventory.records)
+        for key in self.failed:
+            outputs |= self._left(key)
         for outcome in outcomes.values():
             outputs |= outcome.bodies
         decisions = [item.decision for item in outcomes.values() if item.decision is not None]
@@ -127,14 +140,27 @@ class Placements:
             decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
             edited=tuple(sorted(key for item in outcomes.values() for key in item.edited)),
             faults=tuple(
-                sorted((*faults, *(f for item in outcomes.values() for f in item.faults)))
+                sorted(
+                    (
+                        *(one.fault for one in failed),
+                        *(fault for item in outcomes.values() for fault in item.faults),
+                    )
+                )
             ),
             rescheduled=frozenset(
                 key for key in triggers if key in outcomes and outcomes[key].verdict is not None
             ),
+            traces=traces_of(failed),
             until=earliest(*(item.until for item in outcomes.values())),
             explanations=dict(self._explained(outcomes, triggers, asked)),
         )
+
+    def _left(self, key: ObjectKey) -> dict[ObjectKey, Body]:
+        """Return the files of a placement as they are."""
+        outputs = self.world.outputs
+        found = decisions_in(outputs, [(key.namespace, key.name)], self.memory.decisions)
+        own = [k for k, item in found.items() if item.owner == (key.namespace, key.name)]
+        return {name: outputs[name].body for name in (*own, key) if name in outputs}
 
     def _others(self, draft: Draft, standing: Decided) -> tuple[object, ...]:
         """Return the decisions of all if a placement looks at those of others, else nothing."""
@@ -173,7 +199,7 @@ class Placements:
         gone = [
             key
             for key in sorted(k for k in self.world.outputs if k.kind == KIND)
-            if key.group == GROUP and key not in self.drafts
+            if key.group == GROUP and key not in self.drafts and key not in self.failed
         ]
         if not gone:
             return []
@@ -209,16 +235,23 @@ class Ocm:
         for key, item in decisions_in(world.outputs, owners, memory.decisions).items():
             if item.owner is not None:
                 files.setdefault(item.owner, {})[key] = world.outputs[key].body
+        drafts: dict[ObjectKey, Draft] = {}
+        failed: dict[ObjectKey, Failed] = {}
+        for manifest, owner in zip(manifests, owners, strict=True):
+            draw = partial(_remembered_draft, manifest, world, files.get(owner, {}), memory)
+            draft = attempt(draw, place_of(manifest))
+            if isinstance(draft, Failed):
+                failed[manifest.key] = draft
+            else:
+                drafts[manifest.key] = draft
         return Placements(
             world=world,
             settings=settings,
             now=now,
             inventory=take_inventory(world, memory, declared=settings.declared_clusters, now=now),
-            drafts={
-                manifest.key: _remembered_draft(manifest, world, files.get(owner, {}), memory)
-                for manifest, owner in zip(manifests, owners, strict=True)
-            },
+            drafts=drafts,
             memory=memory,
+            failed=failed,
         )
 
     def forget(self) -> None:
@@ -255,20 +288,6 @@ def _faulty(world: World) -> frozenset[str]:
     """Return the objects that are not as they stand in their files, as texts of their keys."""
     held = {str(key) for item in world.held for key in item.keys}
     return frozenset(held | {fault.subject for fault in world.faults})
-
-
-def _undecided(manifest: Manifest, error: UserError) -> Fault:
-    """Turn what keeps a placement from being decided into a fault."""
-    return Fault(
-        path=manifest.origin.path,
-        line=0,
-        column=0,
-        field=error.field,
-        rule="placement-undecided",
-        message=f"the placement keeps its decisions: {error.message}",
-        expected="cluster sets whose selectors can be used",
-        subject=str(manifest.key),
-    )
 
 
 OCM = Dialect(name="ocm", groups=frozenset((GROUP,)), begin=Ocm)

@@ -8,11 +8,12 @@ from reconciler.dialects.ocm.draft import Draft
 from reconciler.dialects.ocm.record import is_edited
 from reconciler.dialects.ocm.schedule import parts_by_cluster
 from reconciler.dialects.ocm.verdict import SATISFIED, Hub, Verdict
+from reconciler.errors import UserError
 from reconciler.manifests.admission import SPEC_DIGEST, digest
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName
-from reconciler.model.world import Body, Fault
+from reconciler.model.world import Body, Fault, Manifest
 from reconciler.schedule.framework import positions_of
 
 MOST_NAMES = 3  # ours: so few that the fault seldom changes, as each change is a commit
@@ -137,3 +138,17 @@ def _some(names: Sequence[ClusterName]) -> str:
     """Return the first names, and whether there are more."""
     shown = ", ".join(names[:MOST_NAMES])
     return f"{shown} and others" if len(names) > MOST_NAMES else shown
+
+
+def undecided(manifest: Manifest, error: UserError) -> Fault:
+    """Turn what keeps a placement from being decided into a fault."""
+    return Fault(
+        path=manifest.origin.path,
+        line=0,
+        column=0,
+        field=error.field,
+        rule="placement-undecided",
+        message=f"the placement keeps its decisions: {error.message}",
+        expected="cluster sets whose selectors can be used",
+        subject=str(manifest.key),
+    )

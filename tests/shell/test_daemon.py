@@ -1,0 +1,94 @@
+"""The daemon outlives whatever a repository holds, and whatever a pass does."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from reconciler.shell import passes as module
+from reconciler.shell.daemon import Daemon
+from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes
+from tests.shell.repositories import NOW, Checkout
+
+SHOP = "workloads/shop.yaml"
+SHOP_BINDING = "ResourceBinding.work.karmada.io default/shop-deployment"
+
+
+@dataclass
+class Steps:
+    """Wakes the daemon at once, after each step of a person; then says to stop."""
+
+    steps: Iterator[Callable[[], object]]
+    problem: str = ""
+    timeouts: list[float] = field(default_factory=list)
+
+    def wait(self, timeout_seconds: float) -> bool:
+        """Let the person take a step."""
+        self.timeouts.append(timeout_seconds)
+        step = next(self.steps, None)
+        if step is not None:
+            step()
+        return step is not None
+
+
+def served(fleet: Checkout, clock: Clock, *steps: Callable[[], object]) -> Steps:
+    """Serve a fleet while a person takes steps."""
+    wakeups = Steps(iter(steps))
+    passes = new_passes(fleet.folder, clock)
+    Daemon(passes=passes, wakeups=wakeups, poll_seconds=60).run()
+    return wakeups
+
+
+def test_a_pass_that_fails_unforeseen_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Logged with its trace once, counted, with delays that grow; mended, it is done."""
+    fleet = new_fleet(tmp_path / "fleet")
+    clock = Clock(NOW)
+
+    def stops(*_: object, **__: object) -> None:
+        raise KeyError("nobody thought of it")
+
+    def wait() -> None:
+        clock.moment += timedelta(seconds=1)
+
+    def mend() -> None:
+        monkeypatch.undo()
+
+    monkeypatch.setattr(module, "reconcile", stops)
+    with capture_logs() as logs:
+        wakeups = served(fleet, clock, wait, wait, wait, mend)
+
+    failures = [entry for entry in logs if entry["event"].startswith("pass failed")]
+    assert [(1, True), (2, False), (3, False)] == [
+        (entry["failures"], "trace" in entry) for entry in failures
+    ]
+    assert ".stops\nKeyError" in failures[0]["trace"]
+    assert 0.5 <= wakeups.timeouts[1] <= 1 <= wakeups.timeouts[2] <= 2 <= wakeups.timeouts[3] <= 4
+    assert SHOP_BINDING in decisions(load_world(fleet.folder))
+
+
+def test_an_object_that_stops_unforeseen_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contained: None
+) -> None:
+    """The trace is logged when it comes up, and not again while it lasts."""
+    fleet = new_fleet(tmp_path / "fleet")
+    clock = Clock(NOW)
+    monkeypatch.setattr("reconciler.dialects.karmada.plan.decide", lambda *_: 1 // 0)
+
+    def edit(number: int) -> Callable[[], object]:
+        def step() -> None:
+            clock.moment += timedelta(seconds=1)
+            fleet.commit({SHOP: EXAMPLE[SHOP].replace("replicas: 2", f"replicas: {number}")})
+
+        return step
+
+    with capture_logs() as logs:
+        served(fleet, clock, edit(3), edit(4), edit(5))
+
+    traced = [entry for entry in logs if "ZeroDivisionError" in entry.get("trace", "")]
+    assert len({entry["object"] for entry in traced}) == len(traced) > 0
+    assert [] == [entry for entry in logs if entry["event"].startswith("pass failed")]
