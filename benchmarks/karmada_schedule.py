@@ -2,9 +2,9 @@
 
 from time import perf_counter
 
-from reconciler.dialects.karmada.binding import decode_binding
-from reconciler.dialects.karmada.clusters import decode_cluster, members_of
-from reconciler.dialects.karmada.schedule import schedule
+from reconciler.dialects.karmada.api.binding import decode_binding
+from reconciler.dialects.karmada.api.clusters import decode_cluster, members_of
+from reconciler.dialects.karmada.scheduler.schedule import schedule
 from reconciler.model.moments import parse_moment
 from tests.fleet_inputs import binding, cluster
 

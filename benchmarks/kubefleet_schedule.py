@@ -3,9 +3,9 @@
 import time
 from datetime import UTC, datetime
 
-from reconciler.dialects.kubefleet.clusters import decode_member, members_of
-from reconciler.dialects.kubefleet.schedule import run_cycle, schedule
-from reconciler.dialects.kubefleet.snapshot import decode_snapshot
+from reconciler.dialects.kubefleet.api.clusters import decode_member, members_of
+from reconciler.dialects.kubefleet.scheduler.schedule import run_cycle, schedule
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import decode_snapshot
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -6,12 +6,12 @@ Run with `python -m benchmarks.ocm_schedule`.
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
-from reconciler.dialects.ocm.clusters import decode_cluster, members_of
-from reconciler.dialects.ocm.decisions import DecisionObject, decided_by
-from reconciler.dialects.ocm.placement import Placement, decode_placement
-from reconciler.dialects.ocm.request import Report
-from reconciler.dialects.ocm.sets import ClusterSet, SetBinding
-from reconciler.dialects.ocm.verdict import Hub, judge
+from reconciler.dialects.ocm.api.cluster_sets import ClusterSet, SetBinding
+from reconciler.dialects.ocm.api.clusters import decode_cluster, members_of
+from reconciler.dialects.ocm.api.placement import Placement, decode_placement
+from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject, decided_by
+from reconciler.dialects.ocm.decisions.sync import Hub, judge
+from reconciler.dialects.ocm.scheduler.request import Report
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_moment
 from reconciler.model.world import Body

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
-from reconciler.dialects.karmada.elections import Policies, index_policies
-from reconciler.dialects.karmada.policies import CLUSTER_WIDE, NAMESPACED, decode_policy
+from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED, decode_policy
+from reconciler.dialects.karmada.detector.policy_match import Policies, index_policies
 from reconciler.model.identity import ObjectKey, Origin, group_of
 from reconciler.model.world import Manifest
 from reconciler.rebalance.target import Reference, Selection, Target

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from reconciler.dialects.kubefleet.policy import PREFERRED
+from reconciler.dialects.kubefleet.api.policy import PREFERRED
 from tests.builders import NOW, Body, after, metadata, text_of
 from tests.dialects.kubefleet.fleet import GROUP, member, placement
 

@@ -10,7 +10,7 @@ SCHEDULER = (
     "reconciler.core.reconcile",
     "reconciler.core.sweep",
     "reconciler.dialects.karmada.decide",
-    "reconciler.dialects.karmada.schedule",
+    "reconciler.dialects.karmada.scheduler.schedule",
     "reconciler.rebalance.batches",
     "reconciler.rebalance.workload_rebalancer",
     "reconciler.schedule.apportion",

@@ -16,7 +16,7 @@ from reconciler.audit.rebalance_events import tell_rebalancer, tell_trigger
 from reconciler.audit.revisions import Commit
 from reconciler.audit.told import NORMAL, WARNING, Told, condition_of, said
 from reconciler.core.survey import REBALANCER, TRIGGER
-from reconciler.dialects.kubefleet.names import GROUP as FLEET_GROUP
+from reconciler.dialects.kubefleet.api.names import GROUP as FLEET_GROUP
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body

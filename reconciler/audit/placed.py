@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.audit.revisions import Commit, FileChange, Revisions, Unreadable
-from reconciler.dialects.karmada.bindings import binding_key
-from reconciler.dialects.kubefleet.names import (
+from reconciler.dialects.karmada.detector.binding_draft import binding_key
+from reconciler.dialects.kubefleet.api.names import (
     BINDING,
     PARENT,
     PLACEMENT,
     RESOURCE_SNAPSHOT,
     UNSCHEDULED,
 )
-from reconciler.dialects.kubefleet.names import GROUP as FLEET_GROUP
+from reconciler.dialects.kubefleet.api.names import GROUP as FLEET_GROUP
 from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.paths import output_path
 from reconciler.model.decision import Placed

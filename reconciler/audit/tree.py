@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.audit.placed import OCM_GROUP, WORK_GROUP, parts_of
-from reconciler.dialects.karmada.bindings import claimant
-from reconciler.dialects.karmada.policies import (
+from reconciler.dialects.karmada.api.policies import (
     CLUSTER_WIDE,
     NAMESPACED,
     Implicit,
@@ -14,8 +13,9 @@ from reconciler.dialects.karmada.policies import (
     implicit_priority,
     template_of,
 )
-from reconciler.dialects.kubefleet.names import GROUP as FLEET_GROUP
-from reconciler.dialects.kubefleet.names import (
+from reconciler.dialects.karmada.detector.binding_draft import claimant
+from reconciler.dialects.kubefleet.api.names import GROUP as FLEET_GROUP
+from reconciler.dialects.kubefleet.api.names import (
     IS_LATEST,
     PARENT,
     POLICY_SNAPSHOT,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from reconciler.audit.kinds import CLUSTERS, KARMADA, KUBEFLEET, OCM, PLACED
 from reconciler.audit.placed import placed_on
-from reconciler.dialects.karmada.clusters import Resources, decode_resources
+from reconciler.dialects.karmada.api.clusters import Resources, decode_resources
 from reconciler.errors import UserError
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey

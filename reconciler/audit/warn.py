@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from reconciler.audit.kinds import CLUSTERS
 from reconciler.core.changes import Outcome, WriteFile
 from reconciler.core.survey import CONFIGURATION, CONFIGURATION_PATH, DELETABLE
-from reconciler.dialects.karmada.bindings import binding_key, claimant
-from reconciler.dialects.karmada.moving import MOVING_TO, read_goal
-from reconciler.dialects.karmada.workloads import demand_of
+from reconciler.dialects.karmada.api.replica_requirements import demand_of
+from reconciler.dialects.karmada.detector.binding_draft import binding_key, claimant
+from reconciler.dialects.karmada.scheduler.batched_moves import MOVING_TO, read_goal
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.paths import output_path
 from reconciler.manifests.reader import read

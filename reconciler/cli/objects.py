@@ -62,7 +62,7 @@ def decided_key(world: "World", key: ObjectKey) -> ObjectKey:
         UsageError: Nothing is decided about objects of this kind.
     """
     from reconciler.audit.kinds import PLACED
-    from reconciler.dialects.karmada.bindings import binding_key
+    from reconciler.dialects.karmada.detector.binding_draft import binding_key
     from reconciler.manifests.identify import OUR_GROUPS
 
     parent = _parent(world, key)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from reconciler.core.inspect import Admission
-from reconciler.dialects.karmada.admission import KARMADA_ADMISSIONS
-from reconciler.dialects.karmada.admission_workload import WORKLOAD_ADMISSIONS
-from reconciler.dialects.kubefleet.admission import KUBEFLEET_ADMISSIONS
-from reconciler.dialects.ocm.admission import OCM_ADMISSIONS
+from reconciler.dialects.karmada.api.admission import KARMADA_ADMISSIONS
+from reconciler.dialects.karmada.api.workload_admission import WORKLOAD_ADMISSIONS
+from reconciler.dialects.kubefleet.api.admission import KUBEFLEET_ADMISSIONS
+from reconciler.dialects.ocm.api.admission import OCM_ADMISSIONS
 from reconciler.rebalance.admission import REBALANCE_ADMISSIONS
 
 ADMISSIONS: Mapping[tuple[str, str], Admission] = {

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.core.survey import CONFIGURATION_PATH
-from reconciler.dialects.karmada.bindings import GROUP as KARMADA
-from reconciler.dialects.kubefleet.names import GROUP as KUBEFLEET
-from reconciler.dialects.kubefleet.names import PARENT, PLACEMENT
-from reconciler.dialects.ocm.decisions import PLACEMENT_LABEL
-from reconciler.dialects.ocm.placement import GROUP as OCM
+from reconciler.dialects.karmada.detector.binding_draft import GROUP as KARMADA
+from reconciler.dialects.kubefleet.api.names import GROUP as KUBEFLEET
+from reconciler.dialects.kubefleet.api.names import PARENT, PLACEMENT
+from reconciler.dialects.ocm.api.placement import GROUP as OCM
+from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
 from reconciler.manifests.admission import digest
 from reconciler.model.decision import Decision
 from reconciler.model.fields import bodies, mapping, number, text

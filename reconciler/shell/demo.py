@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reconciler.core.message import plain
-from reconciler.dialects.karmada.binding_file import placed
+from reconciler.dialects.karmada.view.binding_rendering import placed
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
-from reconciler.dialects.karmada.binding import decode_binding
-from reconciler.dialects.karmada.clusters import Members, Target, decode_cluster, members_of
-from reconciler.dialects.karmada.estimate import estimates
-from reconciler.dialects.karmada.evict import Action, Leaving, evict
-from reconciler.dialects.karmada.failure import Failure
-from reconciler.dialects.karmada.graceful import assess_tasks
-from reconciler.dialects.karmada.schedule import schedule
-from reconciler.dialects.karmada.verdict import Attempt, Verdict
+from reconciler.dialects.karmada.api.binding import decode_binding
+from reconciler.dialects.karmada.api.clusters import Members, Target, decode_cluster, members_of
+from reconciler.dialects.karmada.eviction.graceful_eviction import assess_tasks
+from reconciler.dialects.karmada.eviction.taint_manager import Action, Leaving, evict
+from reconciler.dialects.karmada.scheduler.estimate import estimates
+from reconciler.dialects.karmada.scheduler.failure import Failure
+from reconciler.dialects.karmada.scheduler.schedule import schedule
+from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, Verdict
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
 

@@ -4,7 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from reconciler.dialects.karmada.bindings import BINDING, CLUSTER_BINDING, GROUP, binding_name
+from reconciler.dialects.karmada.detector.binding_draft import (
+    BINDING,
+    CLUSTER_BINDING,
+    GROUP,
+    binding_name,
+)
 from reconciler.manifests.admission import Admitted
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment, parse_moment

@@ -5,11 +5,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from reconciler.dialects.kubefleet.binding import Binding, decode_binding
-from reconciler.dialects.kubefleet.clusters import decode_member, members_of
-from reconciler.dialects.kubefleet.failure import UpstreamCrash
-from reconciler.dialects.kubefleet.schedule import Scheduled, run_cycle, schedule
-from reconciler.dialects.kubefleet.snapshot import decode_snapshot
+from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
+from reconciler.dialects.kubefleet.api.clusters import decode_member, members_of
+from reconciler.dialects.kubefleet.scheduler.failure import UpstreamCrash
+from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, run_cycle, schedule
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import decode_snapshot
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
 

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from reconciler.dialects.kubefleet.binding import Binding, decode_binding
-from reconciler.dialects.kubefleet.placement import decode_placement, latest_master
-from reconciler.dialects.kubefleet.rollout import Rollout, roll_out
+from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
+from reconciler.dialects.kubefleet.api.placement import decode_placement, latest_master
+from reconciler.dialects.kubefleet.rollout.rollout import Rollout, roll_out
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
 

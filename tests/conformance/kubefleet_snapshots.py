@@ -5,10 +5,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
-from reconciler.dialects.kubefleet.gojson import go_json
-from reconciler.dialects.kubefleet.policy_snapshots import snapshot_policy
-from reconciler.dialects.kubefleet.resource_snapshots import Pace, Resource, snapshot_resources
-from reconciler.dialects.kubefleet.revision import Owner, Revisions
+from reconciler.dialects.kubefleet.api.gojson import go_json
+from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_policy
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import (
+    Pace,
+    Resource,
+    snapshot_resources,
+)
+from reconciler.dialects.kubefleet.snapshots.revision import Owner, Revisions
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
 

@@ -5,13 +5,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
-from reconciler.dialects.ocm.clusters import Members, decode_cluster, members_of
-from reconciler.dialects.ocm.decisions import DecisionObject, decided_by, decode_decision
-from reconciler.dialects.ocm.placement import Placement, decode_placement
-from reconciler.dialects.ocm.request import decode_report
-from reconciler.dialects.ocm.schedule import Code, Result, Status
-from reconciler.dialects.ocm.sets import decode_set, decode_set_binding
-from reconciler.dialects.ocm.verdict import Hub, Verdict, judge
+from reconciler.dialects.ocm.api.cluster_sets import decode_set, decode_set_binding
+from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
+from reconciler.dialects.ocm.api.placement import Placement, decode_placement
+from reconciler.dialects.ocm.decisions.placement_decisions import (
+    DecisionObject,
+    decided_by,
+    decode_decision,
+)
+from reconciler.dialects.ocm.decisions.sync import Hub, Verdict, judge
+from reconciler.dialects.ocm.scheduler.request import decode_report
+from reconciler.dialects.ocm.scheduler.schedule import Code, Result, Status
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_instant

@@ -3,11 +3,17 @@
 from collections.abc import Mapping
 from typing import cast
 
-from reconciler.dialects.ocm.clusters import decode_cluster
-from reconciler.dialects.ocm.decisions import decode_decision
-from reconciler.dialects.ocm.enqueue import ClusterChanged, Event, Index, ScoreReported, queued
-from reconciler.dialects.ocm.placement import decode_placement
-from reconciler.dialects.ocm.sets import decode_set, decode_set_binding
+from reconciler.dialects.ocm.api.cluster_sets import decode_set, decode_set_binding
+from reconciler.dialects.ocm.api.clusters import decode_cluster
+from reconciler.dialects.ocm.api.placement import decode_placement
+from reconciler.dialects.ocm.decisions.enqueue import (
+    ClusterChanged,
+    Event,
+    Index,
+    ScoreReported,
+    queued,
+)
+from reconciler.dialects.ocm.decisions.placement_decisions import decode_decision
 from reconciler.model.identity import ClusterName
 from tests.conformance.compare import first_difference
 from tests.conformance.ocm import Body, bodies, members

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.dialects.karmada.binding import decode_binding
-from reconciler.dialects.karmada.clusters import Members, decode_cluster, members_of
-from reconciler.dialects.karmada.schedule import schedule
+from reconciler.dialects.karmada.api.binding import decode_binding
+from reconciler.dialects.karmada.api.clusters import Members, decode_cluster, members_of
+from reconciler.dialects.karmada.scheduler.schedule import schedule
 from reconciler.model.moments import parse_moment
 from tests.fleet_inputs import binding, cluster
 

@@ -11,11 +11,12 @@ from reconciler.core import rebalances
 from reconciler.core.inspect import Rules
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.karmada import claims, inventory
 from reconciler.dialects.karmada import plan as karmada
+from reconciler.dialects.karmada.api import cluster_inventory as inventory
+from reconciler.dialects.karmada.detector import detect as claims
 from reconciler.dialects.kubefleet import plan as kubefleet
-from reconciler.dialects.ocm import inventory as hub
 from reconciler.dialects.ocm import plan as ocm
+from reconciler.dialects.ocm.api import hub
 from reconciler.manifests.reader import read
 from reconciler.model.world import World
 from reconciler.shell.resources import load_schemas

@@ -21,12 +21,12 @@ from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import decide as karmada
 from reconciler.dialects.karmada import plan as bindings
-from reconciler.dialects.karmada.bindings import GROUP as WORK
+from reconciler.dialects.karmada.detector.binding_draft import GROUP as WORK
 from reconciler.dialects.kubefleet import plan as kubefleet
-from reconciler.dialects.kubefleet.names import GROUP as FLEET
-from reconciler.dialects.kubefleet.names import PLACEMENT
+from reconciler.dialects.kubefleet.api.names import GROUP as FLEET
+from reconciler.dialects.kubefleet.api.names import PLACEMENT
 from reconciler.dialects.ocm import decide as ocm
-from reconciler.dialects.ocm.placement import GROUP as OCM
+from reconciler.dialects.ocm.api.placement import GROUP as OCM
 from reconciler.manifests.admission import GENERATION_SEEN_AT
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from reconciler.audit.references.known import Dangling, Known, proposal
-from reconciler.dialects.karmada.policies import (
+from reconciler.dialects.karmada.api.policies import (
     CLUSTER_WIDE,
     GROUP,
     NAMESPACED,

@@ -10,38 +10,38 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.base import Trigger as Demand
-from reconciler.dialects.karmada.aggregate import Feedback, gather
-from reconciler.dialects.karmada.asked import ask
-from reconciler.dialects.karmada.binding import (
+from reconciler.dialects.karmada.api.binding import (
     Binding,
     EvictionTask,
     decode_targets,
 )
-from reconciler.dialects.karmada.binding_file import binding_file, is_edited, placed
-from reconciler.dialects.karmada.bindings import Draft, ordered
-from reconciler.dialects.karmada.clusters import MemberCluster, Members, Target
-from reconciler.dialects.karmada.evict import Eviction, evict
-from reconciler.dialects.karmada.explain import explain
-from reconciler.dialects.karmada.failing import (
+from reconciler.dialects.karmada.api.cluster_reports import Reports, reports_of
+from reconciler.dialects.karmada.api.clusters import MemberCluster, Members, Target
+from reconciler.dialects.karmada.api.settings import Failover
+from reconciler.dialects.karmada.detector.binding_draft import Draft, ordered
+from reconciler.dialects.karmada.eviction.application_failover import (
     UNHEALTHY_SINCE,
     Failing,
     decode_behavior,
     detect_failing,
     eviction_task,
 )
-from reconciler.dialects.karmada.graceful import assess_tasks
-from reconciler.dialects.karmada.moving import (
+from reconciler.dialects.karmada.eviction.graceful_eviction import assess_tasks
+from reconciler.dialects.karmada.eviction.taint_manager import Eviction, evict
+from reconciler.dialects.karmada.scheduler.batched_moves import (
     MOVING_TO,
     Move,
     move,
     read_goal,
     write_goal,
 )
-from reconciler.dialects.karmada.reports import Reports, reports_of
-from reconciler.dialects.karmada.schedule import schedule
-from reconciler.dialects.karmada.settings import Failover
-from reconciler.dialects.karmada.tell import Happened, tell
-from reconciler.dialects.karmada.verdict import Verdict
+from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
+from reconciler.dialects.karmada.scheduler.schedule import schedule
+from reconciler.dialects.karmada.scheduler.schedule_result import Verdict
+from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
+from reconciler.dialects.karmada.view.binding_rendering import binding_file, is_edited, placed
+from reconciler.dialects.karmada.view.decision_record import Happened, tell
+from reconciler.dialects.karmada.view.explanation import explain
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import bodies, mapping, text

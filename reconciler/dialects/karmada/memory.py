@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reconciler.dialects.karmada.bindings import Draft
-from reconciler.dialects.karmada.clusters import MemberCluster, Members
-from reconciler.dialects.karmada.elections import Policies
-from reconciler.dialects.karmada.policies import Policy, Template
+from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
+from reconciler.dialects.karmada.api.policies import Policy, Template
+from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.detector.policy_match import Policies
 from reconciler.model.identity import ObjectKey
 from reconciler.model.memory import Band, Grounds, Rest, Table, forget
 from reconciler.model.world import Body

@@ -7,9 +7,17 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
-from reconciler.dialects.karmada.attach import attach, needed_bindings
-from reconciler.dialects.karmada.binding_file import placed
-from reconciler.dialects.karmada.bindings import (
+from reconciler.dialects.karmada.api.cluster_inventory import Inventory, departed, take_inventory
+from reconciler.dialects.karmada.api.cluster_reports import reports_of
+from reconciler.dialects.karmada.api.clusters import Members, decode_cluster, members_of
+from reconciler.dialects.karmada.api.settings import decode_failover, may_preempt
+from reconciler.dialects.karmada.decide import (
+    Decided,
+    Surroundings,
+    decide,
+)
+from reconciler.dialects.karmada.detector.attached_bindings import attach, needed_bindings
+from reconciler.dialects.karmada.detector.binding_draft import (
     BINDING,
     CLUSTER_BINDING,
     GROUP,
@@ -17,18 +25,10 @@ from reconciler.dialects.karmada.bindings import (
     binding_name,
     named_by,
 )
-from reconciler.dialects.karmada.claims import Claims, claim_workloads
-from reconciler.dialects.karmada.clusters import Members, decode_cluster, members_of
-from reconciler.dialects.karmada.decide import (
-    Decided,
-    Surroundings,
-    decide,
-)
-from reconciler.dialects.karmada.inventory import Inventory, departed, take_inventory
+from reconciler.dialects.karmada.detector.detect import Claims, claim_workloads
 from reconciler.dialects.karmada.memory import Memory
-from reconciler.dialects.karmada.rebalanced import target_of
-from reconciler.dialects.karmada.reports import reports_of
-from reconciler.dialects.karmada.settings import decode_failover, may_preempt
+from reconciler.dialects.karmada.view.binding_rendering import placed
+from reconciler.dialects.karmada.view.rebalance_target import target_of
 from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, traces_of
 from reconciler.errors import UserError
 from reconciler.manifests.paths import is_frozen, output_path

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from reconciler.dialects.base import Plan
-from reconciler.dialects.kubefleet.clusters import Member
-from reconciler.dialects.kubefleet.select import Selection
+from reconciler.dialects.kubefleet.api.clusters import Member
+from reconciler.dialects.kubefleet.snapshots.resource_selection import Selection
 from reconciler.model.identity import ObjectKey
 from reconciler.model.memory import Rest, Table, forget
 

@@ -6,28 +6,33 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
-from reconciler.dialects.kubefleet.binding_file import targets_in
-from reconciler.dialects.kubefleet.clusters import Members, decode_member, members_of
-from reconciler.dialects.kubefleet.explain import asked_of, explain, explain_failure
-from reconciler.dialects.kubefleet.files import files_of
-from reconciler.dialects.kubefleet.memory import Memory
-from reconciler.dialects.kubefleet.names import (
+from reconciler.dialects.kubefleet.api.clusters import Members, decode_member, members_of
+from reconciler.dialects.kubefleet.api.immutable_fields import policy_in_force, refuse_change
+from reconciler.dialects.kubefleet.api.names import (
     BINDING,
     GROUP,
     PLACEMENT,
     POLICY_SNAPSHOT,
     RESOURCE_SNAPSHOT,
 )
-from reconciler.dialects.kubefleet.placement import Placement, decode_placement
-from reconciler.dialects.kubefleet.restore import Wanted, owner_of, restore
-from reconciler.dialects.kubefleet.revision import Owner
-from reconciler.dialects.kubefleet.select import Selection as Selected
-from reconciler.dialects.kubefleet.select import select_resources
-from reconciler.dialects.kubefleet.settle import settle
-from reconciler.dialects.kubefleet.status import placement_file
-from reconciler.dialects.kubefleet.tell import known_problem, tell, tell_removed, unsettled
-from reconciler.dialects.kubefleet.transition import policy_in_force, refuse_change
-from reconciler.dialects.kubefleet.witness import Witness, keys_of, reports_on
+from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
+from reconciler.dialects.kubefleet.drift_repair import Wanted, owner_of, restore
+from reconciler.dialects.kubefleet.memory import Memory
+from reconciler.dialects.kubefleet.placement_cycle import settle
+from reconciler.dialects.kubefleet.rollout.availability_reports import Witness, keys_of, reports_on
+from reconciler.dialects.kubefleet.snapshots.resource_selection import Selection as Selected
+from reconciler.dialects.kubefleet.snapshots.resource_selection import select_resources
+from reconciler.dialects.kubefleet.snapshots.revision import Owner
+from reconciler.dialects.kubefleet.view.binding_rendering import targets_in
+from reconciler.dialects.kubefleet.view.decision_record import (
+    known_problem,
+    tell,
+    tell_removed,
+    unsettled,
+)
+from reconciler.dialects.kubefleet.view.explanation import asked_of, explain, explain_failure
+from reconciler.dialects.kubefleet.view.files import files_of
+from reconciler.dialects.kubefleet.view.status import placement_file
 from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen, output_path

@@ -5,12 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from reconciler.dialects.base import Trigger
-from reconciler.dialects.ocm.decisions import Decided, DecisionObject
-from reconciler.dialects.ocm.draft import Draft
-from reconciler.dialects.ocm.filter_predicates import selected
-from reconciler.dialects.ocm.filter_taints import next_end
-from reconciler.dialects.ocm.placement import Placement
-from reconciler.dialects.ocm.record import (
+from reconciler.dialects.ocm.api.placement import Placement
+from reconciler.dialects.ocm.decisions.placement_decisions import Decided, DecisionObject
+from reconciler.dialects.ocm.decisions.placement_draft import Draft
+from reconciler.dialects.ocm.decisions.placement_record import (
     Record,
     decision_key,
     decode_record,
@@ -19,11 +17,13 @@ from reconciler.dialects.ocm.record import (
     render_placement,
     score_texts,
 )
-from reconciler.dialects.ocm.request import Scores
-from reconciler.dialects.ocm.schedule import Code, parts_by_cluster
-from reconciler.dialects.ocm.tell import score_faults, tell
-from reconciler.dialects.ocm.verdict import Hub, Verdict, judge
-from reconciler.dialects.ocm.weights import BALANCE
+from reconciler.dialects.ocm.decisions.sync import Hub, Verdict, judge
+from reconciler.dialects.ocm.scheduler.filter_predicates import selected
+from reconciler.dialects.ocm.scheduler.filter_taints import next_end
+from reconciler.dialects.ocm.scheduler.request import Scores
+from reconciler.dialects.ocm.scheduler.schedule import Code, parts_by_cluster
+from reconciler.dialects.ocm.scheduler.weights import BALANCE
+from reconciler.dialects.ocm.view.decision_record import score_faults, tell
 from reconciler.manifests.admission import digest
 from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from reconciler.dialects.ocm.clusters import ManagedCluster, Members
+from reconciler.dialects.ocm.api.cluster_sets import ClusterSet, SetBinding
+from reconciler.dialects.ocm.api.clusters import ManagedCluster, Members
 from reconciler.dialects.ocm.decide import Outcome
-from reconciler.dialects.ocm.decisions import Decided, DecisionObject
-from reconciler.dialects.ocm.draft import Draft
-from reconciler.dialects.ocm.request import Report
-from reconciler.dialects.ocm.sets import ClusterSet, SetBinding
-from reconciler.dialects.ocm.verdict import Hub
+from reconciler.dialects.ocm.decisions.placement_decisions import Decided, DecisionObject
+from reconciler.dialects.ocm.decisions.placement_draft import Draft
+from reconciler.dialects.ocm.decisions.sync import Hub
+from reconciler.dialects.ocm.scheduler.request import Report
 from reconciler.model.identity import ObjectKey
 from reconciler.model.memory import Rest, Table, forget
 from reconciler.model.world import Body

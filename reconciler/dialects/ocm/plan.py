@@ -7,17 +7,17 @@ from functools import partial
 
 from reconciler.dialects.base import Dialect, Plan, Trigger
 from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
+from reconciler.dialects.ocm.api.hub import Inventory, take_inventory
+from reconciler.dialects.ocm.api.placement import GROUP
+from reconciler.dialects.ocm.api.settings import decode_resync
 from reconciler.dialects.ocm.decide import Outcome, Surroundings, decide, keep
-from reconciler.dialects.ocm.decisions import Decided, decided_by
-from reconciler.dialects.ocm.draft import Draft, draft_of, is_left_alone
-from reconciler.dialects.ocm.explain import explain
-from reconciler.dialects.ocm.inventory import Inventory, take_inventory
+from reconciler.dialects.ocm.decisions.placement_decisions import Decided, decided_by
+from reconciler.dialects.ocm.decisions.placement_draft import Draft, draft_of, is_left_alone
+from reconciler.dialects.ocm.decisions.placement_record import decisions_in
 from reconciler.dialects.ocm.memory import Memory
-from reconciler.dialects.ocm.placement import GROUP
-from reconciler.dialects.ocm.record import decisions_in
-from reconciler.dialects.ocm.settings import decode_resync
-from reconciler.dialects.ocm.tell import placed, undecided
-from reconciler.dialects.ocm.weights import is_balanced
+from reconciler.dialects.ocm.scheduler.weights import is_balanced
+from reconciler.dialects.ocm.view.decision_record import placed, undecided
+from reconciler.dialects.ocm.view.explanation import explain
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, group_of

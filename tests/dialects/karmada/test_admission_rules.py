@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.dialects.karmada.admission import refuse_cluster, refuse_policy
-from reconciler.dialects.karmada.defaults import mutated, with_defaults
+from reconciler.dialects.karmada.api.admission import refuse_cluster, refuse_policy
+from reconciler.dialects.karmada.api.defaults import mutated, with_defaults
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, cluster, groups, policy, taint
 

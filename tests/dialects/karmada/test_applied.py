@@ -4,8 +4,12 @@ import re
 
 import pytest
 
-from reconciler.dialects.karmada.applied import applied_placement, placement_changed, read_applied
-from reconciler.dialects.karmada.placement import decode_placement
+from reconciler.dialects.karmada.api.applied_placement import (
+    applied_placement,
+    placement_changed,
+    read_applied,
+)
+from reconciler.dialects.karmada.api.placement import decode_placement
 from reconciler.errors import UserError
 
 TWO_GROUPS = {

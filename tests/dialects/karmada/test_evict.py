@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from reconciler.dialects.karmada.binding import Binding, decode_binding
-from reconciler.dialects.karmada.clusters import decode_cluster
-from reconciler.dialects.karmada.evict import Action, evict
-from reconciler.dialects.karmada.graceful import assess_tasks
+from reconciler.dialects.karmada.api.binding import Binding, decode_binding
+from reconciler.dialects.karmada.api.clusters import decode_cluster
+from reconciler.dialects.karmada.eviction.graceful_eviction import assess_tasks
+from reconciler.dialects.karmada.eviction.taint_manager import Action, evict
 from reconciler.model.moments import parse_moment
 
 NOW = parse_moment("2026-11-20T12:00:00Z")

@@ -1,8 +1,8 @@
 """Why a binding is where it is: every cluster, every filter, every step."""
 
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.karmada.explain import REMEDIES
-from reconciler.dialects.karmada.schedule import PROFILE
+from reconciler.dialects.karmada.scheduler.schedule import PROFILE
+from reconciler.dialects.karmada.view.explanation import REMEDIES
 from reconciler.model.explanation import Explanation, ScorePart
 from reconciler.model.identity import ObjectKey
 from tests.builders import (

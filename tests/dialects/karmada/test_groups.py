@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.karmada.groups import Region, choose_regions
+from reconciler.dialects.karmada.scheduler.region_sets import Region, choose_regions
 
 Path = tuple[Region, ...]
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.dialects.karmada.binding import decode_binding
-from reconciler.dialects.karmada.clusters import Members, decode_cluster, members_of
-from reconciler.dialects.karmada.schedule import PROFILE, schedule
-from reconciler.dialects.karmada.verdict import Verdict
+from reconciler.dialects.karmada.api.binding import decode_binding
+from reconciler.dialects.karmada.api.clusters import Members, decode_cluster, members_of
+from reconciler.dialects.karmada.scheduler.schedule import PROFILE, schedule
+from reconciler.dialects.karmada.scheduler.schedule_result import Verdict
 from reconciler.model.moments import parse_moment
 from reconciler.schedule.framework import positions_of
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.dialects.karmada.workloads import Demand, demand_of
+from reconciler.dialects.karmada.api.replica_requirements import Demand, demand_of
 from tests.builders import Body
 
 

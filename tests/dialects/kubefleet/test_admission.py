@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.dialects.kubefleet.admission import refuse_member, refuse_placement
+from reconciler.dialects.kubefleet.api.admission import refuse_member, refuse_placement
 from tests.builders import Body, deployment
 from tests.dialects.kubefleet.fleet import condition, fixed, member, pick, placement, states
 from tests.stories import story

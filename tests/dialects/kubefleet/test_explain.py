@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.kubefleet.names import BINDING, GROUP, PLACEMENT, POLICY_SNAPSHOT
+from reconciler.dialects.kubefleet.api.names import BINDING, GROUP, PLACEMENT, POLICY_SNAPSHOT
 from reconciler.model.explanation import ClusterAnswer, Explanation, ScorePart, Verdict
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, deployment

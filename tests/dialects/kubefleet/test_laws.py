@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.kubefleet.names import GROUP, PLACEMENT
-from reconciler.dialects.kubefleet.restore import snapshot_file
+from reconciler.dialects.kubefleet.api.names import GROUP, PLACEMENT
+from reconciler.dialects.kubefleet.drift_repair import snapshot_file
 from reconciler.manifests.emitter import encode
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, rebalancer

@@ -5,17 +5,17 @@ from datetime import timedelta
 
 import pytest
 
-from reconciler.dialects.kubefleet.clusters import Members, decode_member, members_of
-from reconciler.dialects.kubefleet.eligibility import assess, decode_agent
-from reconciler.dialects.kubefleet.failure import UnexpectedBehavior
-from reconciler.dialects.kubefleet.filter_affinity import reject_affinity
-from reconciler.dialects.kubefleet.filter_namespace import reject_namespace
-from reconciler.dialects.kubefleet.filter_taints import covers
-from reconciler.dialects.kubefleet.policy import Policy, SpreadConstraint, decode_policy
-from reconciler.dialects.kubefleet.rank import rank
-from reconciler.dialects.kubefleet.request import Request
-from reconciler.dialects.kubefleet.score_affinity import affinity_scores
-from reconciler.dialects.kubefleet.topology import assess_topology
+from reconciler.dialects.kubefleet.api.clusters import Members, decode_member, members_of
+from reconciler.dialects.kubefleet.api.policy import Policy, SpreadConstraint, decode_policy
+from reconciler.dialects.kubefleet.scheduler.eligibility import assess, decode_agent
+from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
+from reconciler.dialects.kubefleet.scheduler.filter_affinity import reject_affinity
+from reconciler.dialects.kubefleet.scheduler.filter_namespace import reject_namespace
+from reconciler.dialects.kubefleet.scheduler.filter_taints import covers
+from reconciler.dialects.kubefleet.scheduler.rank import rank
+from reconciler.dialects.kubefleet.scheduler.request import Request
+from reconciler.dialects.kubefleet.scheduler.score_affinity import affinity_scores
+from reconciler.dialects.kubefleet.scheduler.topology import assess_topology
 from reconciler.model.taints import Taint, TaintEffect, Toleration
 from reconciler.schedule.framework import NOBODY, Mask, Rejection, positions_of
 from tests.builders import NOW, Body, text_of

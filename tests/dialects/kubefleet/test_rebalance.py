@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.dialects.base import Trigger
-from reconciler.dialects.kubefleet.names import GROUP, PLACEMENT
+from reconciler.dialects.kubefleet.api.names import GROUP, PLACEMENT
 from reconciler.dialects.kubefleet.plan import KUBEFLEET
 from reconciler.model.decision import CauseKind
 from reconciler.model.identity import ObjectKey

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.dialects.kubefleet.select import select_resources
-from reconciler.dialects.kubefleet.strip import strip
+from reconciler.dialects.kubefleet.snapshots.resource_selection import select_resources
+from reconciler.dialects.kubefleet.snapshots.stripped_resources import strip
 from reconciler.errors import UserError
 from tests.builders import Body, configmap, deployment, metadata
 from tests.dialects.kubefleet.fleet import member, placement

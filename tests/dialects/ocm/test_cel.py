@@ -2,10 +2,11 @@
 
 import pytest
 
-from reconciler.dialects.ocm import cel_budget, cel_engine
-from reconciler.dialects.ocm.cel import compile_cel
-from reconciler.dialects.ocm.clusters import decode_cluster, members_of
-from reconciler.dialects.ocm.request import Report
+from reconciler.dialects.ocm.api.clusters import decode_cluster, members_of
+from reconciler.dialects.ocm.cel import budget as cel_budget
+from reconciler.dialects.ocm.cel import engine as cel_engine
+from reconciler.dialects.ocm.cel.expression import compile_cel
+from reconciler.dialects.ocm.scheduler.request import Report
 from reconciler.errors import Misconfigured
 from reconciler.model.moments import parse_moment
 from tests.dialects.ocm.worlds import (

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.dialects.ocm.admission import OCM_ADMISSIONS
-from reconciler.dialects.ocm.placement import GROUP, AddOnScore, Coordinate, decode_placement
+from reconciler.dialects.ocm.api.admission import OCM_ADMISSIONS
+from reconciler.dialects.ocm.api.placement import GROUP, AddOnScore, Coordinate, decode_placement
 from tests.manifests.schemas import schemas
 
 METADATA = {"name": "p", "namespace": "n"}

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.ocm.clusters import Members, decode_cluster, members_of
-from reconciler.dialects.ocm.placement import AddOnScore, Placement, decode_placement
-from reconciler.dialects.ocm.request import Report, Request
-from reconciler.dialects.ocm.schedule import schedule
-from reconciler.dialects.ocm.score_addon import ScoreAddOn
-from reconciler.dialects.ocm.score_balance import score_balance
-from reconciler.dialects.ocm.score_resource import ScoreAllocatable
-from reconciler.dialects.ocm.weights import prioritizers_of
+from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
+from reconciler.dialects.ocm.api.placement import AddOnScore, Placement, decode_placement
+from reconciler.dialects.ocm.scheduler.request import Report, Request
+from reconciler.dialects.ocm.scheduler.schedule import schedule
+from reconciler.dialects.ocm.scheduler.score_addon import ScoreAddOn
+from reconciler.dialects.ocm.scheduler.score_balance import score_balance
+from reconciler.dialects.ocm.scheduler.score_resource import ScoreAllocatable
+from reconciler.dialects.ocm.scheduler.weights import prioritizers_of
 from reconciler.errors import Misconfigured
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_moment

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.dialects.ocm.filter_taints import refuse_tolerations, tolerance
+from reconciler.dialects.ocm.scheduler.filter_taints import refuse_tolerations, tolerance
 from reconciler.errors import Misconfigured
 from reconciler.model.moments import parse_moment
 from reconciler.model.taints import Taint, TaintEffect, Toleration

@@ -1,0 +1,241 @@
+"""What Karmada's validating webhooks refuse, said in one sentence each."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from reconciler.errors import UserError
+from reconciler.manifests.names import shown
+from reconciler.manifests.violations import Violation
+from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, number, text
+from reconciler.model.labels import is_label_key
+from reconciler.model.world import Body
+
+FIELD_KEYS = ("provider", "region", "zone")
+FIELD_OPERATORS = ("In", "NotIn")
+
+
+def refuse_policy(body: Body) -> tuple[Violation, ...]:
+    """Return what is wrong with a policy that its schema accepts.
+
+    Source: karmada@f8fdd02 pkg/util/validation/validation.go `ValidatePropagationSpec`.
+    """
+    spec = mapping(body, "spec")
+    placement = mapping(spec, "placement")
+    return (
+        *_affinities(placement, "/spec/placement"),
+        *_overflow(placement, "/spec/placement"),
+        *_spread(placement, "/spec/placement/spreadConstraints"),
+        *_tolerations(placement, "/spec/placement/clusterTolerations"),
+        *_workload_affinity(placement, "/spec/placement/workloadAffinity"),
+        *_failover(spec),
+        *_preemption(spec),
+        *_suspension(spec),
+    )
+
+
+def _affinities(placement: Body, at: str) -> Iterator[Violation]:
+    """One way to name clusters, names unique and usable as label keys, known fields only."""
+    single, groups = mapping_or_none(placement, "clusterAffinity"), "clusterAffinities"
+    terms = bodies(placement, groups)
+    if single is not None and placement.get(groups) is not None:
+        yield Violation(
+            f"{at}/{groups}",
+            "policy-affinity-exclusive",
+            "`clusterAffinities` must not stand beside `clusterAffinity`",
+            "one of the two",
+        )
+    names = [text(term, "affinityName") for term in terms]
+    for position, name in enumerate(names):
+        if not is_label_key(name):
+            yield Violation(
+                f"{at}/{groups}/{position}/affinityName",
+                "policy-affinity-name",
+                f"the affinity name {shown(name)} must be a label key",
+                "letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
+            )
+        if name in names[:position]:
+            yield Violation(
+                f"{at}/{groups}/{position}/affinityName",
+                "policy-affinity-unique",
+                f"the affinity name {shown(name)} must be used once",
+                "a name of its own for each group",
+            )
+    if single is not None:
+        yield from _field_selector(single, f"{at}/clusterAffinity")
+    for position, term in enumerate(terms):
+        yield from _field_selector(term, f"{at}/{groups}/{position}")
+
+
+def _field_selector(affinity: Body, at: str) -> Iterator[Violation]:
+    """Clusters have three fields to select by."""
+    expressions = bodies(mapping(affinity, "fieldSelector"), "matchExpressions")
+    for position, expression in enumerate(expressions):
+        where = f"{at}/fieldSelector/matchExpressions/{position}"
+        for name, known in (("key", FIELD_KEYS), ("operator", FIELD_OPERATORS)):
+            if text(expression, name) not in known:
+                yield Violation(
+                    f"{where}/{name}",
+                    f"policy-field-{name}",
+                    f"{shown(text(expression, name))} must be one of {', '.join(known)}",
+                    ", ".join(known),
+                )
+
+
+def _overflow(placement: Body, at: str) -> Iterator[Violation]:
+    """Overflow needs a primary group, and a division that knows how much fits."""
+    scheduling = mapping(placement, "replicaScheduling")
+    aggregated = text(scheduling, "replicaDivisionPreference") == "Aggregated"
+    dynamic = bool(text(mapping(scheduling, "weightPreference"), "dynamicWeight"))
+    for position, term in enumerate(bodies(placement, "clusterAffinities")):
+        if not bodies(term, "overflowAffinities"):
+            continue
+        where = f"{at}/clusterAffinities/{position}/overflowAffinities"
+        if not (aggregated or dynamic):
+            yield Violation(
+                where,
+                "policy-overflow-division",
+                "`overflowAffinities` must go with dynamic weight or Aggregated division",
+                "replicaDivisionPreference: Aggregated, or dynamicWeight: AvailableReplicas",
+            )
+        selecting = ("clusterNames", "exclude", "labelSelector", "fieldSelector")
+        if not any(term.get(name) for name in selecting):
+            yield Violation(
+                where,
+                "policy-overflow-primary",
+                "`overflowAffinities` must follow a group that names clusters itself",
+                "clusterNames or labelSelector beside it",
+            )
+
+
+def _spread(placement: Body, at: str) -> Iterator[Violation]:
+    """Spread constraints: one a field, bounds in order, and clusters among the fields."""
+    constraints = bodies(placement, "spreadConstraints")
+    fields = [text(constraint, "spreadByField") for constraint in constraints]
+    for position, constraint in enumerate(constraints):
+        low, high = number(constraint, "minGroups"), number(constraint, "maxGroups")
+        for name, value in (("minGroups", low), ("maxGroups", high)):
+            if value < 0:
+                yield Violation(
+                    f"{at}/{position}/{name}",
+                    "policy-spread-negative",
+                    f"`{name}` must be greater than or equal to 0",
+                    "0 or more",
+                )
+        if 0 < high < low:
+            yield Violation(
+                f"{at}/{position}/maxGroups",
+                "policy-spread-bounds",
+                "`maxGroups` must be greater than or equal to `minGroups`",
+                f"{low} or more",
+            )
+        if fields[position] and text(constraint, "spreadByLabel"):
+            yield Violation(
+                f"{at}/{position}/spreadByLabel",
+                "policy-spread-exclusive",
+                "`spreadByLabel` must not stand beside `spreadByField`",
+                "one of the two",
+            )
+        if fields[position] and fields[position] in fields[:position]:
+            yield Violation(
+                f"{at}/{position}/spreadByField",
+                "policy-spread-unique",
+                f"the field {fields[position]} must be constrained once",
+                "one constraint for each field",
+            )
+    unlabelled = any(
+        not text(c, "spreadByField") and not text(c, "spreadByLabel") for c in constraints
+    )
+    if any(fields) and "cluster" not in fields and not unlabelled:
+        yield Violation(
+            at,
+            "policy-spread-cluster",
+            "a spread constraint by field must come with one by cluster",
+            "another constraint with spreadByField: cluster",
+        )
+
+
+def _tolerations(placement: Body, at: str) -> Iterator[Violation]:
+    """Tolerations compare texts; they know no order."""
+    for position, toleration in enumerate(bodies(placement, "clusterTolerations")):
+        operator = text(toleration, "operator")
+        if operator not in ("", "Equal", "Exists"):
+            yield Violation(
+                f"{at}/{position}/operator",
+                "policy-toleration-operator",
+                f"the operator {shown(operator)} must be Equal or Exists",
+                "Equal, Exists",
+            )
+
+
+def _workload_affinity(placement: Body, at: str) -> Iterator[Violation]:
+    """A label cannot draw together and push apart at once."""
+    affinity = mapping(placement, "workloadAffinity")
+    keys = [
+        text(mapping(affinity, name), "groupByLabelKey") for name in ("affinity", "antiAffinity")
+    ]
+    if keys[0] and keys[0] == keys[1]:
+        yield Violation(
+            at,
+            "policy-workload-affinity",
+            "`affinity` and `antiAffinity` must group by different label keys",
+            "two keys",
+        )
+
+
+def _failover(spec: Body) -> Iterator[Violation]:
+    """Failing over an application needs what it depends on to follow."""
+    application = mapping_or_none(mapping(spec, "failover"), "application")
+    if application is not None and flag_or_none(spec, "propagateDeps") is not True:
+        yield Violation(
+            "/spec/propagateDeps",
+            "policy-failover-dependencies",
+            "`propagateDeps` must be true where `failover.application` is set",
+            "true",
+        )
+
+
+def _preemption(spec: Body) -> Iterator[Violation]:
+    """Preempting by anything but names would take too much."""
+    if text(spec, "preemption") != "Always":
+        return
+    for position, selector in enumerate(bodies(spec, "resourceSelectors")):
+        if not text(selector, "name"):
+            yield Violation(
+                f"/spec/resourceSelectors/{position}",
+                "policy-preemption-name",
+                "`name` must be given where `preemption` is Always",
+                "the name of one workload",
+            )
+
+
+def _suspension(spec: Body) -> Iterator[Violation]:
+    """Dispatching is suspended everywhere or on some clusters."""
+    suspension = mapping(spec, "suspension")
+    some = mapping(suspension, "dispatchingOnClusters").get("clusterNames")
+    if flag_or_none(suspension, "dispatching") and some:
+        yield Violation(
+            "/spec/suspension/dispatchingOnClusters",
+            "policy-suspension-exclusive",
+            "`dispatchingOnClusters` must not stand beside `dispatching: true`",
+            "one of the two",
+        )
+
+
+def refuse_cluster(body: Body) -> tuple[Violation, ...]:
+    """Return what is wrong with a cluster: amounts and moments that cannot be read."""
+    # Late, since checking any other kind needs nothing of the fleet.
+    from reconciler.dialects.karmada.api.clusters import decode_cluster  # noqa: PLC0415
+
+    try:
+        decode_cluster(body)
+    except UserError as error:
+        where = f" in `{error.field}`" if error.field else ""
+        return (Violation("", "cluster-unreadable", f"a value{where} {error.message}"),)
+    return ()
+
+
+KARMADA_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = {
+    ("cluster.karmada.io", "Cluster"): refuse_cluster,
+    ("policy.karmada.io", "ClusterPropagationPolicy"): refuse_policy,
+    ("policy.karmada.io", "PropagationPolicy"): refuse_policy,
+}
+"""What each webhook refuses, by (group, kind)."""

@@ -1,0 +1,273 @@
+"""Karmada's Cluster: what its scheduler reads of it, and the fleet indexed by that."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from reconciler.dialects.karmada.api.placement import ClusterAffinity
+from reconciler.errors import UserError
+from reconciler.model import fields
+from reconciler.model.cluster import Cluster, ClusterKind
+from reconciler.model.identity import ClusterName
+from reconciler.model.labels import Requirement, is_wellformed
+from reconciler.model.moments import parse_moment
+from reconciler.model.quantity import Quantity, parse_quantity
+from reconciler.model.taints import Taint, TaintEffect, Toleration
+from reconciler.model.world import Body
+from reconciler.schedule.fleet import (
+    Fleet,
+    fleet_of,
+    group_by,
+    index_labels,
+    remember,
+    select_indexed,
+)
+from reconciler.schedule.framework import NOBODY, Mask, Rejection, mask_of
+
+Resources = Mapping[str, Quantity]
+
+Requirements = tuple[tuple[str, Quantity], ...]
+"""What one replica asks for, sorted by resource name; it serves as a key."""
+
+Ask = tuple[Requirements | None, int]
+"""A question about capacity: the requirements, and what a cluster without limit answers."""
+
+
+class Target(NamedTuple):
+    """A cluster and its replicas; a tuple, since a decision may hold thousands of them."""
+
+    name: ClusterName
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Capacity:
+    """How many replicas each cluster can take, and the clusters ordered by it.
+
+    `order` holds positions, greatest first, equal ones by name. `limited` is false where some
+    cluster answered that it was not estimated.
+    """
+
+    ask: Ask
+    column: tuple[int, ...]
+    order: tuple[int, ...]
+    limited: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceSummary:
+    """What a cluster has and has given away. `models` maps grade to the number of such nodes."""
+
+    allocatable: Resources
+    allocated: Resources
+    allocating: Resources
+    models: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberCluster:
+    """Karmada's view of a cluster.
+
+    `declared` says that the manifest has no status at all and that this counts as a promise: every
+    API is enabled and capacity is without limit. `summary` is `None` where the status has none.
+    """
+
+    cluster: Cluster
+    provider: str = ""
+    region: str = ""
+    zones: tuple[str, ...] = ()
+    apis: frozenset[tuple[str, str]] = frozenset()
+    conditions: tuple[Body, ...] = ()
+    summary: ResourceSummary | None = None
+    resource_models: tuple[tuple[int, Resources], ...] = ()
+    declared: bool = False
+
+
+def decode_cluster(body: Body, *, declared: bool = True) -> MemberCluster:
+    """Return the view of one Cluster manifest.
+
+    Args:
+        body: The manifest.
+        declared: Whether a manifest without any status is a declaration; if not, it is judged as
+            upstream does: no API enabled, no capacity.
+
+    Raises:
+        UserError: A field has the wrong type.
+
+    Source: karmada@f8fdd02 pkg/apis/cluster/v1alpha1/types.go `Cluster`; `declared` is ours.
+    """
+    metadata, spec = fields.mapping(body, "metadata"), fields.mapping(body, "spec")
+    status = fields.mapping(body, "status")
+    summary = fields.mapping_or_none(status, "resourceSummary")
+    return MemberCluster(
+        cluster=Cluster(
+            name=ClusterName(fields.text(metadata, "name")),
+            kind=ClusterKind.KARMADA,
+            labels=dict(fields.pairs_or_none(metadata, "labels") or ()),
+            taints=tuple(decode_taint(taint) for taint in fields.bodies(spec, "taints")),
+            deleting=bool(metadata.get("deletionTimestamp")),
+        ),
+        provider=fields.text(spec, "provider"),
+        region=fields.text(spec, "region"),
+        zones=fields.strings(spec, "zones"),
+        apis=_apis(status),
+        conditions=fields.bodies(status, "conditions"),
+        summary=None if summary is None else _summary(summary),
+        resource_models=tuple(map(_model, fields.bodies(spec, "resourceModels"))),
+        declared=declared and not status,
+    )
+
+
+def decode_taint(body: Body) -> Taint:
+    """Return one taint of a manifest."""
+    added = body.get("timeAdded")
+    try:
+        effect = TaintEffect(fields.text(body, "effect"))
+        moment = None if added is None else parse_moment(fields.as_text(added, "timeAdded"))
+    except ValueError as error:
+        raise UserError(f"must be a taint: {error}", field="taints") from None
+    return Taint(fields.text(body, "key"), fields.text(body, "value"), effect, moment)
+
+
+def decode_resources(body: Body) -> dict[str, Quantity]:
+    """Return a mapping of resource names to quantities."""
+    resources = {}
+    for name, amount in body.items():
+        if isinstance(amount, bool) or not isinstance(amount, str | int | float):
+            raise UserError("must be a quantity", field=name)
+        try:
+            resources[name] = parse_quantity(str(amount))
+        except ValueError as error:
+            raise UserError(f"must be a quantity: {error}", field=name) from None
+    return resources
+
+
+def _apis(status: Body) -> frozenset[tuple[str, str]]:
+    return frozenset(
+        (fields.text(api, "groupVersion"), fields.text(resource, "kind"))
+        for api in fields.bodies(status, "apiEnablements")
+        for resource in fields.bodies(api, "resources")
+    )
+
+
+def _summary(body: Body) -> ResourceSummary:
+    return ResourceSummary(
+        allocatable=decode_resources(fields.mapping(body, "allocatable")),
+        allocated=decode_resources(fields.mapping(body, "allocated")),
+        allocating=decode_resources(fields.mapping(body, "allocating")),
+        models=tuple(
+            (fields.number(item, "grade"), fields.number(item, "count"))
+            for item in fields.bodies(body, "allocatableModelings")
+        ),
+    )
+
+
+def _model(body: Body) -> tuple[int, Resources]:
+    least = {
+        fields.text(item, "name"): item.get("min", "0") for item in fields.bodies(body, "ranges")
+    }
+    return fields.number(body, "grade"), decode_resources(least)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Members:
+    """The fleet of Karmada clusters, indexed by what its scheduler asks.
+
+    `regions[i]` is the region of cluster i. `by_field` holds provider and region the way labels are
+    indexed; empty ones count as missing. `no_execute` has those with a taint of that effect. The
+    memos are filled by the rules that ask.
+    """
+
+    fleet: Fleet
+    views: tuple[MemberCluster, ...]
+    by_field: Mapping[str, Mapping[str, Mask]]
+    by_zone: Mapping[str, Mask]
+    zoned: Mask
+    declared: Mask
+    by_api: Mapping[tuple[str, str], Mask]
+    no_execute: Mask
+    regions: tuple[str, ...]
+    affinities: dict[ClusterAffinity, Mask] = field(default_factory=dict, repr=False)
+    untolerated: dict[tuple[Toleration, ...], tuple[Rejection, ...]] = field(
+        default_factory=dict, repr=False
+    )
+    rooms: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
+    capacities: dict[Ask, Capacity] = field(default_factory=dict, repr=False)
+    targets: dict[int, tuple[Target, ...]] = field(default_factory=dict, repr=False)
+    orders: dict[tuple[Ask, Mask], tuple[int, ...]] = field(default_factory=dict, repr=False)
+
+    def matching(self, affinity: ClusterAffinity) -> Mask:
+        """Return the clusters that an affinity, or the target of a static weight, means.
+
+        Source: karmada@f8fdd02 pkg/util/selector.go `ClusterMatches`.
+        """
+        return remember(self.affinities, affinity, lambda: self._matching(affinity))
+
+    def _matching(self, affinity: ClusterAffinity) -> Mask:
+        chosen = self.fleet.all & ~self.fleet.named(affinity.exclude or ())
+        if affinity.label_selector is not None:
+            chosen &= self.fleet.select(affinity.label_selector)
+        for requirement in affinity.field_selector or ():
+            chosen &= self._field(requirement)
+        if affinity.cluster_names:
+            chosen &= self.fleet.named(affinity.cluster_names)
+        return Mask(chosen)
+
+    def _field(self, requirement: Requirement) -> Mask:
+        everyone = self.fleet.all
+        if requirement.key == "zone":
+            return self._zone(requirement)
+        if not is_wellformed(requirement):
+            return NOBODY
+        return select_indexed(requirement, self.by_field, everyone)
+
+    def _zone(self, requirement: Requirement) -> Mask:
+        overlapping = 0
+        for zone in requirement.values or ():
+            overlapping |= self.by_zone.get(zone, NOBODY)
+        match requirement.operator:
+            case "In":
+                return Mask(overlapping)
+            case "NotIn":
+                return Mask(self.fleet.all & ~overlapping)
+            case "Exists":
+                return self.zoned
+            case "DoesNotExist":
+                return Mask(self.fleet.all & ~self.zoned)
+            case _:
+                return NOBODY
+
+
+def members_of(clusters: Iterable[MemberCluster]) -> Members:
+    """Return the indexed fleet of these clusters, in whatever order they come."""
+    views = tuple(sorted(clusters, key=lambda view: view.cluster.name))
+    zones: dict[str, list[int]] = {}
+    apis: dict[tuple[str, str], list[int]] = {}
+    for position, view in enumerate(views):
+        for zone in view.zones:
+            zones.setdefault(zone, []).append(position)
+        for api in view.apis:
+            apis.setdefault(api, []).append(position)
+    regions = tuple(view.region for view in views)
+    return Members(
+        fleet=fleet_of(view.cluster for view in views),
+        views=views,
+        by_field=index_labels(
+            {
+                name: value
+                for name, value in (("provider", view.provider), ("region", view.region))
+                if value
+            }
+            for view in views
+        ),
+        by_zone={zone: mask_of(found) for zone, found in zones.items()},
+        zoned=mask_of(position for position, view in enumerate(views) if view.zones),
+        declared=group_by([view.declared for view in views], skip=False).get(True, NOBODY),
+        by_api={api: mask_of(found) for api, found in apis.items()},
+        no_execute=mask_of(
+            position
+            for position, view in enumerate(views)
+            if any(taint.effect is TaintEffect.NO_EXECUTE for taint in view.cluster.taints)
+        ),
+        regions=regions,
+    )

@@ -1,0 +1,114 @@
+"""What Karmada's API server and mutating webhook fill into a policy before anyone reads it."""
+
+from collections.abc import Mapping
+
+from reconciler.dialects.karmada.api.policies import NAMESPACED
+from reconciler.model.fields import bodies, mapping, mapping_or_none, number, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import Body
+
+GRACE_PERIOD_SECONDS = (
+    600  # karmada@f8fdd02 pkg/util/helper/policy.go `SetDefaultGracePeriodSeconds`
+)
+APPLICATION_TOLERATION_SECONDS = 300  # karmada@f8fdd02 CRD default of tolerationSeconds
+
+
+def with_defaults(spec: Body) -> Body:
+    """Return a policy's spec with the defaults of its CRD; a default needs its parent to be there.
+
+    Source: karmada@f8fdd02 pkg/apis/policy/v1alpha1/propagation_types.go, the
+    `+kubebuilder:default` markers.
+    """
+    filled: dict[str, object] = {
+        "priority": 0,
+        "preemption": "Never",
+        "schedulerName": "default-scheduler",
+        "conflictResolution": "Abort",
+        **_present(spec),
+    }
+    placement = mapping_or_none(spec, "placement")
+    replicas = mapping_or_none(placement, "replicaScheduling") if placement is not None else None
+    if placement is not None and replicas is not None:
+        scheduling = {"replicaSchedulingType": "Divided", **_present(replicas)}
+        filled["placement"] = {**placement, "replicaScheduling": scheduling}
+    failover = mapping_or_none(spec, "failover")
+    if failover is not None:
+        filled["failover"] = _failover_with_defaults(failover)
+    return filled
+
+
+def _failover_with_defaults(failover: Body) -> Body:
+    """Fill the failover behaviours that are there."""
+    filled = dict(_present(failover))
+    cluster = mapping_or_none(failover, "cluster")
+    if cluster is not None:
+        filled["cluster"] = {"purgeMode": "Gracefully", **_present(cluster)}
+    application = mapping_or_none(failover, "application")
+    if application is not None:
+        conditions = {
+            "tolerationSeconds": APPLICATION_TOLERATION_SECONDS,
+            **_present(mapping(application, "decisionConditions")),
+        }
+        filled["application"] = {
+            "purgeMode": "Gracefully",
+            **_present(application),
+            "decisionConditions": conditions,
+        }
+    return filled
+
+
+def mutated(policy: ObjectKey, spec: Body) -> Body:
+    """Return a policy's spec as the mutating webhook leaves it.
+
+    Source: karmada@f8fdd02 pkg/webhook/propagationpolicy/mutating.go `Handle`, and
+    pkg/util/helper/policy.go.
+    """
+    changed = dict(spec)
+    selectors = [dict(selector) for selector in bodies(spec, "resourceSelectors")]
+    if policy.kind == NAMESPACED:
+        for selector in selectors:
+            if not text(selector, "namespace"):
+                selector["namespace"] = policy.namespace
+    changed["resourceSelectors"] = selectors
+    if any(selector.get("kind") == "ServiceImport" for selector in selectors):
+        changed["propagateDeps"] = True
+    placement = mapping_or_none(spec, "placement")
+    if placement is not None:
+        changed["placement"] = _mutated_placement(placement)
+    failover = mapping_or_none(spec, "failover")
+    application = mapping_or_none(failover, "application") if failover is not None else None
+    if failover is not None and application is not None:
+        graceful = text(application, "purgeMode") == "Gracefully"
+        if graceful and application.get("gracePeriodSeconds") is None:
+            application = {**application, "gracePeriodSeconds": GRACE_PERIOD_SECONDS}
+        changed["failover"] = {**failover, "application": application}
+    return changed
+
+
+def _mutated_placement(placement: Body) -> Body:
+    """Default spread constraints and the division preference."""
+    changed = dict(placement)
+    if placement.get("spreadConstraints") is not None:
+        changed["spreadConstraints"] = [
+            _mutated_spread(constraint) for constraint in bodies(placement, "spreadConstraints")
+        ]
+    scheduling = mapping_or_none(placement, "replicaScheduling")
+    if scheduling is not None and text(scheduling, "replicaSchedulingType") == "Divided":
+        preference = text(scheduling, "replicaDivisionPreference") or "Weighted"
+        changed["replicaScheduling"] = {**scheduling, "replicaDivisionPreference": preference}
+    return changed
+
+
+def _mutated_spread(constraint: Body) -> Body:
+    """Default one spread constraint: by cluster, and at least one group."""
+    changed = dict(constraint)
+    if not text(constraint, "spreadByField") and not text(constraint, "spreadByLabel"):
+        changed = {**_present(constraint), "spreadByField": "cluster"}
+    if number(constraint, "minGroups") == 0:
+        changed["minGroups"] = 1
+    return changed
+
+
+def _present(body: Body) -> Mapping[str, object]:
+    """Return a body without its nulls, which count as absent."""
+    return {key: value for key, value in body.items() if value is not None}

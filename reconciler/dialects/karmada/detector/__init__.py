@@ -1,0 +1,1 @@
+"""Which policy claims a workload, and the draft of its binding. Upstream: pkg/detector."""

@@ -1,0 +1,112 @@
+"""Bindings of what workloads need beside themselves: they are where those workloads are."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from reconciler.dialects.karmada.api.policies import template_of
+from reconciler.dialects.karmada.detector.binding_draft import (
+    Draft,
+    binding_key,
+    draft_binding,
+    ordered,
+)
+from reconciler.dialects.karmada.detector.detect import Claims
+from reconciler.dialects.karmada.memory import Memory
+from reconciler.dialects.object_pass import Failed, attempt, place_of
+from reconciler.manifests.paths import is_frozen
+from reconciler.model.fields import bodies, mapping
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import Body, Manifest, World
+
+Needed = Mapping[ObjectKey, Draft]
+"""The bindings of all that workloads need, by key; some of them have a policy of their own."""
+
+
+def needed_bindings(claims: Claims, world: World, memory: Memory, failed: list[Failed]) -> Needed:
+    """Return the bindings of the objects that are needed, or were until now.
+
+    An object that is not in the repository, or whose binding cannot be read, is left alone; what
+    fails is added to `failed`.
+    """
+    found = {key: draft for key, draft in claims.drafts.items() if draft.spec.get("requiredBy")}
+    for needs in claims.needs.values():
+        for need in needs:
+            key = binding_key(need)
+            if need not in world.inputs or is_frozen(world, key) or key in claims.kept:
+                continue
+            known, manifest = claims.drafts.get(key), world.inputs[need]
+            if known is not None:
+                found[key] = known
+                continue
+            draw = partial(_unclaimed, manifest)
+            recall = partial(memory.drafts.recall, need, (manifest.body,), draw)
+            drawn = attempt(recall, place_of(manifest))
+            if isinstance(drawn, Failed):
+                failed.append(drawn)
+            else:
+                found[key] = drawn
+    return {key: found[key] for key in sorted(found)}
+
+
+def _unclaimed(manifest: Manifest) -> Draft:
+    """Return the binding of an object that is there for others only."""
+    return draft_binding(template_of(manifest), None, None, {})
+
+
+def attach(
+    claims: Claims, needed: Needed, decided: Mapping[ObjectKey, Body], memory: Memory
+) -> Needed:
+    """Return the needed bindings with those who require them, by name.
+
+    One that nobody requires any more, and that no policy claims, is left out: it goes.
+
+    Args:
+        claims: Says who needs what.
+        needed: The bindings of what is needed.
+        decided: The bindings that need something, as decided in this sweep.
+        memory: What earlier sweeps found.
+
+    Source: karmada@f8fdd02 pkg/dependenciesdistributor/dependencies_distributor.go
+    `syncScheduleResultToAttachedBindings`, `createOrUpdateAttachedBinding`.
+    """
+    required: dict[ObjectKey, list[Body]] = defaultdict(list)
+    for key in sorted(claims.needs):
+        if key in decided:
+            body = decided[key]
+            taken = memory.snapshots.recall(key, (body,), partial(_snapshot, key, body))
+            for need in claims.needs[key]:
+                required[binding_key(need)].append(taken)
+    return {
+        key: memory.attached.recall(
+            key, (draft, *required[key]), partial(_attached, draft, required[key])
+        )
+        for key, draft in needed.items()
+        if required[key] or _has_policy(draft)
+    }
+
+
+def _attached(draft: Draft, required: list[Body]) -> Draft:
+    """Return a binding that knows who requires it."""
+    return replace(draft, spec=_with_required(draft, required))
+
+
+def _has_policy(draft: Draft) -> bool:
+    """Say whether a binding is there for a policy's sake, even if that policy is gone by now."""
+    return draft.policy is not None or "placement" in draft.spec
+
+
+def _snapshot(key: ObjectKey, binding: Body) -> Body:
+    """Return what an attached binding knows of one that requires it."""
+    scope = {"namespace": key.namespace} if key.namespace else {}
+    clusters = bodies(mapping(binding, "spec"), "clusters")
+    placed = {"clusters": sorted(clusters, key=lambda item: str(item["name"]))} if clusters else {}
+    return {**scope, "name": key.name, **placed}
+
+
+def _with_required(draft: Draft, required: list[Body]) -> Body:
+    """Return a binding's spec with those who require it, and the object that it is about."""
+    own = draft.spec if _has_policy(draft) else {"resource": draft.resource}
+    kept = {name: value for name, value in own.items() if name != "requiredBy"}
+    return ordered({**kept, "requiredBy": required} if required else kept)

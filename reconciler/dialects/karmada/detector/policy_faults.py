@@ -1,0 +1,57 @@
+"""Faults that keep policies and workloads from each other, at the file of the one in the wrong."""
+
+from reconciler.dialects.karmada.api.policies import Policy, Template
+from reconciler.errors import UserError
+from reconciler.manifests.names import LONGEST_NAME
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import Fault, World
+
+
+def waiting_fault(world: World, policy: Policy) -> Fault:
+    """Say that a policy claims nothing until the override policies that it names are there.
+
+    Source: karmada@f8fdd02 pkg/detector/detector.go `ApplyPolicy`, dependentOverrides.
+    """
+    names = ", ".join(policy.waits_for)
+    return Fault(
+        path=world.inputs[policy.key].origin.path,
+        line=0,
+        column=0,
+        field="/spec/dependentOverrides",
+        rule="policy-override-missing",
+        message=f"the policy waits for override policies that are not there: {names}",
+        expected="the override policies, or no such dependency",
+        subject=str(policy.key),
+    )
+
+
+def refused_fault(world: World, policy: Policy, error: UserError) -> Fault:
+    """Say at a policy's file why it cannot be applied to a workload."""
+    return Fault(
+        path=world.inputs[policy.key].origin.path,
+        line=0,
+        column=0,
+        field=error.field,
+        rule="policy-priority-class",
+        message=f"the policy is not applied: {error.message}",
+        expected="the name of a PriorityClass of this repository",
+        subject=str(policy.key),
+    )
+
+
+def name_fault(
+    template: Template, key: ObjectKey, world: World, owner: ObjectKey | None
+) -> Fault | None:
+    """Say why a workload cannot have a binding of its name, `None` if it can."""
+    origin, name = world.inputs[template.key].origin, key.name
+    if owner is not None:
+        message = f"its binding would be named {name} like that of {owner}, so it is not placed"
+        expected = "names that differ in more than upper and lower case"
+    elif len(name) > LONGEST_NAME:
+        message = f"its binding's name would have {len(name)} characters, so it is not placed"
+        expected = f"a name of at most {LONGEST_NAME - len(template.key.kind) - 1} characters"
+    else:
+        return None
+    return Fault(
+        origin.path, 0, 0, "/metadata/name", "binding-name", message, expected, str(template.key)
+    )

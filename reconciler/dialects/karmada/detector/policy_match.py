@@ -1,0 +1,146 @@
+"""Which policy claims a workload: election, preemption, and claims that stick."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.dialects.karmada.api.policies import (
+    NAMESPACED,
+    Implicit,
+    Policy,
+    Template,
+    implicit_priority,
+)
+from reconciler.dialects.object_pass import Failed
+from reconciler.model.identity import ObjectKey
+
+Question = tuple[str, str, str, str]
+"""API version, kind and name of a workload, `""` for any name; and the policy's namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """All policies, indexed by what they select, and why others could not be decoded."""
+
+    by_key: Mapping[ObjectKey, Policy]
+    by_question: Mapping[Question, Mapping[ObjectKey, Policy]] = field(repr=False)
+    failed: Mapping[ObjectKey, Failed] = field(default_factory=dict)
+
+    def claim(
+        self, template: Template, present: ObjectKey | None, *, preempting: bool = False
+    ) -> Policy | None:
+        """Return the policy that a workload belongs to, `None` if no one takes it.
+
+        First every policy has its say, then the workload: so a pass ends where upstream's events
+        end, in whatever order they come.
+
+        Args:
+            template: The workload.
+            present: Its policy so far, `None` if it has none.
+            preempting: Whether policies may preempt others at all.
+        """
+        return self.elect(template, self.release(template, present, preempting=preempting))
+
+    def release(
+        self, template: Template, present: ObjectKey | None, *, preempting: bool
+    ) -> ObjectKey | None:
+        """Return whose a workload is once every policy was heard, `None` if nobody's.
+
+        A policy lets go of what it no longer selects and, when it is being deleted, of everything;
+        one that may preempt takes what another one holds.
+
+        Source: karmada@f8fdd02 pkg/detector/detector.go `HandlePropagationPolicyCreationOrUpdate`,
+        `HandlePropagationPolicyDeletion`.
+        """
+        holder = self.by_key.get(present) if present is not None else None
+        if holder is None or holder.deleting or not implicit_priority(holder, template):
+            return None
+        if preempting:
+            own, wide = self._candidates(template)
+            challengers = [p for p in (*own, *wide) if _may_preempt(p, holder, template)]
+            holder = _strongest(challengers) or holder
+        return holder.key
+
+    def elect(self, template: Template, present: ObjectKey | None) -> Policy | None:
+        """Return whose a workload is when it comes up itself, `None` if nobody's.
+
+        A claim sticks while its policy exists; a better policy that appears later does not take
+        over. A new claim goes to the PropagationPolicies of the workload's namespace, and only if
+        none of these matches to a ClusterPropagationPolicy, whatever their priorities. A winner
+        that waits for override policies claims nothing yet, nor does anybody in its place.
+
+        Source: karmada@f8fdd02 pkg/detector/detector.go `propagateResource`, and
+        pkg/detector/policy.go `getHighestPriorityPropagationPolicy`.
+        """
+        if template.claimed_elsewhere:
+            return None
+        if present is not None and present in self.by_key:
+            return self.by_key[present]
+        own, wide = self._candidates(template)
+        winner = _best(own, template) or _best(wide, template)
+        return None if winner is not None and winner.waits_for else winner
+
+    def _candidates(self, template: Template) -> tuple[list[Policy], list[Policy]]:
+        """Return the policies of the workload's namespace, and those of the whole repository.
+
+        Those that select another name are passed over.
+        """
+        local = template.key.namespace
+        return self._asked(template, local) if local else [], self._asked(template, "")
+
+    def _asked(self, template: Template, namespace: str) -> list[Policy]:
+        """Return the policies of a namespace that select the workload's name, or any."""
+        kind = (template.api_version, template.key.kind)
+        named = self.by_question.get((*kind, template.key.name, namespace), {})
+        return list({**named, **self.by_question.get((*kind, "", namespace), {})}.values())
+
+
+def _may_preempt(policy: Policy, holder: Policy, template: Template) -> bool:
+    """Say whether a policy may take a workload from its present one.
+
+    It must name the workload, and have a strictly greater priority; a PropagationPolicy takes from
+    a ClusterPropagationPolicy in any case, and never the other way round.
+
+    Source: karmada@f8fdd02 pkg/detector/preemption.go `preemptionEnabled`,
+    `preemptPropagationPolicy`, `preemptClusterPropagationPolicy`.
+    """
+    if not policy.preempts or policy.deleting or policy.waits_for or policy.key == holder.key:
+        return False
+    if implicit_priority(policy, template) is not Implicit.NAME:
+        return False
+    if policy.key.kind != holder.key.kind:
+        return policy.key.kind == NAMESPACED
+    return policy.priority > holder.priority
+
+
+def _strongest(challengers: Iterable[Policy]) -> Policy | None:
+    """Return who preempts: a PropagationPolicy first, then by priority; ties by the lesser name.
+
+    Unlike upstream: there the one wins whose event comes first.
+    """
+    return min(
+        challengers, key=lambda p: (not p.key.namespace, -p.priority, p.key.name), default=None
+    )
+
+
+def _best(candidates: Iterable[Policy], template: Template) -> Policy | None:
+    """Return the winner: greater priority, then the closer match, then the lesser name."""
+    ranked = [
+        ((-policy.priority, -closeness, policy.key.name), policy)
+        for policy in candidates
+        if not policy.deleting and (closeness := implicit_priority(policy, template))
+    ]
+    return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
+
+
+def index_policies(
+    policies: Iterable[Policy], failed: Mapping[ObjectKey, Failed] | None = None
+) -> Policies:
+    """Index policies by what they select; `failed` are those that cannot be decoded."""
+    by_key = {policy.key: policy for policy in policies}
+    by_question: dict[Question, dict[ObjectKey, Policy]] = defaultdict(dict)
+    for key, policy in by_key.items():
+        for selector in policy.selectors:
+            question = (selector.api_version, selector.kind, selector.name, key.namespace)
+            by_question[question][key] = policy
+    return Policies(by_key, by_question, failed or {})

@@ -1,0 +1,1 @@
+"""How a workload leaves a cluster: taints, failover, grace. Upstream: pkg/controllers."""

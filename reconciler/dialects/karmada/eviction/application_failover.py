@@ -1,0 +1,126 @@
+"""Application failover: a workload leaves the clusters that report it unhealthy for too long."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.dialects.karmada.api.binding import Binding, EvictionTask
+from reconciler.dialects.karmada.api.cluster_reports import Reports
+from reconciler.manifests.notes import read_moments, write_note
+from reconciler.model.fields import mapping, mapping_or_none, number, number_or_none, text
+from reconciler.model.health import Health
+from reconciler.model.identity import ClusterName
+from reconciler.model.moments import add, earliest, parse_moment, span, stamp
+from reconciler.model.world import Body
+
+UNHEALTHY_SINCE = "reconciler.dev/unhealthy-since"
+"""Annotation: cluster to the moment of the pass that first saw the workload unhealthy there."""
+
+TOLERATION_SECONDS = 300  # karmada@f8fdd02 CRD default of decisionConditions.tolerationSeconds
+GRACEFUL = ("Gracefully", "Graciously")  # the second is the deprecated spelling
+PRODUCERS = {
+    True: "resource-binding-application-failover-controller",
+    False: "cluster-resource-binding-application-failover-controller",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Behavior:
+    """`failover.application` of a policy: how long unhealthy copies are borne, and how they go."""
+
+    toleration_seconds: int
+    purge_mode: str
+    grace_period_seconds: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """The clusters that report a workload unhealthy.
+
+    Attributes:
+        since: The annotation: cluster to moment, as JSON; `""` if there are none.
+        leaving: The clusters to leave now, by name.
+        until: When a cluster will have to be left, `None` if none.
+    """
+
+    since: str = ""
+    leaving: tuple[ClusterName, ...] = ()
+    until: datetime | None = None
+
+
+def decode_behavior(spec: Body) -> Behavior | None:
+    """Return the application failover of a binding's spec, `None` if it has none."""
+    found = mapping_or_none(mapping(spec, "failover"), "application")
+    if found is None:
+        return None
+    seconds = number_or_none(mapping(found, "decisionConditions"), "tolerationSeconds")
+    return Behavior(
+        toleration_seconds=TOLERATION_SECONDS if seconds is None else seconds,
+        purge_mode=text(found, "purgeMode") or "Gracefully",
+        grace_period_seconds=number_or_none(found, "gracePeriodSeconds"),
+    )
+
+
+def detect_failing(
+    binding: Binding, behavior: Behavior, reports: Reports, annotation: str, now: datetime
+) -> Failing:
+    """Say which clusters a workload must leave since it has been unhealthy there for too long.
+
+    A cluster that stops reporting keeps its moment; one that reports health loses it. It is left
+    once `now > since + tolerationSeconds`.
+
+    Args:
+        binding: With the clusters that it is on.
+        behavior: Of its policy.
+        reports: What its clusters say.
+        annotation: `since` as the last pass wrote it.
+        now: Aware UTC.
+
+    Source: karmada@f8fdd02 pkg/controllers/applicationfailover/common.go
+    `distinguishUnhealthyClustersWithOthers`, and rb_application_failover_controller.go
+    `detectFailure`. Upstream keeps the moments in memory, here they outlive a restart.
+    """
+    known = read_moments(annotation)
+    evicting = {task.from_cluster for task in binding.tasks}
+    since: dict[str, str] = {}
+    leaving: list[ClusterName] = []
+    moments: list[datetime] = []
+    for name in sorted(name for name, _ in binding.clusters if name not in evicting):
+        health = reports.health(name)
+        if health is not Health.UNHEALTHY:
+            if name in known and health is not Health.HEALTHY:
+                since[name] = known[name]
+            continue
+        moment = known.get(name) or str(stamp(now))
+        ends = add(parse_moment(moment), span(seconds=behavior.toleration_seconds))
+        if now > ends:
+            leaving.append(name)
+        else:
+            since[name] = moment
+            moments.append(add(ends))
+    return Failing(
+        since=write_note(since) if since else "",
+        leaving=tuple(leaving),
+        until=earliest(*moments),
+    )
+
+
+def eviction_task(binding: Binding, behavior: Behavior, cluster: ClusterName) -> EvictionTask:
+    """Return the task for a cluster that is left.
+
+    Source: karmada@f8fdd02 pkg/controllers/applicationfailover/common.go `buildTaskOptions`.
+    """
+    replicas = next(count for name, count in binding.clusters if name == cluster)
+    body: dict[str, object] = {"fromCluster": cluster, "purgeMode": behavior.purge_mode}
+    if replicas > 0:
+        body["replicas"] = replicas
+    body |= {"reason": "ApplicationFailure", "producer": PRODUCERS[bool(binding.namespace)]}
+    if behavior.purge_mode in GRACEFUL and behavior.grace_period_seconds is not None:
+        body["gracePeriodSeconds"] = behavior.grace_period_seconds
+    if behavior.purge_mode == "Never":
+        body["suppressDeletion"] = True
+    return EvictionTask(
+        from_cluster=cluster,
+        grace_period_seconds=number(body, "gracePeriodSeconds") or None,
+        suppress_deletion=True if behavior.purge_mode == "Never" else None,
+        body=body,
+    )

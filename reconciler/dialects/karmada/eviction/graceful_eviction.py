@@ -1,0 +1,88 @@
+"""Graceful eviction: how long a cluster that is left keeps what it runs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from reconciler.dialects.karmada.api.binding import Binding, EvictionTask
+from reconciler.model.moments import add, earliest, format_moment, span
+
+DEFAULT_TIMEOUT = timedelta(minutes=10)  # karmada@f8fdd02 --graceful-eviction-timeout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GracefulEviction:
+    """The tasks that stay, in their order.
+
+    `expires_at` is the earliest end of a task's time: upstream looks again then, and keeps the task
+    a last time. `until` is the first moment at which time alone drops a task. Both are `None` if no
+    task is waiting for its time to end.
+    """
+
+    tasks: tuple[EvictionTask, ...]
+    expires_at: datetime | None = None
+    until: datetime | None = None
+
+
+def assess_tasks(
+    binding: Binding, now: datetime, *, timeout: timedelta = DEFAULT_TIMEOUT
+) -> GracefulEviction:
+    """Drop the tasks that are done: their time is over, or the workload is healthy elsewhere.
+
+    Args:
+        binding: As it stands; one that is being deleted is left alone.
+        now: Aware UTC. A task without a moment gets this one, and stays this time.
+        timeout: For tasks that name no gracePeriodSeconds.
+
+    Source: karmada@f8fdd02 pkg/controllers/gracefuleviction/evictiontask.go `assessEvictionTasks`.
+    """
+    if binding.deleting:
+        return GracefulEviction(tasks=binding.tasks)
+    healthy = is_settled(binding)
+    kept = tuple(
+        _stamped(task, now)
+        for task in binding.tasks
+        if task.creation_timestamp is None or _stays(task, now, timeout, healthy=healthy)
+    )
+    expires_at = earliest(*_ends(kept, timeout))
+    return GracefulEviction(
+        tasks=kept,
+        expires_at=expires_at,
+        until=None if expires_at is None else add(max(expires_at, now)),
+    )
+
+
+def is_settled(binding: Binding) -> bool:
+    """Tell whether the scheduler has seen the present spec and every cluster reports Healthy.
+
+    Source: karmada@f8fdd02 pkg/controllers/gracefuleviction/evictiontask.go
+    `allScheduledResourceInHealthyState`; with no cluster at all it is true.
+    """
+    return binding.observed_generation == binding.generation and all(
+        binding.health.get(name) == "Healthy" for name, _ in binding.clusters
+    )
+
+
+def _stays(task: EvictionTask, now: datetime, timeout: timedelta, *, healthy: bool) -> bool:
+    if task.suppress_deletion is not None:
+        return task.suppress_deletion
+    end = _end(task, timeout)
+    return not healthy and (end is None or now <= end)
+
+
+def _stamped(task: EvictionTask, now: datetime) -> EvictionTask:
+    if task.creation_timestamp is not None:
+        return task
+    body = {**task.body, "creationTimestamp": format_moment(now)}
+    return replace(task, creation_timestamp=now, body=body)
+
+
+def _end(task: EvictionTask, timeout: timedelta) -> datetime | None:
+    if task.creation_timestamp is None:
+        return None
+    seconds = task.grace_period_seconds
+    return add(task.creation_timestamp, timeout if seconds is None else span(seconds=seconds))
+
+
+def _ends(tasks: tuple[EvictionTask, ...], timeout: timedelta) -> Iterator[datetime | None]:
+    return (_end(task, timeout) for task in tasks if task.suppress_deletion is None)

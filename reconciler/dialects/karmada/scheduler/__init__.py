@@ -1,0 +1,1 @@
+"""From a binding's placement to its clusters. Upstream: pkg/scheduler."""

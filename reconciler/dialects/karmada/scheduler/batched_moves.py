@@ -1,0 +1,155 @@
+"""Moves in batches: a binding on its way from one division of its replicas to another.
+
+The goal stands in an annotation until it is reached. Whatever reschedules the binding meanwhile
+takes over: then there is no goal any more.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from reconciler.dialects.base import Trigger as Demand
+from reconciler.dialects.karmada.api.binding import Binding
+from reconciler.dialects.karmada.api.clusters import Members, Target
+from reconciler.dialects.karmada.scheduler.divide import Strategy, strategy_of
+from reconciler.dialects.karmada.scheduler.reschedule_requests import asked_afresh
+from reconciler.dialects.karmada.scheduler.schedule import feasible_now, schedule
+from reconciler.dialects.karmada.scheduler.schedule_result import Verdict
+from reconciler.dialects.karmada.scheduler.triggers import Trigger
+from reconciler.manifests.notes import read_note, write_note
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ClusterName
+from reconciler.model.world import Body
+
+MOVING_TO = "reconciler.dev/moving-to"
+"""Annotation: cluster to replicas that a limited rebalance is moving towards."""
+
+Clusters = tuple[Target, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a binding is after this pass, and where it is going, `None` if it is there.
+
+    `followed` says that it went on to the goal of an earlier batch.
+    """
+
+    clusters: Clusters
+    goal: Clusters | None = None
+    followed: bool = False
+
+
+def read_goal(metadata: Body) -> Clusters | None:
+    """Return the goal that an earlier batch left, `None` if there is none or it was garbled."""
+    found = read_note(text(mapping(metadata, "annotations"), MOVING_TO))
+    counts = {name: count for name, count in found.items() if type(count) is int and count > 0}
+    if not found or counts.keys() != found.keys():
+        return None
+    return tuple(Target(ClusterName(name), count) for name, count in sorted(counts.items()))
+
+
+def write_goal(goal: Clusters | None) -> str:
+    """Return the annotation of a goal, `""` for none."""
+    return "" if goal is None else write_note(dict(goal))
+
+
+def is_divisible(binding: Binding) -> bool:
+    """Say whether replicas can move a few at a time: a duplicated workload moves as a whole."""
+    placement = binding.placement
+    if placement is None or not binding.replicas:
+        return False
+    return strategy_of(placement) not in (None, Strategy.DUPLICATED)
+
+
+def _is_reachable(binding: Binding, goal: Clusters, members: Members, now: datetime) -> bool:
+    """Say whether every cluster of a goal would still pass the filters."""
+    if binding.placement is None or sum(count for _, count in goal) != binding.replicas:
+        return False
+    wanted = {name for name, _ in goal}
+    known = members.fleet.named(wanted)
+    feasible = feasible_now(binding, binding.placement, members, now)
+    return known.bit_count() == len(wanted) and not known & ~feasible
+
+
+def move(
+    binding: Binding,
+    verdict: Verdict | None,
+    goal: Clusters | None,
+    demand: Demand | None,
+    members: Members,
+    now: datetime,
+) -> Move:
+    """Say where a binding is after this pass.
+
+    Args:
+        binding: As the scheduler saw it.
+        verdict: What the scheduler decided, `None` if it did not look.
+        goal: What an earlier batch left to be done.
+        demand: The trigger, with how many replicas may move.
+        members: The fleet.
+        now: Moment of the pass.
+    """
+    budget = None if demand is None else demand.budget
+    if verdict is not None and verdict.clusters is not None:
+        fresh = verdict.trigger is Trigger.RESCHEDULE_TRIGGERED
+        if fresh and budget is not None and is_divisible(binding):
+            return _towards(binding.clusters, verdict.clusters, budget)
+        return Move(verdict.clusters)
+    if goal is None:
+        return Move(binding.clusters)
+    if demand is None or not _is_reachable(binding, goal, members, now):
+        return Move(binding.clusters, goal)
+    moved = Move(goal) if budget is None else _towards(binding.clusters, goal, budget)
+    return replace(moved, followed=True)
+
+
+def _towards(present: Clusters, goal: Clusters, budget: int) -> Move:
+    """Move so many replicas towards a goal; what is missing or too much is put right beside.
+
+    There are never fewer replicas than the goal has.
+    """
+    have, want = dict(present), dict(goal)
+    total = sum(want.values())
+    lacking = {name: count - have.get(name, 0) for name, count in sorted(want.items())}
+    shares = dict(have)
+    room = budget + max(0, total - sum(have.values()))
+    for name, lack in lacking.items():
+        taken = min(max(lack, 0), room)
+        room -= taken
+        shares[name] = shares.get(name, 0) + taken
+    surplus = sum(shares.values()) - total
+    for name in sorted(shares, reverse=True):
+        given = min(surplus, max(0, shares[name] - want.get(name, 0)))
+        surplus -= given
+        shares[name] -= given
+    clusters = tuple(Target(name, count) for name, count in sorted(shares.items()) if count)
+    return Move(clusters) if dict(clusters) == want else Move(clusters, goal)
+
+
+def moves_afresh(binding: Binding, members: Members, now: datetime) -> int:
+    """Return how many replicas a schedule afresh would move."""
+    verdict = schedule(asked_afresh(binding, now), members, now)
+    return 0 if verdict.clusters is None else distance(binding.clusters, verdict.clusters)
+
+
+def moves_left(
+    binding: Binding, goal: Clusters | None, members: Members, now: datetime
+) -> int | None:
+    """Return how many replicas are left to be moved, `None` without a goal that can be reached.
+
+    A cluster of the goal may have been tainted, or have gone, since the batch before.
+    """
+    if goal is None or not _is_reachable(binding, goal, members, now):
+        return None
+    return distance(binding.clusters, goal)
+
+
+def distance(present: Sequence[Target], goal: Sequence[Target]) -> int:
+    """Return how many replicas change their cluster; those that are new altogether do not count.
+
+    >>> distance([Target("a", 4)], [Target("a", 1), Target("b", 3)])
+    3
+    """
+    have: Mapping[str, int] = dict(present)
+    arriving = sum(max(0, count - have.get(name, 0)) for name, count in goal)
+    return max(0, arriving - max(0, sum(n for _, n in goal) - sum(have.values())))

@@ -1,0 +1,151 @@
+"""How many replicas a cluster can take: from its resource summary, or from its resource models."""
+
+from collections.abc import Callable
+
+from reconciler.dialects.karmada.api.clusters import (
+    Ask,
+    Capacity,
+    MemberCluster,
+    Members,
+    Requirements,
+    ResourceSummary,
+)
+from reconciler.model.quantity import Quantity, ceil_milli, ceil_units
+from reconciler.schedule.fleet import remember
+
+NOT_ESTIMATED = 2**31 - 1  # karmada@f8fdd02 core/util.go: MaxInt32 stands for "no estimate"
+PODS_OF_A_NODE = 110  # karmada@f8fdd02 scheduling_simulator_components.go, each virtual node
+
+_NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
+_ZERO = Quantity(0)
+
+
+def wrap32(value: int) -> int:
+    """Return the value as Go's int32 conversion leaves it: the low 32 bits, signed.
+
+    >>> wrap32(4294967299)
+    3
+    """
+    return (value + 2**31) % 2**32 - 2**31
+
+
+def estimate_fleet(
+    members: Members, *, replicas: int, requirements: Requirements | None, components: int = 0
+) -> Capacity:
+    """Return how many replicas each cluster can take, found once for equal questions.
+
+    A cluster that is not estimated counts as having room for all replicas wanted. Where there is
+    nothing to place, no cluster is estimated and the sentinel stays.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/util.go `calAvailableReplicas`.
+    """
+    if replicas == 0 and components == 0:
+        return _capacity(members, (None, -1), lambda: (NOT_ESTIMATED,) * len(members.views))
+    raw = estimates(members, requirements)
+    if raw.limited:
+        return raw
+    return _capacity(
+        members,
+        (requirements, replicas),
+        lambda: tuple(replicas if room == NOT_ESTIMATED else room for room in raw.column),
+    )
+
+
+def estimates(members: Members, requirements: Requirements | None) -> Capacity:
+    """Return what the general estimator answers for each cluster, sentinels as they are.
+
+    Source: karmada@f8fdd02 pkg/estimator/client/general.go `maxAvailableReplicas`.
+    """
+    return _capacity(members, (requirements, NOT_ESTIMATED), lambda: _column(members, requirements))
+
+
+def _capacity(members: Members, ask: Ask, column: Callable[[], tuple[int, ...]]) -> Capacity:
+    def answer() -> Capacity:
+        found = column()
+        order = sorted(range(len(found)), key=found.__getitem__, reverse=True)
+        return Capacity(ask, found, tuple(order), NOT_ESTIMATED not in found)
+
+    return remember(members.capacities, ask, answer)
+
+
+def _column(members: Members, requirements: Requirements | None) -> tuple[int, ...]:
+    best = list(_rooms(members, "pods"))
+    for name, amount in requirements or ():
+        units = _units(name, amount)
+        if units > 0:
+            rooms = _rooms(members, name)
+            best = [min(left, room // units) for left, room in zip(best, rooms, strict=True)]
+    for position, view in enumerate(members.views):
+        if view.declared:
+            best[position] = NOT_ESTIMATED
+        elif requirements is not None and _has_models(view):
+            best[position] = _by_models(view, requirements)
+    return tuple(map(wrap32, best))
+
+
+def _rooms(members: Members, name: str) -> tuple[int, ...]:
+    return remember(
+        members.rooms, name, lambda: tuple(room_of(view.summary, name) for view in members.views)
+    )
+
+
+def room_of(summary: ResourceSummary | None, name: str) -> int:
+    """Return what is left of a resource: cpu in thousandths, all others in whole units.
+
+    Pods are counted even where the summary does not name them; of any other resource that is not
+    allocatable there is nothing.
+    """
+    if summary is None:
+        return 0
+    given = summary.allocated.get(name, _ZERO), summary.allocating.get(name, _ZERO)
+    allocatable = summary.allocatable.get(name, _ZERO)
+    if name == "pods":
+        return max(0, ceil_units(allocatable) - ceil_units(given[0]) - ceil_units(given[1]))
+    return max(0, _units(name, Quantity(allocatable - given[0] - given[1])))
+
+
+def _units(name: str, amount: Quantity) -> int:
+    return ceil_milli(amount) if name == "cpu" else ceil_units(amount)
+
+
+def _has_models(view: MemberCluster) -> bool:
+    if view.summary is None or not view.resource_models:
+        return False
+    return bool(view.summary.models) and all(count >= 0 for _, count in view.summary.models)
+
+
+def _by_models(view: MemberCluster, requirements: Requirements) -> int:
+    """Count the replicas that fit into the virtual nodes of the cluster's models.
+
+    Each grade gives as many nodes as the status counts, each with the least of what the grade
+    promises. What is allocated matters for pods only.
+
+    Source: karmada@f8fdd02 pkg/estimator/scheduling_simulator_components.go `buildModelNodes`.
+    """
+    if view.summary is None:
+        return 0
+    nodes: dict[int, int] = {}
+    for grade, count in view.summary.models:
+        nodes[grade] = nodes.get(grade, 0) + count
+    total = 0
+    for grade, least in view.resource_models:
+        fitting = PODS_OF_A_NODE
+        for name, amount in requirements:
+            units = _units(name, amount)
+            if units > 0 and (name in _NATIVE or is_scalar_resource(name)):
+                room = PODS_OF_A_NODE if name == "pods" else _units(name, least.get(name, _ZERO))
+                fitting = min(fitting, room // units)
+        total += nodes.pop(grade, 0) * fitting
+    return min(total, room_of(view.summary, "pods"))
+
+
+def is_scalar_resource(name: str) -> bool:
+    """Tell whether Kubernetes counts a resource by name beyond the native ones.
+
+    Source: karmada@f8fdd02 pkg/util/lifted/corehelpers.go `IsScalarResourceName`: extended ones,
+    huge pages, attachable volumes, and those of the kubernetes.io domain.
+
+    >>> is_scalar_resource("nvidia.com/gpu"), is_scalar_resource("storage")
+    (True, False)
+    """
+    return "/" in name or name.startswith(("hugepages-", "attachable-volumes-"))

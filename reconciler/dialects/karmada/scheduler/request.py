@@ -1,0 +1,58 @@
+"""The question that one scheduling attempt asks, decoded once for filters, ranking and division."""
+
+from dataclasses import dataclass
+
+from reconciler.dialects.karmada.api.binding import Binding
+from reconciler.dialects.karmada.api.clusters import Members
+from reconciler.dialects.karmada.api.placement import AffinityTerm, ClusterAffinity, Placement
+from reconciler.schedule.framework import Mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One binding, tried with one affinity group.
+
+    Attributes:
+        affinities: The sets of clusters of which one must match; `None` when any cluster will do.
+        tiers: The primary group and its overflow groups; empty where nothing overflows.
+        targets: The clusters in spec.clusters, with whatever replicas.
+        held: Position to replicas of the known clusters in spec.clusters, in their order. A name
+            that stands there twice stands here twice.
+        evicting: The clusters that an eviction task names.
+    """
+
+    binding: Binding
+    placement: Placement
+    affinities: tuple[ClusterAffinity, ...] | None
+    tiers: tuple[ClusterAffinity, ...]
+    targets: Mask
+    held: tuple[tuple[int, int], ...]
+    evicting: Mask
+
+
+def request_of(
+    binding: Binding, placement: Placement, term: AffinityTerm | None, members: Members
+) -> Request:
+    """Return the question of a binding for one affinity group, `None` where there are no groups.
+
+    Source: karmada@f8fdd02 pkg/scheduler/framework/plugins/clusteraffinity/cluster_affinity.go
+    `Filter`: clusterAffinity wins over the groups, and only workloads overflow.
+    """
+    position = members.fleet.position
+    tiers = () if term is None or not term.overflow or not binding.is_workload else term.tiers
+    affinities: tuple[ClusterAffinity, ...] | None = None
+    if placement.cluster_affinity is not None:
+        affinities = (placement.cluster_affinity,)
+    elif term is not None:
+        affinities = tiers or (term.affinity,)
+    return Request(
+        binding=binding,
+        placement=placement,
+        affinities=affinities,
+        tiers=tiers,
+        targets=members.fleet.named(name for name, _ in binding.clusters),
+        held=tuple(
+            (position[name], replicas) for name, replicas in binding.clusters if name in position
+        ),
+        evicting=members.fleet.named(task.from_cluster for task in binding.tasks),
+    )

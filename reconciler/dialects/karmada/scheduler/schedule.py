@@ -1,0 +1,245 @@
+"""Scheduling of one binding: filter, rank, select, divide, for one affinity group after another."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import partial
+from itertools import repeat
+
+from reconciler.dialects.karmada.api.applied_placement import applied_placement
+from reconciler.dialects.karmada.api.binding import Binding
+from reconciler.dialects.karmada.api.clusters import Members, Target
+from reconciler.dialects.karmada.api.placement import AffinityTerm, Placement
+from reconciler.dialects.karmada.scheduler.divide import Division, Strategy, divide
+from reconciler.dialects.karmada.scheduler.estimate import estimate_fleet
+from reconciler.dialects.karmada.scheduler.failure import Failure, FailureKind, scheduler_error
+from reconciler.dialects.karmada.scheduler.filter_affinity import reject_affinity
+from reconciler.dialects.karmada.scheduler.filter_api import reject_missing_apis
+from reconciler.dialects.karmada.scheduler.filter_eviction import reject_evicting
+from reconciler.dialects.karmada.scheduler.filter_spread import reject_without_topology
+from reconciler.dialects.karmada.scheduler.filter_taints import reject_taints
+from reconciler.dialects.karmada.scheduler.rank import rank, score_affinity, score_locality
+from reconciler.dialects.karmada.scheduler.request import Request, request_of
+from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, Requeue, Verdict
+from reconciler.dialects.karmada.scheduler.select import select_clusters
+from reconciler.dialects.karmada.scheduler.triggers import Trigger, find_trigger
+from reconciler.model.conditions import Condition
+from reconciler.schedule.fleet import remember
+from reconciler.schedule.framework import Mask, Profile, Rejection, run_filters
+
+SCHEDULED = "Scheduled"
+TARGETS_LIMIT = 128  # ours: 5,000 clusters times 128 numbers of replicas take about 50 MB
+SUCCESS = Condition(SCHEDULED, "True", "Success", "Binding has been scheduled successfully.")
+
+PROFILE: Profile[Request, Members] = Profile(
+    # Upstream's registry is a Go map: which plugin gives the reason is random there. This is the
+    # order in which it registers them; feasibility does not depend on it.
+    filters={
+        "APIEnablement": reject_missing_apis,
+        "TaintToleration": reject_taints,
+        "ClusterAffinity": reject_affinity,
+        "SpreadConstraint": reject_without_topology,
+        "ClusterEviction": reject_evicting,
+    },
+    scores={"ClusterAffinity": score_affinity, "ClusterLocality": score_locality},
+)
+
+REQUEUE = {
+    FailureKind.NO_CLUSTER_FIT: Requeue.NO,
+    FailureKind.UNSCHEDULABLE: Requeue.UNSCHEDULABLE,
+    FailureKind.SCHEDULER_ERROR: Requeue.BACKOFF,
+}
+
+
+def schedule(
+    binding: Binding, members: Members, now: datetime, *, propagate_empty: bool = False
+) -> Verdict:
+    """Decide what becomes of a binding that came up.
+
+    Args:
+        binding: As it stands in the manifest.
+        members: All clusters, deleting ones included.
+        now: Aware UTC; the decision does not depend on it.
+        propagate_empty: `--enable-empty-workload-propagation`: selected clusters without a replica
+            stay in the result.
+
+    Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `doScheduleBinding`.
+    """
+    trigger, placement = find_trigger(binding, members), binding.placement
+    if trigger is Trigger.DELETING:
+        return Verdict(trigger=trigger, observed_affinity=binding.observed_affinity)
+    if placement is None:
+        return _failed(trigger, binding, (), scheduler_error("the binding has no placement"))
+    if trigger is Trigger.NONE:
+        return Verdict(
+            trigger=trigger,
+            observed_affinity=binding.observed_affinity,
+            observed_generation=_renewed(binding),
+        )
+    attempts = try_groups(binding, placement, members, now, propagate_empty=propagate_empty)
+    if not attempts:  # an empty list of groups: upstream reports success and changes nothing
+        return _succeeded(trigger, binding, (), None)
+    last, first = attempts[-1].result, attempts[0].result
+    if isinstance(last, Failure) and isinstance(first, Failure):
+        return _failed(trigger, binding, attempts, first)
+    return _succeeded(trigger, binding, attempts, placement)
+
+
+def try_groups(
+    binding: Binding,
+    placement: Placement,
+    members: Members,
+    now: datetime,
+    *,
+    propagate_empty: bool = False,
+) -> tuple[Attempt, ...]:
+    """Try one affinity group after the other until one will do.
+
+    Source: karmada@f8fdd02 pkg/scheduler/scheduler.go
+    `scheduleResourceBindingWithClusterAffinities`.
+    """
+    attempts: list[Attempt] = []
+    for term in _terms(binding, placement):
+        request = request_of(binding, placement, term, members)
+        name = "" if term is None else term.affinity_name
+        attempt = attempt_group(request, members, now, name=name, propagate_empty=propagate_empty)
+        attempts.append(attempt)
+        if not isinstance(attempt.result, Failure):
+            break
+    return tuple(attempts)
+
+
+def _terms(binding: Binding, placement: Placement) -> Sequence[AffinityTerm | None]:
+    """The groups to try: from the one observed last, or from the first on a reschedule."""
+    terms = placement.cluster_affinities
+    if terms is None:
+        return (None,)
+    if binding.reschedule_required:
+        return terms
+    names = [term.affinity_name for term in terms]
+    observed = binding.observed_affinity
+    return terms[names.index(observed) :] if observed in names else terms
+
+
+def feasible_now(binding: Binding, placement: Placement, members: Members, now: datetime) -> Mask:
+    """Return the clusters that pass the filters for the affinity group that comes first now."""
+    term = next(iter(_terms(binding, placement)), None)
+    request = request_of(binding, placement, term, members)
+    candidates = Mask(members.fleet.all & ~members.fleet.deleting)
+    return run_filters(PROFILE.filters, request, members, candidates, now)[0]
+
+
+def attempt_group(
+    request: Request, members: Members, now: datetime, *, name: str, propagate_empty: bool
+) -> Attempt:
+    """Try to schedule a binding with one affinity group; keep the record of every stage.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/generic_scheduler.go `Schedule`.
+    """
+    fleet, binding = members.fleet, request.binding
+    candidates = Mask(fleet.all & ~fleet.deleting)
+    feasible, rejections = run_filters(PROFILE.filters, request, members, candidates, now)
+    attempt = partial(
+        Attempt, affinity_name=name, request=request, feasible=feasible, rejections=rejections
+    )
+    if not feasible:
+        message = fit_error(len(fleet.clusters), rejections)
+        return attempt(result=Failure(FailureKind.NO_CLUSTER_FIT, message))
+    capacity = estimate_fleet(
+        members,
+        replicas=binding.replicas,
+        requirements=binding.requirements,
+        components=binding.components,
+    )
+    ranking = rank(request, members, feasible, capacity)
+    selected = select_clusters(request.placement, binding.replicas, ranking, members)
+    if isinstance(selected, Failure):
+        return attempt(ranking=ranking, result=selected.within("failed to select clusters"))
+    division = divide(request, members, ranking, selected, propagate_empty=propagate_empty)
+    attempt = partial(attempt, ranking=ranking, selected=selected)
+    if isinstance(division, Failure):
+        return attempt(result=division.within("failed to assign replicas"))
+    return attempt(division=division, result=_targets(members, division))
+
+
+def _targets(members: Members, division: Division) -> tuple[Target, ...]:
+    """Name the clusters. Where all of them get the same, bindings share the entries."""
+    shares, names = division.shares, members.fleet.names
+    if division.strategy is not Strategy.DUPLICATED or not shares:
+        return tuple(Target(names[position], replicas) for position, replicas in shares)
+    replicas = shares[0][1]
+    column = remember(
+        members.targets,
+        replicas,
+        lambda: tuple(map(Target, names, repeat(replicas))),
+        limit=TARGETS_LIMIT,
+    )
+    return tuple(column[position] for position, _ in shares)
+
+
+def fit_error(clusters: int, rejections: Iterable[Rejection]) -> str:
+    """Return upstream's text for a binding that no cluster fits.
+
+    Source: karmada@f8fdd02 pkg/scheduler/framework/types.go `FitError`: reasons with their counts,
+    sorted as strings, so 10 comes before 2.
+
+    >>> fit_error(3, [])
+    '0/3 clusters are available: no cluster exists.'
+    """
+    counts: dict[str, int] = {}
+    for rejection in rejections:
+        reason = str(rejection.reason)
+        counts[reason] = counts.get(reason, 0) + rejection.clusters.bit_count()
+    reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+    return f"0/{clusters} clusters are available: {reasons or 'no cluster exists'}."
+
+
+def _succeeded(
+    trigger: Trigger, binding: Binding, attempts: tuple[Attempt, ...], placement: Placement | None
+) -> Verdict:
+    """The last attempt counts. Without any, only the status moves.
+
+    Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `patchScheduleResultForResourceBinding`.
+    """
+    result = attempts[-1].result if attempts else None
+    grouped = placement is not None and placement.cluster_affinities is not None
+    return Verdict(
+        trigger=trigger,
+        attempts=attempts,
+        clusters=None if isinstance(result, Failure) else result,
+        observed_affinity=attempts[-1].affinity_name if grouped else binding.observed_affinity,
+        observed_generation=binding.generation,
+        condition=SUCCESS,
+        applied=None if placement is None else _changed(binding, placement),
+        scheduled=True,
+    )
+
+
+def _failed(
+    trigger: Trigger, binding: Binding, attempts: tuple[Attempt, ...], failure: Failure
+) -> Verdict:
+    """When no cluster fits the result is cleared; all other failures keep it.
+
+    Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `getConditionByError` and the error handling
+    of `scheduleResourceBindingWithClusterAffinity`.
+    """
+    unfit = failure.kind is FailureKind.NO_CLUSTER_FIT and binding.placement is not None
+    return Verdict(
+        trigger=trigger,
+        attempts=attempts,
+        clusters=() if unfit else None,
+        observed_affinity=binding.observed_affinity,
+        condition=Condition(SCHEDULED, "False", failure.kind, failure.message),
+        applied=_changed(binding, binding.placement) if unfit and binding.placement else None,
+        requeue=REQUEUE[failure.kind],
+        error=failure,
+        returned_error="" if unfit else failure.message,
+    )
+
+
+def _changed(binding: Binding, placement: Placement) -> str | None:
+    text = applied_placement(placement)
+    return None if text == binding.applied else text
+
+
+def _renewed(binding: Binding) -> int | None:
+    return None if binding.generation == binding.observed_generation else binding.generation

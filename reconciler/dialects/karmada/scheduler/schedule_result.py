@@ -1,0 +1,76 @@
+"""What the scheduler decided about one binding, with all that explains it, formatted late."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reconciler.dialects.karmada.api.clusters import Target
+from reconciler.dialects.karmada.scheduler.divide import Division
+from reconciler.dialects.karmada.scheduler.failure import Failure
+from reconciler.dialects.karmada.scheduler.rank import Ranking
+from reconciler.dialects.karmada.scheduler.request import Request
+from reconciler.dialects.karmada.scheduler.triggers import Trigger
+from reconciler.model.conditions import Condition
+from reconciler.schedule.framework import Mask, Rejection
+
+
+class Requeue(StrEnum):
+    """Which of upstream's queues the binding goes to."""
+
+    NO = "no"
+    UNSCHEDULABLE = "unschedulableQueue"
+    BACKOFF = "backoffQueue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Attempt:
+    """One affinity group tried, `""` where there are no groups.
+
+    `result` holds the clusters in upstream's order, or why there are none. The record of a stage
+    that was not reached is `None`; positions and masks are those of the fleet that was asked.
+    """
+
+    affinity_name: str
+    request: Request
+    feasible: Mask
+    rejections: tuple[Rejection, ...]
+    ranking: Ranking | None = None
+    selected: Sequence[int] | None = None
+    division: Division | None = None
+    result: tuple[Target, ...] | Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Verdict:
+    """What becomes of a binding that came up.
+
+    Attributes:
+        trigger: Why it was scheduled, or why not.
+        attempts: One for each affinity group tried, in order.
+        clusters: The next spec.clusters in upstream's order, `None` when they stay.
+        observed_affinity: The next schedulerObservingAffinityName.
+        observed_generation: The next schedulerObservedGeneration, `None` when it stays.
+        condition: The Scheduled condition, `None` when it stays.
+        applied: The next applied-placement annotation, `None` when it stays.
+        scheduled: Whether lastScheduledTime becomes now.
+        requeue: Where upstream would put the binding next.
+        error: What decided, if all attempts failed.
+        returned_error: The message that upstream's worker would report, `""` for none.
+    """
+
+    trigger: Trigger
+    attempts: tuple[Attempt, ...] = ()
+    clusters: tuple[Target, ...] | None = None
+    observed_affinity: str
+    observed_generation: int | None = None
+    condition: Condition | None = None
+    applied: str | None = None
+    scheduled: bool = False
+    requeue: Requeue = Requeue.NO
+    error: Failure | None = None
+    returned_error: str = ""
+
+    @property
+    def triggered(self) -> bool:
+        """Whether the scheduler acted on the binding."""
+        return self.trigger not in (Trigger.DELETING, Trigger.NONE)

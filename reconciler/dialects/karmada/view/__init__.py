@@ -1,0 +1,1 @@
+"""What files, conditions, commits and answers say of a binding."""

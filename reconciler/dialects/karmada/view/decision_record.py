@@ -1,0 +1,132 @@
+"""What a sweep tells of one binding: from where to where, why, and who was turned away."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reconciler.dialects.base import Trigger as Demand
+from reconciler.dialects.karmada.api.clusters import Members
+from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.eviction.application_failover import Failing
+from reconciler.dialects.karmada.eviction.taint_manager import Action, Eviction, Leaving
+from reconciler.dialects.karmada.scheduler.reschedule_requests import (
+    TRIGGERED_AT,
+    Asked,
+    known_problem,
+)
+from reconciler.dialects.karmada.scheduler.schedule_result import Verdict
+from reconciler.dialects.karmada.scheduler.triggers import Trigger
+from reconciler.dialects.karmada.view.explanation import LEAVING
+from reconciler.model.decision import Cause, CauseKind, Decision, Placed
+from reconciler.model.fields import mapping
+from reconciler.model.identity import ClusterName
+from reconciler.schedule.framework import positions_of
+
+BY_HAND = f"{TRIGGERED_AT} edited by hand"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    """What may have moved a binding in a sweep; `None` where nothing of the sort was there.
+
+    `demand` is a rebalancer's that was met. `edited` says that a person changed the clusters since
+    the last pass.
+    """
+
+    demand: Demand | None
+    asked: Asked
+    eviction: Eviction | None
+    failing: Failing
+    verdict: Verdict | None
+    edited: bool
+
+
+def tell(
+    draft: Draft, before: Placed, after: Placed, happened: Happened, members: Members
+) -> Decision | None:
+    """Tell what moved, what was asked for, or what is newly wrong; `None` if nothing of these.
+
+    A schedule that somebody asked for is told though nothing moved.
+    """
+    verdict = happened.verdict
+    problem = verdict.error.message if verdict is not None and verdict.error is not None else ""
+    news = problem and problem != known_problem(draft.status)
+    if before == after and not (news or happened.demand or happened.asked.by_hand):
+        return None
+    return Decision(
+        key=draft.key,
+        subject=draft.subject,
+        cause=_cause(draft, happened),
+        before=before,
+        after=after,
+        problem=problem,
+        rejected=_rejected(verdict, members),
+        evicted=(*(item.cluster for item in _left(happened)), *happened.failing.leaving),
+    )
+
+
+_CAUSES: Mapping[Trigger, CauseKind] = {
+    Trigger.PLACEMENT_CHANGED: CauseKind.PLACEMENT_CHANGED,
+    Trigger.REPLICAS_CHANGED: CauseKind.REPLICAS_CHANGED,
+    Trigger.RESCHEDULE_TRIGGERED: CauseKind.REBALANCED,
+    Trigger.TERMINATING_TARGET_CLUSTER: CauseKind.CLUSTER_GONE,
+}
+
+
+def _cause(draft: Draft, happened: Happened) -> Cause:
+    """Return why a binding moved; a rebalancer comes first, then evictions, then the trigger.
+
+    A first placement is no rebalance, though one may be asked for beside.
+    """
+    demand, failing = happened.demand, happened.failing
+    if draft.present is None:
+        detail = f"policy {draft.policy.key.name if draft.policy is not None else ''}"
+        return Cause(CauseKind.CREATED, f"{detail}, {demand.by}" if demand is not None else detail)
+    if demand is not None:
+        return Cause(CauseKind.REBALANCED, demand.by)
+    left = _left(happened)
+    if left or failing.leaving:
+        reasons = [f"{d.cluster}: {d.untolerated or 'toleration ended'}" for d in left]
+        reasons += [f"{name}: the workload is unhealthy there" for name in failing.leaving]
+        return Cause(CauseKind.EVICTED, ", ".join(reasons))
+    if happened.edited:
+        return Cause(CauseKind.EDITED)
+    if happened.asked.by_hand:
+        return Cause(CauseKind.REBALANCED, BY_HAND)
+    trigger = happened.verdict.trigger if happened.verdict is not None else Trigger.NONE
+    if happened.asked.again and _is_retry(draft, trigger):
+        return Cause(CauseKind.RETRIED)
+    return Cause(_CAUSES.get(trigger, CauseKind.CLUSTERS_CHANGED))
+
+
+def _left(happened: Happened) -> list[Leaving]:
+    """Return the clusters whose taints have the binding leave now."""
+    decisions = () if happened.eviction is None else happened.eviction.decisions
+    return [decision for decision in decisions if decision.action is Action.EVICT]
+
+
+def _is_retry(draft: Draft, trigger: Trigger) -> bool:
+    """Say whether nothing but a trigger that failed before has the scheduler look.
+
+    What has no replicas at all since then lacks them: that is no change of what is wanted.
+    """
+    known = mapping(draft.present or {}, "spec").get("replicas")
+    same = trigger is Trigger.REPLICAS_CHANGED and known == draft.spec.get("replicas")
+    return same or trigger is Trigger.RESCHEDULE_TRIGGERED
+
+
+def _rejected(verdict: Verdict | None, members: Members) -> Mapping[ClusterName, str]:
+    """Return why each cluster was turned away, by the attempt that counts.
+
+    Clusters that are being deleted are not even asked upstream; here they have a reason, too.
+    """
+    if verdict is None or not verdict.attempts:
+        return {}
+    attempt = verdict.attempts[0] if verdict.error is not None else verdict.attempts[-1]
+    leaving = positions_of(members.fleet.deleting)
+    reasons = {members.views[position].cluster.name: LEAVING for position in leaving}
+    reasons |= {
+        members.views[position].cluster.name: str(rejection.reason)
+        for rejection in attempt.rejections
+        for position in positions_of(rejection.clusters)
+    }
+    return {name: reasons[name] for name in sorted(reasons)}

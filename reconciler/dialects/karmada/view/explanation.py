@@ -1,0 +1,222 @@
+"""Why a binding is where it is: the scheduler's own records, put into words."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+
+from reconciler.dialects.karmada.api.binding import Binding
+from reconciler.dialects.karmada.api.clusters import Members
+from reconciler.dialects.karmada.api.placement import Placement
+from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.scheduler.divide import Mode, Step, Strategy, strategy_of
+from reconciler.dialects.karmada.scheduler.estimate import NOT_ESTIMATED
+from reconciler.dialects.karmada.scheduler.failure import Failure
+from reconciler.dialects.karmada.scheduler.filter_taints import UntoleratedTaint
+from reconciler.dialects.karmada.scheduler.schedule import PROFILE, try_groups
+from reconciler.dialects.karmada.scheduler.schedule_result import Attempt
+from reconciler.dialects.karmada.scheduler.schedule_result import Verdict as Outcome
+from reconciler.dialects.karmada.scheduler.select import ignores_spread
+from reconciler.dialects.karmada.scheduler.triggers import Trigger
+from reconciler.model.explanation import ClusterAnswer, Explanation, ScorePart, Verdict
+from reconciler.schedule.framework import Mask, Rejection, positions_of, run_every_filter
+
+LEAVING = "cluster(s) being deleted, or without a file"
+
+QUESTIONS: Mapping[Strategy | None, str] = {
+    Strategy.DUPLICATED: "on each cluster",
+    Strategy.STATIC_WEIGHT: "divided by static weights",
+    Strategy.DYNAMIC_WEIGHT: "divided by available replicas",
+    Strategy.AGGREGATED: "aggregated on as few clusters as possible",
+    None: "by a strategy that there is not",
+}
+
+MODES: Mapping[Mode, str] = {
+    Mode.FRESH: "anew, whatever was there",
+    Mode.SCALE_UP: "on top of what is there",
+    Mode.SCALE_DOWN: "by what is there, since fewer are wanted",
+    Mode.UNCHANGED: "what is there adds up, nothing is divided",
+}
+
+REMEDIES: Mapping[str, Callable[[Rejection, Attempt], str]] = {
+    "APIEnablement": lambda _, attempt: (
+        f"serve {attempt.request.binding.kind} of {attempt.request.binding.api_version} "
+        "(status.apiEnablements)"
+    ),
+    "TaintToleration": lambda rejection, _: (
+        f"lose the taint {rejection.reason.taint}, or be tolerated (placement.clusterTolerations)"
+        if isinstance(rejection.reason, UntoleratedTaint)
+        else "lose its taints"
+    ),
+    "ClusterAffinity": lambda _, attempt: (
+        "be meant by placement.clusterAffinity: its names, labels and fields"
+        if not attempt.affinity_name
+        else f"be meant by the affinity group {attempt.affinity_name}"
+    ),
+    "SpreadConstraint": lambda _, __: "name in its spec the property by which it spreads",
+    "ClusterEviction": lambda _, __: "end the eviction: healthy elsewhere, or its time over",
+}
+"""Filter to what would have to change, given its rejection and the attempt."""
+
+
+def explain(
+    draft: Draft, binding: Binding, outcome: Outcome | None, members: Members, now: datetime
+) -> Explanation:
+    """Explain one binding; where nothing made the scheduler look at it, as if it looked now.
+
+    Args:
+        draft: The binding as it is wanted.
+        binding: As the scheduler saw it.
+        outcome: What the scheduler decided, `None` where it may not look at all.
+        members: The fleet that it was asked about.
+        now: Moment of the pass.
+    """
+    placement = binding.placement
+    attempts = outcome.attempts if outcome is not None else ()
+    if not attempts and placement is not None:
+        attempts = try_groups(binding, placement, members, now)
+    counted = _counted(attempts)
+    return Explanation(
+        key=draft.key,
+        subject=draft.subject,
+        question="no placement" if placement is None else _question(binding, placement),
+        result=_result(draft, outcome, counted),
+        clusters=() if counted is None else tuple(_answers(counted, members, now)),
+        steps=tuple(_steps(attempts, members)),
+        judged=outcome is not None,
+    )
+
+
+def _counted(attempts: tuple[Attempt, ...]) -> Attempt | None:
+    """Return the attempt that counts: the one that scheduled, or else the first."""
+    if not attempts:
+        return None
+    return attempts[0] if isinstance(attempts[-1].result, Failure) else attempts[-1]
+
+
+def _question(binding: Binding, placement: Placement) -> str:
+    """Say what is asked for."""
+    if not binding.is_workload:
+        return "one copy on each cluster that fits"
+    plural = "" if binding.replicas == 1 else "s"
+    return f"{binding.replicas} replica{plural}, {QUESTIONS[strategy_of(placement)]}"
+
+
+def _result(draft: Draft, outcome: Outcome | None, attempt: Attempt | None) -> str:
+    """Say how it ended, in upstream's words, and why the scheduler looked."""
+    if outcome is None:
+        why = (
+            "no policy claims it" if draft.policy is None else "scheduling is suspended or foreign"
+        )
+        return f"Not scheduled: {why}."
+    if outcome.condition is not None:
+        return f"{outcome.condition.message} ({outcome.trigger})"
+    if outcome.trigger is Trigger.DELETING or attempt is None:
+        return f"Not scheduled ({outcome.trigger})."
+    failed = isinstance(attempt.result, Failure)
+    then = attempt.result.message if isinstance(attempt.result, Failure) else "as below"
+    return f"Nothing triggers scheduling; it would {'fail: ' if failed else 'end '}{then}"
+
+
+def _answers(attempt: Attempt, members: Members, now: datetime) -> Iterator[ClusterAnswer]:
+    """Yield what one attempt says of each cluster."""
+    fleet = members.fleet
+    candidates = Mask(fleet.all & ~fleet.deleting)
+    verdicts: dict[int, list[Verdict]] = {
+        position: [Verdict("", LEAVING, "have its file, without a deletionTimestamp")]
+        for position in positions_of(fleet.deleting)
+    }
+    for rejection in run_every_filter(PROFILE.filters, attempt.request, members, candidates, now):
+        remedy = REMEDIES[rejection.plugin](rejection, attempt)
+        for position in positions_of(rejection.clusters):
+            found = Verdict(rejection.plugin, str(rejection.reason), remedy)
+            verdicts.setdefault(position, []).append(found)
+    parts = _scores(attempt, members, now)
+    ranks = (
+        {position: rank for rank, position in enumerate(attempt.ranking.order, start=1)}
+        if attempt.ranking is not None
+        else {}
+    )
+    shares = {} if isinstance(attempt.result, Failure) else dict(attempt.result)
+    for position, name in enumerate(fleet.names):
+        picked = name in shares
+        yield ClusterAnswer(
+            cluster=name,
+            verdicts=tuple(verdicts.get(position, ())),
+            scores=parts.get(position, ()),
+            total=sum(part.score for part in parts[position]) if position in parts else None,
+            rank=ranks.get(position),
+            picked=picked,
+            replicas=shares[name] if picked and attempt.request.binding.is_workload else None,
+            note=_room(attempt, position),
+        )
+
+
+def _scores(
+    attempt: Attempt, members: Members, now: datetime
+) -> Mapping[int, tuple[ScorePart, ...]]:
+    """Return the parts of the score of each cluster that was ranked."""
+    if attempt.ranking is None:
+        return {}
+    positions = positions_of(attempt.feasible)
+    columns = {
+        name: score(attempt.request, members, attempt.feasible, now)
+        for name, score in PROFILE.scores.items()
+    }
+    return {
+        position: tuple(ScorePart(name, column[place]) for name, column in columns.items())
+        for place, position in enumerate(positions)
+    }
+
+
+def _room(attempt: Attempt, position: int) -> str:
+    """Say what a cluster can take, where that is known."""
+    ranking = attempt.ranking
+    if ranking is None or not attempt.feasible >> position & 1:
+        return ""
+    room, held = ranking.capacity.column[position], ranking.held.get(position, 0)
+    if room in (NOT_ESTIMATED, attempt.request.binding.replicas) and not ranking.capacity.limited:
+        return f"holds {held}" if held else ""
+    return f"takes {room} more" + (f", holds {held}" if held else "")
+
+
+def _steps(attempts: tuple[Attempt, ...], members: Members) -> Iterator[str]:
+    """Yield what happened, attempt by attempt."""
+    for attempt in attempts:
+        where = f"Group {attempt.affinity_name}: " if attempt.affinity_name else ""
+        total = len(members.fleet.names)
+        yield f"{where}{attempt.feasible.bit_count()} of {total} clusters pass the filters."
+        if attempt.selected is not None and attempt.ranking is not None:
+            yield f"{where}{_selection(attempt)}"
+        if attempt.division is not None:
+            yield from (f"{where}{_division(step, members)}" for step in attempt.division.steps)
+        if isinstance(attempt.result, Failure):
+            yield f"{where}{attempt.result.message}"
+
+
+def _selection(attempt: Attempt) -> str:
+    """Say how many of the ranked clusters are taken, and by which rule."""
+    selected, ranking = attempt.selected or (), attempt.ranking
+    ranked = 0 if ranking is None else len(ranking.order)
+    placement = attempt.request.placement
+    if not placement.spread_constraints:
+        return f"All {ranked} are selected: no spread constraint limits them."
+    if ignores_spread(placement):
+        return f"All {ranked} are selected: static weights ignore spread constraints."
+    limits = ", ".join(
+        f"{item.spread_by_field} {item.min_groups} to {item.max_groups}"
+        for item in placement.spread_constraints
+    )
+    return f"{len(selected)} of {ranked} are selected by spread constraints: {limits}."
+
+
+def _division(step: Step, members: Members) -> str:
+    """Say what one division handed out, by which weights."""
+    names = members.fleet.names
+    weights = ", ".join(
+        f"{names[position]}={weight}"
+        for position, weight in zip(step.parties, step.weights, strict=True)
+    )
+    tier = f"Overflow group {step.tier}: " if step.tier else ""
+    if step.mode is Mode.UNCHANGED:
+        return f"{tier}{MODES[step.mode][0].upper()}{MODES[step.mode][1:]}."
+    room = "" if step.room is None else f", room for {step.room}"
+    return f"{tier}{step.target} replicas are divided {MODES[step.mode]}{room}; weights: {weights}."

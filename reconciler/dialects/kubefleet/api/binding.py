@@ -1,0 +1,205 @@
+"""ClusterResourceBinding: one cluster of a placement, and how far it is."""
+
+import hashlib
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
+
+from reconciler.dialects.kubefleet.api.names import (
+    API_VERSION,
+    BINDING,
+    PARENT,
+    PREVIOUS_STATE,
+    SCHEDULED,
+    SCHEDULER_FINALIZER,
+    UNSCHEDULED,
+)
+from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
+from reconciler.manifests.names import is_label
+from reconciler.model import fields
+from reconciler.model.identity import ClusterName
+from reconciler.model.world import Body
+
+PLACEMENT_PART = 26  # uniquename.go: half of 63 characters less two dashes and the suffix
+CLUSTER_PART = 27
+SUFFIX_LENGTH = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """A binding as far as scheduler and rollout change it; `body` is the file it was read from.
+
+    Attributes:
+        name: Name.
+        target: Cluster.
+        state: Scheduled, Bound, Unscheduled, or whatever was written.
+        policy_snapshot: Name of the policy snapshot that decided.
+        resource_snapshot: Name of the resource snapshot in force, `""` before the first.
+        decision: What was decided for the cluster, as written.
+        apply_strategy: How resources are applied there, `None` if nobody said yet.
+        generation: Counts the changes of the spec.
+        deleting: Whether it is being deleted.
+        labels: Labels.
+        annotations: Annotations.
+        finalizers: Who must still let go of it.
+        conditions: Status conditions, as written.
+        body: The manifest as read, empty for a new one.
+    """
+
+    name: str
+    target: ClusterName
+    state: str
+    policy_snapshot: str
+    resource_snapshot: str = ""
+    decision: Body = field(default_factory=dict)
+    apply_strategy: Body | None = None
+    generation: int = 1
+    deleting: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    finalizers: tuple[str, ...] = ()
+    conditions: tuple[Body, ...] = ()
+    body: Body = field(default_factory=dict)
+
+
+def decode_binding(body: Body) -> Binding:
+    """Return a binding from its manifest.
+
+    Raises:
+        UserError: A field has the wrong type.
+    """
+    metadata, spec = fields.mapping(body, "metadata"), fields.mapping(body, "spec")
+    return Binding(
+        name=fields.text(metadata, "name"),
+        target=ClusterName(fields.text(spec, "targetCluster")),
+        state=fields.text(spec, "state"),
+        policy_snapshot=fields.text(spec, "schedulingPolicySnapshotName"),
+        resource_snapshot=fields.text(spec, "resourceSnapshotName"),
+        decision=fields.mapping(spec, "clusterDecision"),
+        apply_strategy=fields.mapping_or_none(spec, "applyStrategy"),
+        generation=fields.number(metadata, "generation"),
+        deleting=bool(metadata.get("deletionTimestamp")),
+        labels=dict(fields.pairs_or_none(metadata, "labels") or ()),
+        annotations=dict(fields.pairs_or_none(metadata, "annotations") or ()),
+        finalizers=fields.strings(metadata, "finalizers"),
+        conditions=fields.bodies(fields.mapping(body, "status"), "conditions"),
+        body=body,
+    )
+
+
+def encode_binding(binding: Binding) -> dict[str, object]:
+    """Return the manifest of a binding; fields that nobody here knows stay as they were read."""
+    metadata = {**fields.mapping(binding.body, "metadata"), "name": binding.name}
+    metadata["generation"] = binding.generation
+    for name, value in (
+        ("labels", dict(binding.labels)),
+        ("annotations", dict(binding.annotations)),
+        ("finalizers", list(binding.finalizers)),
+    ):
+        metadata.pop(name, None)
+        if value:
+            metadata[name] = value
+    spec = {
+        **fields.mapping(binding.body, "spec"),
+        "state": binding.state,
+        "resourceSnapshotName": binding.resource_snapshot,
+        "schedulingPolicySnapshotName": binding.policy_snapshot,
+        "targetCluster": binding.target,
+        "clusterDecision": binding.decision,
+    }
+    if binding.apply_strategy is not None:
+        spec["applyStrategy"] = binding.apply_strategy
+    status = {**fields.mapping(binding.body, "status"), "conditions": list(binding.conditions)}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": BINDING,
+        "metadata": metadata,
+        "spec": spec,
+        "status": status,
+    }
+
+
+def new_binding(
+    placement: str, decision: Body, policy_snapshot: str, taken: Container[str]
+) -> Binding:
+    """Return a fresh binding for a picked cluster.
+
+    Raises:
+        UnexpectedBehavior: No binding can have a name made of these.
+
+    Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go `generateBinding`.
+    """
+    target = ClusterName(fields.text(decision, "clusterName"))
+    return Binding(
+        name=binding_name(placement, target, taken),
+        target=target,
+        state=SCHEDULED,
+        policy_snapshot=policy_snapshot,
+        decision=decision,
+        labels={PARENT: placement},
+        finalizers=(SCHEDULER_FINALIZER,),
+    )
+
+
+def binding_name(placement: str, target: str, taken: Container[str]) -> str:
+    """Return the name of a new binding: both names, cut, and a suffix.
+
+    Unlike upstream: the suffix is a hash of both names and the smallest number that gives a name
+    not taken, so that a preview foresees it.
+
+    Raises:
+        UnexpectedBehavior: The result is not a DNS-1123 label, as with a dot in a cluster's name.
+
+    Source: kubefleet@e160c1c pkg/scheduler/framework/uniquename/uniquename.go `NewBindingName`.
+    """
+    stem = f"{placement[:PLACEMENT_PART]}-{target[:CLUSTER_PART]}"
+    number = 0
+    while True:
+        seed = f"{placement}\0{target}\0{number}"
+        name = f"{stem}-{hashlib.sha256(seed.encode()).hexdigest()[:SUFFIX_LENGTH]}"
+        if not is_label(name):
+            raise UnexpectedBehavior(
+                f'"{name}" must be a DNS-1123 label to name a binding of {placement} to {target}'
+            )
+        if name not in taken:
+            return name
+        number += 1
+
+
+def unscheduled(binding: Binding) -> Binding:
+    """Return the binding marked for removal, its state remembered; other annotations are lost.
+
+    Source: kubefleet@e160c1c pkg/scheduler/framework/framework.go `markUnscheduledForAndUpdate`.
+    """
+    return replace(
+        binding,
+        state=UNSCHEDULED,
+        annotations={PREVIOUS_STATE: binding.state},
+        generation=binding.generation + 1,
+    )
+
+
+def reassigned(binding: Binding, decision: Body, policy_snapshot: str, *, state: str) -> Binding:
+    """Return the binding as the present policy decides it.
+
+    Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go
+    `patchBindingFromScoredCluster`.
+    """
+    changed = replace(binding, state=state, decision=decision, policy_snapshot=policy_snapshot)
+    return replace(changed, generation=binding.generation + 1) if changed != binding else binding
+
+
+def previous_state(binding: Binding) -> str:
+    """Return the state that a binding had before it was marked Unscheduled, `""` included.
+
+    Raises:
+        UnexpectedBehavior: It was not remembered.
+
+    Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go
+    `crossReferencePickedClustersAndDeDupBindings`.
+    """
+    state = binding.annotations.get(PREVIOUS_STATE)
+    if state is None:
+        raise UnexpectedBehavior(
+            f"failed to find the previous state of the unscheduled binding {binding.name}"
+        )
+    return state

@@ -1,0 +1,166 @@
+"""MemberCluster: what KubeFleet's scheduler reads of it, and the fleet indexed by that."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from reconciler.dialects.kubefleet.api.policy import Preference, SelectorTerm
+from reconciler.dialects.kubefleet.scheduler.eligibility import (
+    ELIGIBLE,
+    Agent,
+    Eligibility,
+    assess,
+    decode_agent,
+)
+from reconciler.errors import UserError
+from reconciler.model import fields
+from reconciler.model.cluster import Cluster, ClusterKind
+from reconciler.model.identity import ClusterName
+from reconciler.model.moments import earliest
+from reconciler.model.taints import Taint, TaintEffect, Toleration
+from reconciler.model.world import Body
+from reconciler.schedule.fleet import Fleet, fleet_of
+from reconciler.schedule.framework import NOBODY, Mask, Rejection, mask_of
+
+Usage = Mapping[str, Mapping[str, str]]
+"""Kind of capacity (`total`, `allocatable`, `available`) to resource to quantity, as written."""
+
+_FIELD_OF_CAPACITY = {
+    "total": "capacity",
+    "allocatable": "allocatable",
+    "available": "available",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """KubeFleet's view of a cluster.
+
+    `declared` says that the manifest has no status at all and that this counts as a promise: the
+    cluster is joined and healthy. `namespaces` is `None` where the cluster reports none.
+    """
+
+    cluster: Cluster
+    agent: Agent | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    usage: Usage = field(default_factory=dict)
+    namespaces: frozenset[str] | None = None
+    declared: bool = False
+
+
+def decode_member(body: Body, *, declared: bool = True) -> Member:
+    """Return the view of one MemberCluster manifest.
+
+    Args:
+        body: The manifest.
+        declared: Whether a manifest without any status is a declaration; if not, it is judged as
+            upstream does: no agent ever reported.
+
+    Raises:
+        UserError: A field has the wrong type.
+
+    Source: kubefleet@e160c1c apis/cluster/v1beta1/membercluster_types.go; `declared` is ours.
+    """
+    metadata, spec = fields.mapping(body, "metadata"), fields.mapping(body, "spec")
+    status = fields.mapping(body, "status")
+    usage = fields.mapping(status, "resourceUsage")
+    properties = fields.mapping(status, "properties")
+    namespaces = fields.mapping_or_none(status, "namespaces")
+    return Member(
+        cluster=Cluster(
+            name=ClusterName(fields.text(metadata, "name")),
+            kind=ClusterKind.KUBEFLEET,
+            labels=dict(fields.pairs_or_none(metadata, "labels") or ()),
+            taints=tuple(_taint(taint) for taint in fields.bodies(spec, "taints")),
+            deleting=bool(metadata.get("deletionTimestamp")),
+        ),
+        agent=decode_agent(status),
+        properties={
+            name: fields.text(fields.mapping(properties, name), "value") for name in properties
+        },
+        usage={
+            capacity: {name: str(amount) for name, amount in fields.mapping(usage, place).items()}
+            for capacity, place in _FIELD_OF_CAPACITY.items()
+        },
+        namespaces=None if namespaces is None else frozenset(namespaces),
+        declared=declared and not status,
+    )
+
+
+def _taint(body: Body) -> Taint:
+    """Return one taint; KubeFleet's have no moment."""
+    try:
+        effect = TaintEffect(fields.text(body, "effect"))
+    except ValueError as error:
+        raise UserError(f"must be a taint: {error}", field="taints") from None
+    return Taint(fields.text(body, "key"), fields.text(body, "value"), effect)
+
+
+@dataclass(frozen=True, slots=True)
+class Unscorable:
+    """Clusters that make the scheduler fail if one of them is to be scored, and why."""
+
+    clusters: Mask
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Members:
+    """The fleet of MemberClusters at one moment, indexed by what the scheduler asks.
+
+    The memos are filled by the rules that ask.
+
+    Attributes:
+        fleet: The shared index.
+        views: Ascending by name.
+        eligibility: Of each cluster, in the same order.
+        eligible: Clusters that can receive resources.
+        until: When time alone makes a cluster ineligible, `None` if never.
+    """
+
+    fleet: Fleet
+    views: tuple[Member, ...]
+    eligibility: tuple[Eligibility, ...]
+    eligible: Mask
+    until: datetime | None = None
+    ineligible: dict[bool, tuple[Rejection, ...]] = field(default_factory=dict, repr=False)
+    unmatched: dict[tuple[SelectorTerm, ...], tuple[Rejection, ...]] = field(
+        default_factory=dict, repr=False
+    )
+    untolerated: dict[tuple[Toleration, ...], tuple[Rejection, ...]] = field(
+        default_factory=dict, repr=False
+    )
+    affinities: dict[tuple[Preference, ...], tuple[tuple[int, ...], tuple[Unscorable, ...]]] = (
+        field(default_factory=dict, repr=False)
+    )
+    orders: dict[tuple[tuple[Preference, ...], Mask], tuple[int, ...]] = field(
+        default_factory=dict, repr=False
+    )
+    domains: dict[tuple[str, ...], tuple[tuple[tuple[str | None, ...], Mask], ...]] = field(
+        default_factory=dict, repr=False
+    )
+
+
+def members_of(views: Iterable[Member], now: datetime, *, heartbeats: bool = True) -> Members:
+    """Return the fleet of these clusters at a moment; names are unique.
+
+    Args:
+        views: In whatever order they come.
+        now: Aware UTC.
+        heartbeats: Whether a silent agent makes its cluster ineligible.
+    """
+    ordered = tuple(sorted(views, key=lambda view: view.cluster.name))
+    eligibility = tuple(_assess(view, now, heartbeats=heartbeats) for view in ordered)
+    return Members(
+        fleet=fleet_of(view.cluster for view in ordered),
+        views=ordered,
+        eligibility=eligibility,
+        eligible=mask_of(i for i, item in enumerate(eligibility) if not item.reason) or NOBODY,
+        until=earliest(*(item.until for item in eligibility)),
+    )
+
+
+def _assess(view: Member, now: datetime, *, heartbeats: bool) -> Eligibility:
+    if view.declared and not view.cluster.deleting:
+        return ELIGIBLE
+    return assess(view.agent, now, leaving=view.cluster.deleting, heartbeats=heartbeats)

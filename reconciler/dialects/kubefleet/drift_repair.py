@@ -1,0 +1,304 @@
+"""What earlier passes left of a placement, with what people did to its files undone.
+
+A snapshot's labels, owner and index follow from its name, its annotations and content from the
+placement and its resources; only an edit of a binding's decision counts, see `binding_file.py`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
+from reconciler.dialects.kubefleet.api.names import (
+    BINDING,
+    CANDIDATE_SEEN_AT,
+    CRP_GENERATION,
+    IS_LATEST,
+    NUMBER_OF_CLUSTERS,
+    NUMBER_OF_ENVELOPES,
+    NUMBER_OF_SNAPSHOTS,
+    PARENT,
+    POLICY_INDEX,
+    POLICY_SNAPSHOT,
+    RESOURCE_HASH,
+    RESOURCE_INDEX,
+    RESOURCE_SNAPSHOT,
+    SUBINDEX,
+)
+from reconciler.dialects.kubefleet.placement_cycle import Present
+from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
+from reconciler.dialects.kubefleet.scheduler.failure import as_integer
+from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash
+from reconciler.dialects.kubefleet.snapshots.resource_selection import Selection
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import resources_hash, split
+from reconciler.dialects.kubefleet.snapshots.revision import (
+    Owner,
+    annotations_of,
+    is_latest,
+    labels_of,
+)
+from reconciler.dialects.kubefleet.snapshots.stripped_resources import without
+from reconciler.dialects.kubefleet.view.binding_rendering import (
+    is_edited,
+    keep_one_a_cluster,
+    read_binding,
+)
+from reconciler.manifests.admission import SPEC_DIGEST, digest
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ObjectKey, uid_of
+from reconciler.model.moments import is_moment
+from reconciler.model.world import Body
+
+STATUS_DIGEST = "reconciler.dev/status-digest"
+MASTER = "snapshot"
+
+_POLICY_NAME = re.compile(r"(.+)-(0|[1-9][0-9]*)", re.ASCII)
+_RESOURCE_NAME = re.compile(r"(.+)-(0|[1-9][0-9]*)-(snapshot|0|[1-9][0-9]*)", re.ASCII)
+_COUNTS = (CRP_GENERATION, NUMBER_OF_CLUSTERS)
+_MARKS = (
+    RESOURCE_HASH,
+    NUMBER_OF_SNAPSHOTS,
+    NUMBER_OF_ENVELOPES,
+    CANDIDATE_SEEN_AT,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the snapshots in force hold unless something changed since they were made.
+
+    Attributes:
+        policy: `spec.policy` with defaults, `None` if there is none.
+        selection: The selected resources.
+    """
+
+    policy: Body | None
+    selection: Selection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What a placement has, and which of its bindings a person decided anew."""
+
+    present: Present
+    edited: tuple[str, ...]
+
+
+def owner_of(key: ObjectKey, body: Body) -> str:
+    """Return the name of the placement that an output belongs to, `""` if it cannot be told."""
+    if key.kind == BINDING:
+        label = labels_of(body).get(PARENT, "")
+        if label and key.name.startswith(f"{label[:PLACEMENT_PART]}-"):
+            return label
+        policy = text(mapping(body, "spec"), "schedulingPolicySnapshotName")
+        found = _POLICY_NAME.fullmatch(policy)
+    else:
+        pattern = _POLICY_NAME if key.kind == POLICY_SNAPSHOT else _RESOURCE_NAME
+        found = pattern.fullmatch(key.name)
+    return found[1] if found else ""
+
+
+def restore(owner: Owner, left: Mapping[ObjectKey, Body], wanted: Wanted) -> Restored:
+    """Return what earlier passes left of a placement.
+
+    Args:
+        owner: The placement.
+        left: Its files as they stand.
+        wanted: What its newest snapshots hold, if nothing changed.
+
+    Raises:
+        UserError: A field of a file has the wrong type.
+    """
+    policies = _policies(owner, _of(left, POLICY_SNAPSHOT), wanted)
+    latest = next((body for body in policies if is_latest(body)), {})
+    decisions = _decisions(latest)
+    found = _of(left, BINDING)
+    edited = tuple(sorted(name for name, body in found.items() if is_edited(body)))
+    name = text(mapping(latest, "metadata"), "name") or f"{owner.name}-0"
+    bindings = [
+        read_binding(body, owner.name, _decided_by(body, owner, name, policies), decisions)
+        for body in found.values()
+    ]
+    return Restored(
+        present=Present(
+            policies=policies,
+            resources=_resources(owner, _of(left, RESOURCE_SNAPSHOT), wanted),
+            bindings=keep_one_a_cluster(bindings, edited),
+            renew=bool(edited),
+        ),
+        edited=edited,
+    )
+
+
+def _of(left: Mapping[ObjectKey, Body], kind: str) -> dict[str, Body]:
+    return {key.name: body for key, body in sorted(left.items()) if key.kind == kind}
+
+
+def _decisions(snapshot: Body) -> dict[str, Body]:
+    """Return what a policy snapshot decided for the clusters that it selected."""
+    listed = bodies(mapping(snapshot, "status"), "targetClusters")
+    return {text(i, "clusterName"): i for i in listed if i.get("selected") is True}
+
+
+def _decided_by(body: Body, owner: Owner, latest: str, policies: Sequence[Body]) -> str:
+    """Return the policy snapshot of a binding: the one in force, or one whose file is lost."""
+    written = text(mapping(body, "spec"), "schedulingPolicySnapshotName")
+    found = _POLICY_NAME.fullmatch(written)
+    following = _POLICY_NAME.fullmatch(latest)
+    if found is None or following is None or found[1] != owner.name or not policies:
+        return latest
+    return written if int(found[2]) == int(following[2]) + 1 else latest
+
+
+def _policies(owner: Owner, found: Mapping[str, Body], wanted: Wanted) -> list[Body]:
+    """Return the policy snapshots; an edited status is forgotten, which has it made anew."""
+    parts = {name: _POLICY_NAME.fullmatch(name) for name in found}
+    indices = {name: int(part[2]) for name, part in parts.items() if part}
+    last = max(indices.values(), default=-1)
+    restored = []
+    for name, index in indices.items():
+        body = found[name]
+        marks = annotations_of(body)
+        labels = {
+            PARENT: owner.name,
+            IS_LATEST: "true" if index == last else "false",
+            POLICY_INDEX: str(index),
+        }
+        spec = mapping(body, "spec")
+        if index == last and _is_changed(marks, SPEC_DIGEST, spec):
+            spec = _policy_spec(spec, wanted.policy)
+        if _is_changed(marks, STATUS_DIGEST, _lasting(mapping(body, "status"))):
+            body = without(body, "status")
+        counts = _counts(marks, wanted.policy if index == last else None)
+        restored.append(_snapshot(body, POLICY_SNAPSHOT, owner, labels, counts, spec))
+    return restored
+
+
+def _counts(marks: Mapping[str, str], policy: Body | None) -> dict[str, str]:
+    """Return the annotations that hold counts; a missing or unreadable one is made anew."""
+    read = {name: as_integer(marks[name]) for name in _COUNTS if name in marks}
+    counts = {name: str(number) for name, number in read.items() if number and number > 0}
+    number = policy.get("numberOfClusters") if policy is not None else None
+    if NUMBER_OF_CLUSTERS in marks or number is not None:
+        counts.setdefault(NUMBER_OF_CLUSTERS, str(number or 0))
+    return {CRP_GENERATION: "0", **counts}
+
+
+def _policy_spec(spec: Body, policy: Body | None) -> Body:
+    """Return an edited spec as it was, if the placement still wants the same."""
+    hashed = encoded_hash(policy)
+    written = spec.get("policy")
+    same = encoded_hash(written if isinstance(written, Mapping) else None) == hashed
+    if not same and spec.get("policyHash") != hashed:
+        return spec
+    return {**({} if policy is None else {"policy": policy}), "policyHash": hashed}
+
+
+def _resources(owner: Owner, found: Mapping[str, Body], wanted: Wanted) -> list[Body]:
+    """Return the resource snapshots; those of the newest group say what is selected now."""
+    parts = {name: _RESOURCE_NAME.fullmatch(name) for name in found}
+    named = {name: (int(part[2]), part[3]) for name, part in parts.items() if part}
+    last = max((index for index, part in named.values() if part == MASTER), default=-1)
+    chunks = split(wanted.selection.resources)
+    hashed = resources_hash(wanted.selection.resources)
+    restored = []
+    for name, (index, part) in named.items():
+        body = found[name]
+        spec, marks = mapping(body, "spec"), annotations_of(body)
+        latest = {IS_LATEST: "true" if index == last else "false"} if part == MASTER else {}
+        labels = {PARENT: owner.name, **latest, RESOURCE_INDEX: str(index)}
+        kept = {key: marks[key] for key in _MARKS if part == MASTER and key in marks}
+        if part != MASTER:
+            kept |= {SUBINDEX: part}
+        position = 0 if part == MASTER else int(part) + 1
+        entries = [item.entry for item in chunks[position]] if position < len(chunks) else []
+        same = [_identity(item) for item in bodies(spec, "selectedResources")] == [
+            _identity(item) for item in entries
+        ]
+        if index == last and part == MASTER and (same or marks.get(RESOURCE_HASH) == hashed):
+            kept[RESOURCE_HASH] = hashed
+            kept[NUMBER_OF_SNAPSHOTS] = str(len(chunks))
+            kept[NUMBER_OF_ENVELOPES] = str(wanted.selection.envelopes)
+        if index == last and _is_changed(marks, SPEC_DIGEST, spec):
+            spec = {"selectedResources": entries}
+        restored.append(_snapshot(body, RESOURCE_SNAPSHOT, owner, labels, kept, spec))
+    return restored
+
+
+def _identity(entry: Body) -> tuple[object, ...]:
+    """Return what of an entry does not depend on where the resource is written."""
+    return entry.get("apiVersion"), entry.get("kind"), entry.get("metadata"), entry.get("hash")
+
+
+def _snapshot(
+    body: Body,
+    kind: str,
+    owner: Owner,
+    labels: Mapping[str, str],
+    annotations: Mapping[str, str],
+    spec: Body,
+) -> Body:
+    """Return a snapshot with its constant parts as they must be."""
+    metadata = mapping(body, "metadata")
+    created = text(metadata, "creationTimestamp")
+    fresh: dict[str, object] = {
+        "apiVersion": body["apiVersion"],
+        "kind": kind,
+        "metadata": {
+            "name": metadata["name"],
+            "generation": 1,
+            **({"creationTimestamp": created} if is_moment(created) else {}),
+            "labels": dict(labels),
+            "annotations": dict(annotations),
+            "ownerReferences": [owner.reference],
+        },
+        "spec": spec,
+    }
+    status = mapping(body, "status")
+    return {**fresh, "status": status} if status else fresh
+
+
+def snapshot_file(key: ObjectKey, body: Body, at: str) -> Body:
+    """Return the file of a snapshot: with uid, date, and the digests by which edits are seen.
+
+    Args:
+        key: Its key.
+        body: Where the pass leaves it.
+        at: Text of the present moment, for one that is new.
+    """
+    metadata = mapping(body, "metadata")
+    annotations = {**annotations_of(body), SPEC_DIGEST: digest(mapping(body, "spec"))}
+    status = mapping(body, "status")
+    if status:
+        annotations[STATUS_DIGEST] = digest(_lasting(status))
+    return {
+        **body,
+        "metadata": {
+            "name": key.name,
+            "uid": uid_of(key),
+            "creationTimestamp": at,
+            **metadata,
+            "labels": _by_name(labels_of(body)),
+            "annotations": _by_name(annotations),
+        },
+    }
+
+
+def _by_name(pairs: Mapping[str, str]) -> dict[str, str]:
+    """Return labels or annotations in one order, however they came about."""
+    return {name: pairs[name] for name in sorted(pairs)}
+
+
+def _lasting(status: Body) -> Body:
+    """Return what of a snapshot's status only scheduling changes, moments left out."""
+    conditions = [without(item, "lastTransitionTime") for item in bodies(status, "conditions")]
+    decisions = [
+        {**item, "reason": timeless(text(item, "reason"))}
+        for item in bodies(status, "targetClusters")
+    ]
+    return {"targetClusters": decisions, "conditions": conditions}
+
+
+def _is_changed(marks: Mapping[str, str], mark: str, value: Body) -> bool:
+    """Say whether a value differs from what the last pass wrote."""
+    return mark in marks and marks[mark] != digest(value)

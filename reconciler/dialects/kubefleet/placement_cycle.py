@@ -1,0 +1,196 @@
+"""One placement in a pass: snapshots, then scheduler and rollout until nothing moves."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.clusters import Members
+from reconciler.dialects.kubefleet.api.names import BOUND, CRP_GENERATION, SCHEDULED
+from reconciler.dialects.kubefleet.api.placement import Placement, latest_master
+from reconciler.dialects.kubefleet.api.policy import PICK_N
+from reconciler.dialects.kubefleet.rollout.availability import keep_marks, observe
+from reconciler.dialects.kubefleet.rollout.availability_reports import Witness
+from reconciler.dialects.kubefleet.rollout.rollout import roll_out
+from reconciler.dialects.kubefleet.scheduler.binding_groups import classify
+from reconciler.dialects.kubefleet.scheduler.failure import as_count
+from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, reschedule, schedule
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import (
+    SCHEDULED_CONDITION,
+    Snapshot,
+    decode_snapshot,
+    keep_wording,
+)
+from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_policy
+from reconciler.dialects.kubefleet.snapshots.resource_selection import Selection
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_resources
+from reconciler.dialects.kubefleet.snapshots.revision import Owner
+from reconciler.model import fields
+from reconciler.model.moments import earliest
+from reconciler.model.world import Body
+
+SPARE_ROUNDS = 8  # ours: rounds beyond one a binding, for strategy, refresh and removal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Present:
+    """What earlier passes left of one placement.
+
+    `renew` asks for scheduling though nothing else does: a person edited a decision.
+    """
+
+    policies: Sequence[Body] = ()
+    resources: Sequence[Body] = ()
+    bindings: Mapping[str, Binding]
+    renew: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """Where a placement comes to rest.
+
+    Attributes:
+        policies: Policy snapshots by name, the present one with its status.
+        resources: Resource snapshots by name.
+        bindings: Bindings by name.
+        snapshot: The present policy snapshot with its new status.
+        until: When time alone could change this, `None` if never.
+        result: What the scheduler did, `None` if there was no reason to run it.
+    """
+
+    policies: Mapping[str, Body]
+    resources: Mapping[str, Body]
+    bindings: Mapping[str, Binding]
+    snapshot: Snapshot
+    until: datetime | None
+    result: Scheduled | None
+
+
+def settle(
+    placement: Placement,
+    owner: Owner,
+    selection: Selection,
+    present: Present,
+    members: Members,
+    now: datetime,
+    witness: Witness,
+    *,
+    rebalanced: bool = False,
+) -> Settled:
+    """Bring one placement to where upstream's controllers would bring it by now.
+
+    With `rebalanced` the scheduler chooses as if nothing were placed.
+
+    Raises:
+        UnexpectedBehavior: One of them cannot go on; nothing of the placement is changed then.
+    """
+    revisions = snapshot_policy(owner, placement.policy, present.policies, placement.history)
+    selected = snapshot_resources(
+        owner,
+        selection.resources,
+        present.resources,
+        now,
+        limit=placement.history,
+        envelopes=selection.envelopes,
+    )
+    for error in (revisions.error, selected.error):
+        if error is not None:
+            raise error
+    body = revisions.snapshots[revisions.latest]
+    snapshot, bindings = decode_snapshot(body), present.bindings
+    result = None
+    if rebalanced:
+        result = reschedule(snapshot, bindings.values(), members, now)
+    elif present.renew or must_schedule(snapshot, bindings.values(), members):
+        result = schedule(snapshot, bindings.values(), members, now)
+    snapshot, bindings = _take(snapshot, bindings, result)
+    latest = latest_master(selected.snapshots.values(), placement.name)
+    bindings, until = _roll(placement, bindings, latest, now, witness)
+    return Settled(
+        policies={**revisions.snapshots, revisions.latest: _with_status(body, snapshot.status)},
+        resources=selected.snapshots,
+        bindings=bindings,
+        snapshot=snapshot,
+        until=earliest(until, members.until),
+        result=result,
+    )
+
+
+def _with_status(body: Body, status: Body) -> Body:
+    return {**body, "status": status} if status else body
+
+
+def _take(
+    snapshot: Snapshot, bindings: Mapping[str, Binding], result: Scheduled | None
+) -> tuple[Snapshot, Mapping[str, Binding]]:
+    """Return snapshot and bindings after scheduling; without it only the generation is noted.
+
+    Raises:
+        UnexpectedBehavior: The scheduler could not go on.
+    """
+    if result is None:
+        generation = as_count(snapshot.annotations.get(CRP_GENERATION), CRP_GENERATION)
+        return replace(
+            snapshot, status={**snapshot.status, "observedCRPGeneration": generation}
+        ), bindings
+    if result.error is not None:
+        raise result.error
+    kept = {name: keep_marks(bindings.get(name), item) for name, item in result.bindings.items()}
+    status = snapshot.status if result.status is None else result.status
+    return replace(snapshot, status=keep_wording(snapshot.status, status)), kept
+
+
+def must_schedule(snapshot: Snapshot, bindings: Iterable[Binding], members: Members) -> bool:
+    """Tell whether a pass runs the scheduler for a placement.
+
+    PickAll and PickFixed always do, which changes nothing where nothing changed. PickN does if its
+    policy was never scheduled or is not fulfilled, if it has more or fewer clusters than wanted, or
+    if a cluster is gone or leaving: a satisfied PickN does not move for resources, labels or better
+    scores.
+
+    Source: ours for levels instead of events; the events are those of kubefleet@e160c1c
+    pkg/scheduler/watchers.
+    """
+    if snapshot.policy.placement_type != PICK_N:
+        return True
+    conditions = fields.bodies(snapshot.status, "conditions")
+    found = next((c for c in conditions if c.get("type") == SCHEDULED_CONDITION), None)
+    if found is None or found.get("status") != "True":
+        return True
+    groups = classify(bindings, snapshot.name, members)
+    if groups.dangling or groups.obsolete:
+        return True
+    return groups.present != snapshot.number_of_clusters
+
+
+def _roll(
+    placement: Placement,
+    bindings: Mapping[str, Binding],
+    latest: str | None,
+    now: datetime,
+    witness: Witness,
+) -> tuple[Mapping[str, Binding], datetime | None]:
+    """Run rounds of the rollout until one changes nothing; a deleted binding is gone at once.
+
+    Raises:
+        UnexpectedBehavior: Two bindings of one cluster contradict each other.
+    """
+    untils: list[datetime | None] = []
+    for _ in range(len(bindings) + SPARE_ROUNDS):
+        observed = {name: observe(item, now, witness) for name, item in bindings.items()}
+        untils = [until for _, until in observed.values()]
+        before = {name: item for name, (item, _) in observed.items()}
+        result = roll_out(placement.strategy, placement.wanted, before.values(), latest, now)
+        if result.error is not None:
+            raise result.error
+        after = {name: item for name, item in result.bindings.items() if name not in result.deleted}
+        if after == before == bindings:
+            break
+        bindings = after
+    return bindings, earliest(*untils)
+
+
+def selected_targets(bindings: Iterable[Binding]) -> tuple[str, ...]:
+    """Return the clusters of bindings that are not leaving, ascending."""
+    staying = (SCHEDULED, BOUND)
+    return tuple(sorted({str(item.target) for item in bindings if item.state in staying}))

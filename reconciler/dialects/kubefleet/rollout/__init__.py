@@ -1,0 +1,1 @@
+"""How bindings reach the latest resources. Upstream: pkg/controllers/rollout."""

@@ -1,0 +1,109 @@
+"""What is known of a binding's cluster: what it reports, or what is assumed of its silence.
+
+The moment at which the present resources were rolled out stands in an annotation of the binding.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.names import BOUND, UNSCHEDULED
+from reconciler.dialects.kubefleet.rollout.availability_reports import Witness
+from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
+from reconciler.dialects.kubefleet.view.status_conditions import (
+    AVAILABLE,
+    NO_OVERRIDE,
+    OVERRIDDEN,
+    STAGES,
+    SYNCED,
+    SYNCHRONIZED,
+    reported,
+)
+from reconciler.model.availability import assume
+from reconciler.model.conditions import Condition, set_condition
+from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
+from reconciler.model.world import Body
+
+ROLLED_OUT_AT = "reconciler.dev/rolled-out-at"
+ROLLED_OUT = "reconciler.dev/rolled-out"
+
+
+def observe(binding: Binding, now: datetime, witness: Witness) -> tuple[Binding, datetime | None]:
+    """Return the binding with what is known of its cluster, and when that would change.
+
+    Args:
+        binding: Bound or leaving; others have no resources in their cluster.
+        now: Aware UTC.
+        witness: What clusters report, and how long they may be silent. That counts from the moment
+            at which the present resource snapshot was rolled out; a new decision alone does not
+            start it anew.
+    """
+    if binding.state not in (BOUND, UNSCHEDULED) or not binding.resource_snapshot:
+        return binding, None
+    marks = binding.annotations
+    at = marks.get(ROLLED_OUT_AT, "")
+    if marks.get(ROLLED_OUT) != binding.resource_snapshot or not is_moment(at):
+        at = format_moment(now)
+        marks = {**marks, ROLLED_OUT: binding.resource_snapshot, ROLLED_OUT_AT: at}
+    available = witness.availability(binding.target)
+    seconds = witness.assume_after_seconds
+    assumption = assume(parse_moment(at), seconds if available is None else None, now)
+    known = [
+        Condition(OVERRIDDEN, "True", *NO_OVERRIDE, binding.generation),
+        Condition(SYNCHRONIZED, "True", *SYNCED, binding.generation),
+    ]
+    stages = reported(binding.apply_strategy)
+    if available is not None:
+        known += [_told(kind, binding.generation, available=available) for kind in stages]
+    elif assumption.available:
+        text = f"No report, assumed {seconds} s after the rollout"
+        known += [
+            Condition(kind, "True", f"{kind}Assumed", text, binding.generation) for kind in stages
+        ]
+    marked = replace(
+        binding, annotations=marks, conditions=_conditions(binding, known, at=stamp(now))
+    )
+    return marked, assumption.until
+
+
+def _told(stage: str, generation: int, *, available: bool) -> Condition:
+    """Return what a cluster's report says of one stage; what it reports, it has applied.
+
+    Source: kubefleet@e160c1c pkg/utils/condition/reason.go; what is not available yet does not
+    count as failed.
+    """
+    if stage == AVAILABLE and not available:
+        text = "The cluster reports resources that are not healthy yet"
+        return Condition(stage, "False", "ResourceNotAvailableYet", text, generation)
+    reason = "AllWorkAreAvailable" if stage == AVAILABLE else "AllWorkHaveBeenApplied"
+    return Condition(stage, "True", reason, "The cluster reports the resources", generation)
+
+
+def _conditions(binding: Binding, known: Iterable[Condition], *, at: str) -> tuple[Body, ...]:
+    """Return the conditions of a binding: its rollout, what is known now, what was known before.
+
+    A condition of the present generation that nobody can know yet was written by a person.
+    """
+    fresh = {condition.type: condition for condition in known}
+    conditions = [
+        item
+        for item in binding.conditions
+        if item.get("type") in (ROLLOUT_STARTED, *fresh)
+        or item.get("observedGeneration") != binding.generation
+    ]
+    for condition in fresh.values():
+        conditions = set_condition(conditions, condition, at=at)
+    return tuple(sorted(conditions, key=lambda item: STAGES.index(str(item["type"]))))
+
+
+def keep_marks(before: Binding | None, after: Binding) -> Binding:
+    """Return a binding with the marks that it had: the scheduler forgets all annotations.
+
+    Source: ours; kubefleet@e160c1c pkg/scheduler/framework/framework.go
+    `markUnscheduledForAndUpdate` replaces the whole map.
+    """
+    if before is None:
+        return after
+    marks = {k: v for k, v in before.annotations.items() if k in (ROLLED_OUT, ROLLED_OUT_AT)}
+    return replace(after, annotations={**marks, **after.annotations})

@@ -1,0 +1,236 @@
+"""The rollout: bindings reach the latest resources no faster than the strategy allows."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.names import BOUND, PREVIOUS_STATE, SCHEDULED, UNSCHEDULED
+from reconciler.dialects.kubefleet.api.strategy import ROLLING_UPDATE, Strategy, share_of
+from reconciler.dialects.kubefleet.rollout.readiness import (
+    can_be_ready,
+    has_failed,
+    has_started,
+    readiness_of,
+)
+from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
+from reconciler.model.conditions import Condition, set_condition
+from reconciler.model.moments import span, stamp
+
+CLEANUP_WAIT = timedelta(seconds=5)  # rollout/controller.go: other binding of a cluster is leaving
+
+ROLLOUT_STARTED = "RolloutStarted"
+_STARTED = ("True", "RolloutStarted")
+_STARTED_TEXT = "Detected the new changes on the resources and started the rollout process"
+_HELD = ("False", "RolloutNotStartedYet")
+_HELD_TEXT = "The resources cannot be updated to the latest because of the rollout strategy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """What one round of the rollout does.
+
+    Attributes:
+        bindings: Every binding afterwards, by name; those to be deleted included.
+        deleted: Names of bindings whose deletion starts.
+        requeue: Whether the round asks to be run again.
+        after: How long to wait before that.
+        writes: (verb, name), in the order made.
+        error: Why it stopped, `None` if it did not.
+    """
+
+    bindings: Mapping[str, Binding]
+    deleted: tuple[str, ...] = ()
+    requeue: bool = False
+    after: timedelta = field(default=timedelta())
+    writes: tuple[tuple[str, str], ...] = ()
+    error: UnexpectedBehavior | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Survey:
+    """Where the bindings stand; lists by name of binding."""
+
+    targeted: int
+    ready: int
+    can_be_ready: int
+    can_be_unavailable: int
+    remove: tuple[Binding, ...]
+    bind: tuple[Binding, ...]
+    update: tuple[Binding, ...]
+    failed: tuple[Binding, ...]
+    refresh: tuple[Binding, ...]
+    wait: timedelta
+
+
+def roll_out(
+    strategy: Strategy,
+    wanted: int | None,
+    bindings: Iterable[Binding],
+    latest: str | None,
+    now: datetime,
+) -> Rollout:
+    """Run one round: bind, update and remove as many bindings as the strategy allows.
+
+    Args:
+        strategy: Of the placement.
+        wanted: How many clusters the placement wants, `None` for as many as are picked (PickAll).
+        bindings: All of the placement, in whatever order.
+        latest: Name of the latest master resource snapshot, `None` if there is none.
+        now: Aware UTC.
+
+    Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `Reconcile`.
+    """
+    ordered = sorted(bindings, key=lambda binding: binding.name)
+    present = Rollout(bindings={binding.name: binding for binding in ordered})
+    if strategy.type != ROLLING_UPDATE:
+        return present
+    outdated = [b for b in ordered if not b.deleting and b.apply_strategy != strategy.apply]
+    if outdated:
+        pushed = [_respec(binding, apply_strategy=strategy.apply) for binding in outdated]
+        return replace(_written(present, pushed, "patch"), requeue=True)
+    try:
+        if _must_wait(ordered):
+            return replace(present, after=CLEANUP_WAIT)
+    except UnexpectedBehavior as error:
+        return replace(present, error=error)
+    if latest is None:
+        return present
+    survey = _survey(ordered, latest, now, span(seconds=strategy.period_seconds))
+    if not (survey.remove or survey.bind or survey.update or survey.failed):
+        late = [b for b in ordered if b.state in (SCHEDULED, BOUND) and not has_started(b)]
+        return _announced(present, late, now)
+    return _roll(present, survey, strategy, wanted, latest, now)
+
+
+def _must_wait(ordered: Sequence[Binding]) -> bool:
+    """Tell whether some cluster has a binding that is leaving beside its present one.
+
+    Raises:
+        UnexpectedBehavior: Two present bindings of one cluster, or one that was bound too early.
+
+    Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `waitForResourcesToCleanUp`.
+    """
+    leaving = {binding.target for binding in ordered if binding.deleting}
+    staying = [binding for binding in ordered if not binding.deleting]
+    for target, count in Counter(binding.target for binding in staying).items():
+        if count > 1:
+            raise UnexpectedBehavior(f"the same cluster {target} has {count} bindings")
+    twins = [binding for binding in staying if binding.target in leaving]
+    for binding in twins:
+        was_bound = binding.annotations.get(PREVIOUS_STATE) == BOUND
+        if binding.state == BOUND or (binding.state == UNSCHEDULED and was_bound):
+            raise UnexpectedBehavior(
+                f"the cluster {binding.target} has the bound binding {binding.name} beside one "
+                "that is being deleted"
+            )
+    return bool(twins)
+
+
+def _survey(ordered: Sequence[Binding], latest: str, now: datetime, period: timedelta) -> _Survey:
+    """Sort the bindings by what may be done with them.
+
+    Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `pickBindingsToRoll`.
+    """
+    running = [binding for binding in ordered if binding.state in (BOUND, UNSCHEDULED)]
+    found = {binding.name: readiness_of(binding, now, period) for binding in running}
+    ready = [binding for binding in running if found[binding.name].ready]
+    bound = [b for b in running if b.state == BOUND and not b.deleting]
+    stale = [binding for binding in bound if binding.resource_snapshot != latest]
+    waits = [item.wait for item in found.values() if item.wait is not None]
+    bind = tuple(binding for binding in ordered if binding.state == SCHEDULED)
+    return _Survey(
+        targeted=len(bind) + sum(binding.state == BOUND for binding in running),
+        ready=len(ready),
+        can_be_ready=sum(map(can_be_ready, running)),
+        can_be_unavailable=sum(binding.deleting for binding in ready),
+        remove=tuple(b for b in running if b.state == UNSCHEDULED and not b.deleting),
+        bind=bind,
+        update=tuple(binding for binding in stale if not has_failed(binding)),
+        failed=tuple(binding for binding in stale if has_failed(binding)),
+        refresh=tuple(binding for binding in bound if binding.resource_snapshot == latest),
+        wait=timedelta() if len(ready) == len(running) else min([period, *waits]),
+    )
+
+
+def _roll(
+    present: Rollout,
+    survey: _Survey,
+    strategy: Strategy,
+    wanted: int | None,
+    latest: str,
+    now: datetime,
+) -> Rollout:
+    """Choose who moves, announce it, and move them.
+
+    Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `determineBindingsToUpdate`.
+    """
+    target = survey.targeted if wanted is None else wanted
+    available = survey.ready - survey.can_be_unavailable
+    least = target - share_of(strategy.max_unavailable, target)
+    to_remove = max(available - least, 0)
+    most = target + share_of(strategy.max_surge, target)
+    to_add = max(most - survey.can_be_ready, 0)
+    removed = survey.remove[:to_remove]
+    to_update = to_remove - len(removed)
+    chosen = (*survey.failed, *survey.update[:to_update], *survey.bind[:to_add])
+    held = (*survey.update[to_update:], *survey.bind[to_add:])
+    moved = [_respec(item, state=BOUND, resource_snapshot=latest) for item in chosen]
+    done = _announced(present, held, now, started=False)
+    done = _announced(done, survey.refresh, now)
+    done = _announced(_written(done, moved, "update"), moved, now)
+    return replace(
+        done,
+        deleted=tuple(binding.name for binding in removed),
+        requeue=True,
+        after=survey.wait,
+        writes=(*done.writes, *(("delete", binding.name) for binding in removed)),
+    )
+
+
+def _respec(
+    binding: Binding,
+    *,
+    state: str | None = None,
+    resource_snapshot: str | None = None,
+    apply_strategy: Mapping[str, object] | None = None,
+) -> Binding:
+    """Return a binding with parts of its spec replaced; a change counts a generation."""
+    changed = replace(
+        binding,
+        state=binding.state if state is None else state,
+        resource_snapshot=binding.resource_snapshot
+        if resource_snapshot is None
+        else resource_snapshot,
+        apply_strategy=binding.apply_strategy if apply_strategy is None else apply_strategy,
+    )
+    return replace(changed, generation=binding.generation + 1) if changed != binding else binding
+
+
+def _announced(
+    present: Rollout, bindings: Iterable[Binding], now: datetime, *, started: bool = True
+) -> Rollout:
+    """Set RolloutStarted on bindings."""
+    changed = []
+    for binding in bindings:
+        condition = announcement(started=started, generation=binding.generation)
+        conditions = set_condition(binding.conditions, condition, at=stamp(now))
+        changed.append(replace(binding, conditions=tuple(conditions)))
+    return _written(present, changed, "update-status")
+
+
+def announcement(*, started: bool, generation: int) -> Condition:
+    """Return the condition that says whether a binding's rollout has begun."""
+    status, reason = _STARTED if started else _HELD
+    text = _STARTED_TEXT if started else _HELD_TEXT
+    return Condition(ROLLOUT_STARTED, status, reason, text, generation)
+
+
+def _written(present: Rollout, bindings: Iterable[Binding], verb: str) -> Rollout:
+    changed = {binding.name: binding for binding in bindings}
+    return replace(
+        present,
+        bindings={**present.bindings, **changed},
+        writes=(*present.writes, *((verb, name) for name in changed)),
+    )

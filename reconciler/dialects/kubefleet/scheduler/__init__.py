@@ -1,0 +1,1 @@
+"""From a policy to bindings. Upstream: pkg/scheduler."""

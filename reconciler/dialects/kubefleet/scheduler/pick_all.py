@@ -1,0 +1,57 @@
+"""PickAll: every feasible cluster."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.clusters import Members
+from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
+from reconciler.dialects.kubefleet.scheduler.picks import Pick, Record, cross_reference
+from reconciler.dialects.kubefleet.scheduler.profile import filter_members, tell_rejections
+from reconciler.dialects.kubefleet.scheduler.rank import Scored
+from reconciler.dialects.kubefleet.scheduler.request import Request
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Report, Snapshot
+from reconciler.dialects.kubefleet.view.decision_texts import MAX_UNSELECTED, list_decisions
+from reconciler.schedule.framework import positions_of
+
+
+def pick_all(
+    snapshot: Snapshot,
+    groups: Groups,
+    request: Request,
+    members: Members,
+    existing: Mapping[str, Binding],
+    now: datetime,
+) -> Pick:
+    """Pick every cluster that passes the filters, ascending by name, with scores of 0.
+
+    It is always fulfilled, even with no cluster at all.
+
+    Args:
+        snapshot: The present policy.
+        groups: Bindings by group.
+        request: Policy and state of the placement.
+        members: Everyone.
+        existing: Bindings by name.
+        now: Aware UTC.
+
+    Raises:
+        UnexpectedBehavior: A cluster cannot be judged, or a binding cannot be made.
+
+    Source: kubefleet@e160c1c pkg/scheduler/framework/framework.go
+    `runSchedulingCycleForPickAllPlacementType`.
+    """
+    feasible, rejections = filter_members(request, members, now)
+    picked = [Scored(members.fleet.names[position]) for position in positions_of(feasible)]
+    pick = cross_reference(snapshot, groups, picked, existing)
+    decisions = list_decisions(
+        (pick.created, pick.patched, groups.scheduled, groups.bound),
+        filtered=tell_rejections(rejections, members, MAX_UNSELECTED),
+    )
+    count = len(pick.created) + len(pick.patched) + groups.present
+    return replace(
+        pick,
+        report=Report(decisions, count, fulfilled=True),
+        record=Record(request=request, feasible=feasible, picked=tuple(picked)),
+    )

@@ -1,0 +1,130 @@
+"""What a placement type does with picked clusters, told as changes to bindings."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.dialects.kubefleet.api.binding import (
+    Binding,
+    new_binding,
+    previous_state,
+    reassigned,
+    unscheduled,
+)
+from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
+from reconciler.dialects.kubefleet.scheduler.rank import Scored
+from reconciler.dialects.kubefleet.scheduler.request import Request
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Report, Snapshot
+from reconciler.dialects.kubefleet.view.decision_texts import picked_decision
+from reconciler.model.identity import ClusterName
+from reconciler.model.world import Body
+from reconciler.schedule.framework import Mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What one cycle looked at and what it chose, kept for whoever asks why.
+
+    Attributes:
+        request: What the plugins were asked, or would be; `None` for PickFixed, which asks none.
+        feasible: Clusters that passed the filters, `None` if these were not asked.
+        picked: In the order picked.
+        missing: How many clusters were still wanted, negative if there were too many; `None` if
+            as many as fit are wanted.
+        limit: How many this cycle could pick, `None` for all.
+    """
+
+    request: Request | None = None
+    feasible: Mask | None = None
+    picked: tuple[Scored, ...] = ()
+    missing: int | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick:
+    """What one cycle does after classification.
+
+    Attributes:
+        created: New bindings, in the order picked.
+        patched: Bindings that the present policy takes over or takes back.
+        dropped: Bindings marked Unscheduled.
+        report: What to write into the snapshot's status, `None` for nothing.
+        requeue: Whether another cycle must follow at once.
+        record: What it looked at.
+    """
+
+    created: tuple[Binding, ...] = ()
+    patched: tuple[Binding, ...] = ()
+    dropped: tuple[Binding, ...] = ()
+    report: Report | None = None
+    requeue: bool = False
+    record: Record | None = None
+
+
+def cross_reference(
+    snapshot: Snapshot, groups: Groups, picked: Sequence[Scored], taken: Mapping[str, Binding]
+) -> Pick:
+    """Turn picked clusters into bindings: take over, take back, create, drop.
+
+    Args:
+        snapshot: The present policy.
+        groups: Bindings by group; the obsolete ones are taken over or dropped.
+        picked: In the order in which they were picked.
+        taken: Bindings that exist, by name.
+
+    Raises:
+        UnexpectedBehavior: A state was not remembered, or a name cannot be made.
+
+    Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go
+    `crossReferencePickedClustersAndDeDupBindings`.
+    """
+    decisions = {scored.name: picked_decision(scored) for scored in picked}
+    return adopt(snapshot, groups.obsolete, groups.unscheduled, decisions, taken)
+
+
+def adopt(
+    snapshot: Snapshot,
+    open_bindings: Iterable[Binding],
+    leaving: Iterable[Binding],
+    decisions: Mapping[ClusterName, Body],
+    taken: Mapping[str, Binding],
+) -> Pick:
+    """Give the decided clusters their bindings.
+
+    An open binding of a decided cluster keeps its state, that of another cluster is dropped. A
+    leaving binding of a decided cluster gets the state back that it had. Two old bindings of one
+    decided cluster are both taken.
+
+    Args:
+        snapshot: The present policy.
+        open_bindings: Those that stay only if their cluster is decided.
+        leaving: Those marked Unscheduled.
+        decisions: By cluster, in the order in which they were picked.
+        taken: Bindings that exist, by name.
+
+    Raises:
+        UnexpectedBehavior: A state was not remembered, or a name cannot be made.
+    """
+    patched, dropped, known = [], [], set[ClusterName]()
+    for binding in open_bindings:
+        known.add(binding.target)
+        decision = decisions.get(binding.target)
+        if decision is None:
+            dropped.append(unscheduled(binding))
+        else:
+            patched.append(reassigned(binding, decision, snapshot.name, state=binding.state))
+    for binding in leaving:
+        known.add(binding.target)
+        decision = decisions.get(binding.target)
+        if decision is not None:
+            state = previous_state(binding)
+            patched.append(reassigned(binding, decision, snapshot.name, state=state))
+    return Pick(
+        created=tuple(
+            new_binding(snapshot.placement, decision, snapshot.name, taken)
+            for name, decision in decisions.items()
+            if name not in known
+        ),
+        patched=tuple(patched),
+        dropped=tuple(dropped),
+    )

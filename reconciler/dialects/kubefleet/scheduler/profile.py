@@ -1,0 +1,79 @@
+"""The plugins of KubeFleet's scheduler by their upstream names, and the filters run over a fleet.
+
+Source: kubefleet@e160c1c pkg/scheduler/profile/profile.go `NewDefaultProfile`.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from reconciler.dialects.kubefleet.api.clusters import Members
+from reconciler.dialects.kubefleet.scheduler.failure import UpstreamCrash
+from reconciler.dialects.kubefleet.scheduler.filter_affinity import reject_affinity
+from reconciler.dialects.kubefleet.scheduler.filter_eligibility import reject_ineligible
+from reconciler.dialects.kubefleet.scheduler.filter_namespace import reject_namespace
+from reconciler.dialects.kubefleet.scheduler.filter_same_placement import reject_placed
+from reconciler.dialects.kubefleet.scheduler.filter_taints import reject_taints
+from reconciler.dialects.kubefleet.scheduler.request import Request
+from reconciler.dialects.kubefleet.scheduler.topology import SkewViolation
+from reconciler.schedule.framework import Mask, Profile, Rejection, positions_of, run_filters
+
+SAME_PLACEMENT = "SamePlacementAffinity"
+TOPOLOGY = "TopologySpreadConstraints"
+
+
+def reject_skew(request: Request, _members: Members, _now: datetime, /) -> Iterable[Rejection]:
+    """Reject clusters whose picking would violate a hard spread constraint.
+
+    Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/topologyspreadconstraints/plugin.go
+    `Filter`.
+    """
+    return request.topology.rejections
+
+
+PROFILE: Profile[Request, Members] = Profile(
+    filters={
+        "ClusterAffinity": reject_affinity,
+        "ClusterEligibility": reject_ineligible,
+        "NamespaceAffinity": reject_namespace,
+        "TaintToleration": reject_taints,
+        SAME_PLACEMENT: reject_placed,
+        TOPOLOGY: reject_skew,
+    },
+    scores={},
+)
+"""Scores compare one after the other and are found lazily: see `rank.py`."""
+
+
+def filter_members(
+    request: Request, members: Members, now: datetime
+) -> tuple[Mask, tuple[Rejection, ...]]:
+    """Return the feasible clusters, and the rejections that are told to the user.
+
+    Raises:
+        UnexpectedBehavior: A filter cannot judge a cluster.
+        UpstreamCrash: A hard constraint without maxSkew is violated.
+    """
+    feasible, rejections = run_filters(PROFILE.filters, request, members, members.fleet.all, now)
+    for rejection in rejections:
+        reason = rejection.reason
+        if isinstance(reason, SkewViolation) and reason.constraint.max_skew is None:
+            raise UpstreamCrash(f"maxSkew of {reason.constraint.topology_key} must be given")
+    return feasible, tuple(item for item in rejections if item.plugin != SAME_PLACEMENT)
+
+
+def tell_rejections(
+    rejections: Iterable[Rejection], members: Members, limit: int
+) -> tuple[tuple[str, str], ...]:
+    """Return the first rejected clusters by name, each with its reason."""
+    listed = tuple(rejections)
+    union = 0
+    for rejection in listed:
+        union |= rejection.clusters
+    return tuple(
+        (members.fleet.names[position], _reason(listed, position))
+        for position in positions_of(Mask(union))[:limit]
+    )
+
+
+def _reason(rejections: Iterable[Rejection], position: int) -> str:
+    return next(str(item.reason) for item in rejections if item.clusters >> position & 1)

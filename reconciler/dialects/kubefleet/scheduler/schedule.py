@@ -1,0 +1,247 @@
+"""KubeFleet's scheduler: one cycle over the bindings of a placement, or as many as it takes."""
+
+from bisect import insort
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from reconciler.dialects.kubefleet.api.binding import Binding, unscheduled
+from reconciler.dialects.kubefleet.api.clusters import Members
+from reconciler.dialects.kubefleet.api.names import PARENT, SCHEDULER_FINALIZER
+from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
+from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups, classify, targets_of
+from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
+from reconciler.dialects.kubefleet.scheduler.pick_all import pick_all
+from reconciler.dialects.kubefleet.scheduler.pick_fixed import pick_fixed
+from reconciler.dialects.kubefleet.scheduler.pick_n import pick_n
+from reconciler.dialects.kubefleet.scheduler.picks import Pick, Record, adopt
+from reconciler.dialects.kubefleet.scheduler.request import Request
+from reconciler.dialects.kubefleet.scheduler.topology import assess_topology
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, report_status
+from reconciler.model.moments import stamp
+from reconciler.model.world import Body
+from reconciler.schedule.framework import Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A write that the scheduler makes: `verb` as the API server would see it."""
+
+    verb: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduled:
+    """Where the scheduler leaves a placement.
+
+    Attributes:
+        bindings: Every binding that exists afterwards, by name.
+        removed: Names of bindings whose last finalizer went.
+        status: New status of the policy snapshot, `None` if the present one stays.
+        requeue: Whether another cycle must follow at once.
+        cycles: How many were run.
+        error: Why it stopped, `None` if it did not; what was done before stands.
+        writes: In the order made; a binding may be written more than once.
+        records: What each cycle looked at, in order; a cycle that failed has none.
+    """
+
+    bindings: Mapping[str, Binding]
+    removed: tuple[str, ...] = ()
+    status: Body | None = None
+    requeue: bool = False
+    cycles: int = 1
+    error: UnexpectedBehavior | None = None
+    writes: tuple[Write, ...] = ()
+    records: tuple[Record, ...] = ()
+
+
+def schedule(
+    snapshot: Snapshot, bindings: Iterable[Binding], members: Members, now: datetime
+) -> Scheduled:
+    """Run cycles until none asks for another: one call settles a placement.
+
+    Args:
+        snapshot: The present policy and its status.
+        bindings: In whatever order; those of other placements are left alone.
+        members: Everyone, at `now`.
+        now: Aware UTC.
+
+    Source: kubefleet@e160c1c pkg/scheduler/scheduler.go `scheduleOnce`: a requeue is immediate.
+    """
+    start = _begin(snapshot, bindings, members)
+    result, pick = _cycle(start, snapshot, members, now)
+    while result.requeue:
+        start = _go_on(start, pick, result, snapshot, members)
+        following, pick = _cycle(start, snapshot, members, now)
+        result = replace(
+            following,
+            removed=(*result.removed, *following.removed),
+            writes=(*result.writes, *following.writes),
+            records=(*result.records, *following.records),
+            cycles=result.cycles + 1,
+        )
+    return result
+
+
+def run_cycle(
+    snapshot: Snapshot, bindings: Iterable[Binding], members: Members, now: datetime
+) -> Scheduled:
+    """Run one scheduling cycle; see `schedule`.
+
+    Source: kubefleet@e160c1c pkg/scheduler/framework/framework.go `RunSchedulingCycleFor`.
+    """
+    return _cycle(_begin(snapshot, bindings, members), snapshot, members, now)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Start:
+    """Where a cycle begins: what is swept away first, the bindings, and where they are."""
+
+    swept: Scheduled
+    groups: Groups
+    placed: Mask
+    obsolete: Mask
+
+
+def _begin(snapshot: Snapshot, bindings: Iterable[Binding], members: Members) -> _Start:
+    """Classify the bindings, let go of deleting ones and drop those whose cluster is gone."""
+    ordered = sorted(bindings, key=lambda binding: binding.name)
+    own = [item for item in ordered if item.labels.get(PARENT) == snapshot.placement]
+    groups = classify(own, snapshot.name, members)
+    released = [
+        _release(item) for item in groups.deleting if SCHEDULER_FINALIZER in item.finalizers
+    ]
+    swept = [*released, *map(unscheduled, groups.dangling)]
+    existing = {binding.name: binding for binding in (*ordered, *swept)}
+    removed = tuple(item.name for item in released if not item.finalizers)
+    return _Start(
+        swept=Scheduled(
+            bindings={name: item for name, item in existing.items() if name not in removed},
+            removed=removed,
+            writes=tuple(Write("update", binding.name) for binding in swept),
+        ),
+        groups=groups,
+        placed=targets_of(members, groups.scheduled, groups.bound),
+        obsolete=targets_of(members, groups.obsolete),
+    )
+
+
+def _go_on(
+    start: _Start, pick: Pick, result: Scheduled, snapshot: Snapshot, members: Members
+) -> _Start:
+    """Return where the next cycle begins; if only bindings were created, these are added."""
+    groups = start.groups
+    if pick.patched or pick.dropped or groups.deleting or groups.dangling:
+        return _begin(snapshot, result.bindings.values(), members)
+    scheduled = list(groups.scheduled)
+    for binding in pick.created:
+        insort(scheduled, binding, key=lambda item: item.name)
+    return _Start(
+        swept=Scheduled(bindings=result.bindings),
+        groups=replace(groups, scheduled=tuple(scheduled)),
+        placed=Mask(start.placed | targets_of(members, pick.created)),
+        obsolete=start.obsolete,
+    )
+
+
+def _cycle(
+    start: _Start, snapshot: Snapshot, members: Members, now: datetime
+) -> tuple[Scheduled, Pick]:
+    """Run a cycle from where it begins."""
+    try:
+        pick = _pick(start, snapshot, members, now)
+    except UnexpectedBehavior as error:
+        return replace(start.swept, error=error), Pick()
+    return _report(_carry_out(start.swept, pick), snapshot, pick, now), pick
+
+
+def reschedule(
+    snapshot: Snapshot, bindings: Iterable[Binding], members: Members, now: datetime
+) -> Scheduled:
+    """Choose as if nothing were placed; bindings of clusters that are chosen again stay.
+
+    The others are dropped, as after a change of the policy, but without the preference that such a
+    change leaves to clusters placed before. How fast they go is up to the rollout.
+
+    Args:
+        snapshot: The present policy and its status.
+        bindings: All of the placement, in whatever order.
+        members: Everyone, at `now`.
+        now: Aware UTC.
+
+    Source: ours; KubeFleet has no rebalancer, and evicts by ClusterResourcePlacementEviction.
+    """
+    fresh = schedule(snapshot, (), members, now)
+    if fresh.error is not None:
+        return fresh
+    ordered = sorted(bindings, key=lambda binding: binding.name)
+    groups = classify(ordered, snapshot.name, members)
+    gone = tuple(map(unscheduled, groups.dangling))
+    existing = {binding.name: binding for binding in (*ordered, *gone)}
+    try:
+        pick = adopt(
+            snapshot,
+            sorted((*groups.obsolete, *groups.scheduled, *groups.bound), key=lambda b: b.name),
+            groups.unscheduled,
+            {binding.target: binding.decision for binding in fresh.bindings.values()},
+            existing,
+        )
+    except UnexpectedBehavior as error:
+        return replace(fresh, bindings=existing, error=error)
+    done = _carry_out(Scheduled(bindings=existing), pick)
+    return replace(done, status=fresh.status, cycles=fresh.cycles, records=fresh.records)
+
+
+def _release(binding: Binding) -> Binding:
+    """Return a binding without the scheduler's finalizer."""
+    finalizers = tuple(item for item in binding.finalizers if item != SCHEDULER_FINALIZER)
+    return replace(binding, finalizers=finalizers)
+
+
+def _pick(start: _Start, snapshot: Snapshot, members: Members, now: datetime) -> Pick:
+    """Do what the placement type says; an unknown type does nothing."""
+    policy, groups, existing = snapshot.policy, start.groups, start.swept.bindings
+    if policy.placement_type == PICK_FIXED:
+        return pick_fixed(snapshot, groups, members, existing)
+    if policy.placement_type not in (PICK_ALL, PICK_N):
+        return Pick()
+    request = Request(
+        policy=policy,
+        topology=assess_topology(policy.constraints, members, start.placed),
+        placed=start.placed,
+        obsolete=start.obsolete,
+    )
+    by_type = pick_all if policy.placement_type == PICK_ALL else pick_n
+    return by_type(snapshot, groups, request, members, existing, now)
+
+
+def _carry_out(before: Scheduled, pick: Pick) -> Scheduled:
+    """Write the bindings: create, patch, drop."""
+    changed = (*pick.created, *pick.patched, *pick.dropped)
+    writes = (
+        *(Write("create", binding.name) for binding in pick.created),
+        *(Write("patch", binding.name) for binding in pick.patched),
+        *(Write("update", binding.name) for binding in pick.dropped),
+    )
+    return replace(
+        before,
+        bindings={**before.bindings, **{binding.name: binding for binding in changed}},
+        requeue=pick.requeue,
+        writes=(*before.writes, *writes),
+        records=() if pick.record is None else (pick.record,),
+    )
+
+
+def _report(done: Scheduled, snapshot: Snapshot, pick: Pick, now: datetime) -> Scheduled:
+    """Write the snapshot's status, if there is something to say."""
+    if pick.report is None:
+        return done
+    try:
+        status = report_status(snapshot, pick.report, at=stamp(now))
+    except UnexpectedBehavior as error:
+        return replace(done, error=error)
+    if status is None:
+        return done
+    writes = (*done.writes, Write("update-status", snapshot.name))
+    return replace(done, status=status, writes=writes)

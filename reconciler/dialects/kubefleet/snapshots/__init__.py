@@ -1,0 +1,1 @@
+"""What a placement selects and by which policy, by revision. Upstream: controllers/placement."""

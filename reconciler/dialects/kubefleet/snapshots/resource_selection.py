@@ -1,0 +1,213 @@
+"""Which resources of the repository a placement selects, in the order of application."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from reconciler.dialects.kubefleet.api.gojson import go_json, hash_of, sorted_keys
+from reconciler.dialects.kubefleet.snapshots.propagated_resources import (
+    ENVELOPES,
+    RESERVED,
+    check_namespace,
+    is_disabled,
+    propagates,
+)
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource
+from reconciler.dialects.kubefleet.snapshots.stripped_resources import strip
+from reconciler.errors import UserError
+from reconciler.model import fields
+from reconciler.model.identity import ObjectKey
+from reconciler.model.labels import LabelSelector, matches
+from reconciler.model.selectors import decode_label_selector
+from reconciler.model.world import Body, Manifest
+
+NAMESPACE = ("", "Namespace")
+NAMESPACE_ONLY = "NamespaceOnly"
+WITH_SELECTORS = "NamespaceWithResourceSelectors"
+
+ORDER = (
+    "PriorityClass",
+    "Namespace",
+    "NetworkPolicy",
+    "ResourceQuota",
+    "LimitRange",
+    "PodDisruptionBudget",
+    "ServiceAccount",
+    "Secret",
+    "ConfigMap",
+    "StorageClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "CustomResourceDefinition",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+    "Service",
+    "DaemonSet",
+    "Pod",
+    "ReplicationController",
+    "ReplicaSet",
+    "Deployment",
+    "HorizontalPodAutoscaler",
+    "StatefulSet",
+    "Job",
+    "CronJob",
+    "IngressClass",
+    "Ingress",
+    "APIService",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+)
+"""Kinds in the order of application; all others come last.
+
+Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go `sortResources`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a placement selects, in the order of application; so many of it are envelopes."""
+
+    resources: tuple[Resource, ...]
+    envelopes: int = 0
+
+
+def select_resources(
+    selectors: Iterable[Body],
+    inputs: Mapping[ObjectKey, Manifest],
+    blobs: Mapping[str, str],
+) -> Selection:
+    """Return what the selectors select, in the order of application.
+
+    A selected namespace brings everything that is in it, unless its scope says otherwise. Unlike
+    upstream: the namespace itself need not be written in the repository.
+
+    Args:
+        selectors: `spec.resourceSelectors`.
+        inputs: What people wrote.
+        blobs: Path to git blob id, so that the content can be found again.
+
+    Raises:
+        UserError: A namespace is reserved, a resource is selected twice, a namespaced one without
+            its namespace, or a field has the wrong type.
+
+    Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go
+    `gatherSelectedResource`.
+    """
+    candidates = {
+        key: item
+        for key, item in inputs.items()
+        if not is_disabled(key.group, key.kind) and propagates(item, inputs)
+    }
+    chosen: dict[ObjectKey, Manifest] = {}
+    listed = tuple(selectors)
+    partial = _partial_namespace(listed, candidates)
+    for selector in listed:
+        for key, item in _selected(selector, candidates, partial):
+            if key in chosen:
+                raise UserError(f"{key} must be selected once", field="/spec/resourceSelectors")
+            chosen[key] = item
+    ordered = sorted(chosen.values(), key=_place)
+    return Selection(
+        tuple(_resource(item, blobs) for item in ordered),
+        sum((key.group, key.kind) in ENVELOPES for key in chosen),
+    )
+
+
+def _kind_of(selector: Body) -> tuple[str, str]:
+    return fields.text(selector, "group"), fields.text(selector, "kind")
+
+
+def _partial_namespace(
+    selectors: Iterable[Body], candidates: Mapping[ObjectKey, Manifest]
+) -> str | None:
+    """Return the namespace of which other selectors say what is taken, `None` if there is none.
+
+    Raises:
+        UserError: The selector is for none, or for several.
+    """
+    for selector in selectors:
+        scope = fields.text(selector, "selectionScope")
+        if _kind_of(selector) == NAMESPACE and scope == WITH_SELECTORS:
+            names = {key.name for key, _ in _matching(selector, candidates)}
+            names |= {fields.text(selector, "name")} - {""}
+            allowed = sorted(name for name in names if not name.startswith(RESERVED))
+            if len(allowed) != 1:
+                raise UserError(
+                    f"exactly one namespace must be selected with {WITH_SELECTORS}, "
+                    f"there are {len(allowed)}",
+                    field="/spec/resourceSelectors",
+                )
+            return allowed[0]
+    return None
+
+
+def _matching(
+    selector: Body, candidates: Mapping[ObjectKey, Manifest]
+) -> Iterator[tuple[ObjectKey, Manifest]]:
+    """Yield what is of the selector's kind and has its name or its labels."""
+    kind, name = _kind_of(selector), fields.text(selector, "name")
+    written = fields.mapping_or_none(selector, "labelSelector")
+    labels = None if written is None or name else decode_label_selector(written)
+    for key, manifest in candidates.items():
+        if (key.group, key.kind) == kind and _fits(manifest, name, labels):
+            yield key, manifest
+
+
+def _selected(
+    selector: Body, candidates: Mapping[ObjectKey, Manifest], partial: str | None
+) -> Iterator[tuple[ObjectKey, Manifest]]:
+    """Yield what one selector selects; a namespace's content comes once.
+
+    Raises:
+        UserError: A namespaced resource is selected without its namespace, or a namespace is
+            reserved.
+    """
+    kind, name = _kind_of(selector), fields.text(selector, "name")
+    found = dict(_matching(selector, candidates))
+    if kind != NAMESPACE:
+        for key, manifest in found.items():
+            if key.namespace and partial is None:
+                raise UserError(
+                    f"{key} is namespaced, so its namespace must be selected with {WITH_SELECTORS}",
+                    field="/spec/resourceSelectors",
+                )
+            if key.namespace in ("", partial):
+                yield key, manifest
+        return
+    if fields.text(selector, "selectionScope") not in (NAMESPACE_ONLY, WITH_SELECTORS):
+        namespaces = {key.name for key in found} | ({name} - {""})
+        for namespace in sorted(namespaces):
+            check_namespace(namespace)
+        found |= {k: item for k, item in candidates.items() if k.namespace in namespaces}
+    yield from found.items()
+
+
+def _fits(manifest: Manifest, name: str, labels: LabelSelector | None) -> bool:
+    if name:
+        return manifest.key.name == name
+    found = fields.pairs_or_none(fields.mapping(manifest.body, "metadata"), "labels")
+    return labels is None or matches(labels, dict(found or ()))
+
+
+def _place(manifest: Manifest) -> tuple[int, str, str, str]:
+    key = manifest.key
+    rank = ORDER.index(key.kind) if key.kind in ORDER else len(ORDER)
+    version = fields.text(manifest.body, "apiVersion")
+    kind = key.kind if rank == len(ORDER) else ""
+    return rank, version, kind, f"{key.namespace}/{key.name}"
+
+
+def _resource(manifest: Manifest, blobs: Mapping[str, str]) -> Resource:
+    content = go_json(sorted_keys(strip(manifest.body)))
+    key = manifest.key
+    scope = {"namespace": key.namespace} if key.namespace else {}
+    entry = {
+        "apiVersion": fields.text(manifest.body, "apiVersion"),
+        "kind": key.kind,
+        "metadata": {**scope, "name": key.name},
+        "hash": hash_of(content),
+        "blob": blobs.get(manifest.origin.path, ""),
+        "document": manifest.origin.index,
+    }
+    return Resource(entry, content)

@@ -1,0 +1,145 @@
+"""What a pass tells of one placement: from where to where and why, or what a person must edit."""
+
+from collections.abc import Mapping
+
+from reconciler.dialects.base import Trigger
+from reconciler.dialects.kubefleet.api.binding import decode_binding
+from reconciler.dialects.kubefleet.api.clusters import Members
+from reconciler.dialects.kubefleet.api.names import BINDING, NUMBER_OF_CLUSTERS, POLICY_SNAPSHOT
+from reconciler.dialects.kubefleet.placement_cycle import Settled, selected_targets
+from reconciler.dialects.kubefleet.snapshots.revision import annotations_of
+from reconciler.dialects.kubefleet.view.status import scheduled_condition
+from reconciler.errors import Misconfigured, UserError
+from reconciler.model.decision import Cause, CauseKind, Decision, Placed
+from reconciler.model.fields import bodies, text
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import Body, Fault, Manifest
+
+
+def tell(
+    key: ObjectKey,
+    left: Mapping[ObjectKey, Body],
+    settled: Settled,
+    members: Members,
+    trigger: Trigger | None,
+    *,
+    known_problem: str,
+    edited: bool,
+) -> tuple[Decision, ...]:
+    """Tell what moved or was rebalanced, or why there are newly fewer clusters than wanted.
+
+    Args:
+        key: The placement.
+        left: Its files as the pass found them.
+        settled: Where it came to rest.
+        members: Everyone.
+        trigger: A rebalancer's, `None` if there is none.
+        known_problem: What its status complains about so far, `""` for nothing.
+        edited: Whether a person edited a decision.
+    """
+    before, after = placed(left), _as_placed(selected_targets(settled.bindings.values()))
+    problem = problem_of(scheduled_condition(settled))
+    if before == after and (not problem or problem == known_problem) and trigger is None:
+        return ()
+    decisions = bodies(settled.snapshot.status, "targetClusters")
+    return (
+        Decision(
+            key=key,
+            subject=key.name,
+            cause=_cause(left, settled, members, trigger, edited=edited),
+            before=before,
+            after=after,
+            problem=problem,
+            rejected={
+                ClusterName(text(item, "clusterName")): text(item, "reason")
+                for item in decisions
+                if item.get("selected") is not True
+            },
+        ),
+    )
+
+
+def problem_of(condition: Body) -> str:
+    """Return what a Scheduled condition complains about, `""` for nothing."""
+    return text(condition, "message") if condition.get("status") == "False" else ""
+
+
+def _cause(
+    left: Mapping[ObjectKey, Body],
+    settled: Settled,
+    members: Members,
+    trigger: Trigger | None,
+    *,
+    edited: bool,
+) -> Cause:
+    """Return why a placement moved; a rebalancer comes first, but for the first placement."""
+    if not left:
+        return Cause(CauseKind.CREATED, "" if trigger is None else trigger.by)
+    if trigger is not None:
+        return Cause(CauseKind.REBALANCED, trigger.by)
+    if edited:
+        return Cause(CauseKind.EDITED)
+    name = settled.snapshot.name
+    known = next((b for k, b in left.items() if (k.kind, k.name) == (POLICY_SNAPSHOT, name)), None)
+    if known is None or _number(annotations_of(known)) != _number(settled.snapshot.annotations):
+        return Cause(CauseKind.PLACEMENT_CHANGED)
+    if any(_is_gone(cluster, members) for cluster, _ in placed(left)):
+        return Cause(CauseKind.CLUSTER_GONE)
+    return Cause(CauseKind.CLUSTERS_CHANGED)
+
+
+def _number(annotations: Mapping[str, str]) -> str | None:
+    """Return how many clusters PickN wants, as a snapshot holds it."""
+    return annotations.get(NUMBER_OF_CLUSTERS)
+
+
+def _is_gone(cluster: ClusterName, members: Members) -> bool:
+    """Tell whether a cluster has no file, or is leaving."""
+    position = members.fleet.position.get(cluster)
+    return position is None or members.fleet.clusters[position].deleting
+
+
+def placed(left: Mapping[ObjectKey, Body]) -> Placed:
+    """Return the clusters that the bindings among a placement's files keep."""
+    found = (decode_binding(body) for key, body in left.items() if key.kind == BINDING)
+    return _as_placed(selected_targets(found))
+
+
+def _as_placed(targets: tuple[str, ...]) -> Placed:
+    return tuple((ClusterName(name), 0) for name in targets)
+
+
+def tell_removed(key: ObjectKey, left: Mapping[ObjectKey, Body]) -> Decision:
+    """Tell that a placement is no more."""
+    return Decision(
+        key=key,
+        subject=key.name,
+        cause=Cause(CauseKind.REMOVED),
+        before=placed(left),
+        after=(),
+        removed=True,
+    )
+
+
+def unsettled(manifest: Manifest, error: UserError) -> Fault:
+    """Turn what stopped a placement, or a cluster, into a fault at its file."""
+    message = error.message
+    refused = isinstance(error, Misconfigured)
+    expected = "fields that agree with each other, and outputs as the last pass wrote them"
+    return Fault(
+        path=manifest.origin.path,
+        line=0,
+        column=0,
+        field=error.field,
+        rule="placement-immutable" if refused else "kubefleet-unexpected",
+        message=message if refused else f"{manifest.key.name} cannot be scheduled: {message}",
+        expected="what it was, or a placement of another name" if refused else expected,
+        subject=str(manifest.key),
+    )
+
+
+def known_problem(status: Body) -> str:
+    """Return what the status of a placement complains about so far."""
+    conditions = bodies(status, "conditions")
+    kind = "ClusterResourcePlacementScheduled"
+    return problem_of(next((c for c in conditions if c.get("type") == kind), {}))

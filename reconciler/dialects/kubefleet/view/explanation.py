@@ -1,0 +1,270 @@
+"""Why a placement is where it is, from the records of the scheduler."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.clusters import Members
+from reconciler.dialects.kubefleet.api.names import BOUND, SCHEDULED
+from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
+from reconciler.dialects.kubefleet.placement_cycle import Settled
+from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
+from reconciler.dialects.kubefleet.scheduler.picks import Record
+from reconciler.dialects.kubefleet.scheduler.profile import PROFILE, SAME_PLACEMENT, TOPOLOGY
+from reconciler.dialects.kubefleet.scheduler.rank import Scored, rank
+from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, schedule
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import SCHEDULED_CONDITION, Snapshot
+from reconciler.dialects.kubefleet.view.remedy import remedy_of
+from reconciler.model import fields
+from reconciler.model.explanation import ClusterAnswer, Explanation, ScorePart, Verdict
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import Body
+from reconciler.schedule.framework import Mask, positions_of, run_every_filter
+
+PLACED = "is placed there already and stays, whatever the filters say now"
+NOT_FOUND = "the policy names this cluster, and there is none of this name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What an explanation is made of.
+
+    Attributes:
+        key: The status of the placement.
+        snapshot: Its present policy, with the status after the pass.
+        result: What the scheduler did, `None` if nothing made it look.
+        bindings: Where the pass leaves the bindings.
+        members: Everyone.
+        now: Moment of the pass.
+    """
+
+    key: ObjectKey
+    snapshot: Snapshot
+    result: Scheduled | None
+    bindings: Mapping[str, Binding]
+    members: Members
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """Where a cluster stands in the order, and its scores when it was looked at."""
+
+    rank: int
+    scores: tuple[ScorePart, ...]
+
+
+def asked_of(key: ObjectKey, settled: Settled, members: Members, now: datetime) -> Asked:
+    """Return what the explanation of a settled placement is made of."""
+    return Asked(
+        key=key,
+        snapshot=settled.snapshot,
+        result=settled.result,
+        bindings=settled.bindings,
+        members=members,
+        now=now,
+    )
+
+
+def explain_failure(key: ObjectKey, message: str) -> Explanation:
+    """Return what can be said of a placement that cannot be scheduled: why not."""
+    return Explanation(
+        key=key,
+        subject=key.name,
+        question="",
+        result=f"it keeps its last result: {message}",
+        clusters=(),
+        judged=False,
+    )
+
+
+def explain(asked: Asked) -> Explanation:
+    """Return what scheduling says of a placement, cluster by cluster.
+
+    Where nothing made the scheduler look, it looks now, at what the pass left; that changes
+    nothing.
+    """
+    result = asked.result
+    if result is None:
+        result = schedule(asked.snapshot, asked.bindings.values(), asked.members, asked.now)
+    records = result.records
+    policy = asked.snapshot.policy
+    steps = [*_steps(asked, records)]
+    return Explanation(
+        key=asked.key,
+        subject=asked.key.name,
+        question=_question(asked.snapshot),
+        result=_result(asked),
+        clusters=_fixed(asked) if policy.placement_type == PICK_FIXED else _ranked(asked, records),
+        steps=tuple(steps),
+    )
+
+
+def _question(snapshot: Snapshot) -> str:
+    policy = snapshot.policy
+    if policy.placement_type == PICK_FIXED:
+        return f"the clusters {', '.join(policy.cluster_names)}"
+    if policy.placement_type == PICK_ALL:
+        return "every cluster that fits"
+    try:
+        number = str(snapshot.number_of_clusters)
+    except UnexpectedBehavior:
+        number = "?"
+    keys = ", ".join(constraint.topology_key for constraint in policy.constraints)
+    return f"the best {number} cluster(s)" + (f", spread over {keys}" if keys else "")
+
+
+def _result(asked: Asked) -> str:
+    conditions = fields.bodies(asked.snapshot.status, "conditions")
+    found: Body = next((c for c in conditions if c.get("type") == SCHEDULED_CONDITION), {})
+    return fields.text(found, "message") or "Scheduling has not completed"
+
+
+def _steps(asked: Asked, records: Sequence[Record]) -> Iterable[str]:
+    """Tell the selection in order; of many equal cycles the first and the last."""
+    if asked.result is None:
+        yield "Nothing made the scheduler look at it in this pass; this is what it would say."
+    total = len(records)
+    for number, record in enumerate(records, start=1):
+        if 3 < number < total - 1:
+            continue
+        if number == 3 < total - 2:
+            yield f"Cycles 3 to {total - 2}: one cluster each."
+            continue
+        head = f"Cycle {number} of {total}: " if total > 1 else ""
+        yield head + _step(record)
+    if records and asked.snapshot.policy.placement_type == PICK_N:
+        yield (
+            "Of two clusters the one with the greater topology spread score comes first, then the "
+            "one with the greater affinity score, then one placed before, then the greater name."
+        )
+
+
+def _step(record: Record) -> str:
+    """Tell one cycle in a sentence."""
+    chosen = ", ".join(item.name for item in record.picked) or "no cluster"
+    if record.request is None:
+        return f"{record.missing} cluster(s) named, {len(record.picked)} of them can be bound."
+    if record.feasible is None:
+        surplus = -(record.missing or 0)
+        if surplus:
+            return f"{surplus} cluster(s) too many, so the lowest scores go."
+        return "As many clusters as wanted are placed, so none is picked and none moves."
+    feasible = record.feasible.bit_count()
+    if record.missing is None:
+        return f"{feasible} more cluster(s) pass the filters and are picked: {chosen}."
+    limit = "" if record.limit == record.missing else f", {record.limit} at a time"
+    return (
+        f"{record.missing} more cluster(s) wanted{limit}, {feasible} pass the filters; "
+        f"picked: {chosen}."
+    )
+
+
+def _targets(asked: Asked) -> frozenset[str]:
+    staying = (item for item in asked.bindings.values() if item.state in (SCHEDULED, BOUND))
+    return frozenset(item.target for item in staying)
+
+
+def _fixed(asked: Asked) -> tuple[ClusterAnswer, ...]:
+    """Return the answers for PickFixed: only eligibility counts, only for the clusters named."""
+    members, named = asked.members, asked.snapshot.policy.cluster_names
+    picked = _targets(asked)
+    answers = {}
+    for name, item in zip(members.fleet.names, members.eligibility, strict=True):
+        verdicts: tuple[Verdict, ...] = ()
+        if name not in named:
+            verdicts = (Verdict("PickFixed", "the policy does not name it", "be named"),)
+        elif item.reason:
+            remedy = "have a member agent that reports as joined and healthy"
+            verdicts = (Verdict("ClusterEligibility", item.reason, remedy),)
+        answers[name] = ClusterAnswer(
+            cluster=name,
+            verdicts=verdicts,
+            picked=name in picked,
+            note=PLACED if verdicts and name in picked else "",
+        )
+    for name in map(ClusterName, named):
+        missing = Verdict("PickFixed", NOT_FOUND, "exist")
+        answers.setdefault(name, ClusterAnswer(cluster=name, verdicts=(missing,)))
+    return tuple(answers[name] for name in sorted(answers))
+
+
+def _ranked(asked: Asked, records: Sequence[Record]) -> tuple[ClusterAnswer, ...]:
+    """Return the answers for PickAll and PickN."""
+    members, picked = asked.members, _targets(asked)
+    last = records[-1] if records else None
+    verdicts = {} if last is None else _verdicts(asked, last)
+    standings = _standings(asked, records)
+    earlier = {
+        name
+        for record in records[:1]
+        if record.request is not None
+        for name in _names(members, record.request.placed)
+    }
+    return tuple(
+        ClusterAnswer(
+            cluster=name,
+            verdicts=tuple(
+                verdict
+                for verdict in verdicts.get(name, ())
+                if name not in picked or verdict.plugin != TOPOLOGY
+            ),
+            scores=standings[name].scores if name in standings else (),
+            rank=standings[name].rank if name in standings else None,
+            picked=name in picked,
+            note=PLACED if name in earlier and name in picked else "",
+        )
+        for name in members.fleet.names
+    )
+
+
+def _names(members: Members, clusters: Mask) -> list[ClusterName]:
+    return [members.fleet.names[position] for position in positions_of(clusters)]
+
+
+def _verdicts(asked: Asked, record: Record) -> dict[ClusterName, list[Verdict]]:
+    """Return what every filter says against each cluster; that it is placed is no verdict."""
+    request, members = record.request, asked.members
+    found: dict[ClusterName, list[Verdict]] = {}
+    if request is None:
+        return found
+    filters = {name: item for name, item in PROFILE.filters.items() if name != SAME_PLACEMENT}
+    try:
+        rejections = run_every_filter(filters, request, members, members.fleet.all, asked.now)
+    except UnexpectedBehavior:  # what one of them cannot judge is told as the result
+        return found
+    for rejection in rejections:
+        remedy = remedy_of(rejection.reason, request)
+        verdict = Verdict(rejection.plugin, str(rejection.reason), remedy)
+        for name in _names(members, rejection.clusters):
+            found.setdefault(name, []).append(verdict)
+    return found
+
+
+def _standings(asked: Asked, records: Sequence[Record]) -> dict[ClusterName, _Standing]:
+    """Return the order: who was picked, cycle after cycle, then the others as the last saw them."""
+    standings: dict[ClusterName, _Standing] = {}
+    scored = [r for r in records if r.missing is not None and r.feasible is not None]
+    for record in scored:
+        for item in record.picked:
+            standings[item.name] = _standing(len(standings) + 1, item, record, asked.members)
+    for record in scored[-1:]:
+        if record.request is None or record.feasible is None:
+            continue
+        for item in rank(record.request, asked.members, record.feasible):
+            if item.name not in standings:
+                standings[item.name] = _standing(len(standings) + 1, item, record, asked.members)
+    return standings
+
+
+def _standing(place: int, item: Scored, record: Record, members: Members) -> _Standing:
+    """Return the parts of a score in the order in which they are compared."""
+    position = members.fleet.position[item.name]
+    kept = record.request is not None and record.request.obsolete >> position & 1
+    parts = (
+        ScorePart(TOPOLOGY, item.topology),
+        ScorePart("ClusterAffinity", item.affinity),
+        ScorePart(SAME_PLACEMENT, int(kept)),
+    )
+    return _Standing(place, parts)

@@ -1,0 +1,168 @@
+"""The stages that a placement passes in each cluster, and upstream's words for each.
+
+A stage is told only if all before it are True; the first that is Unknown or False ends the list.
+
+Source: kubefleet@e160c1c pkg/utils/condition/condition.go and reason.go.
+"""
+
+from dataclasses import dataclass
+
+from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
+from reconciler.model.conditions import Condition
+from reconciler.model.world import Body
+
+OVERRIDDEN = "Overridden"
+SYNCHRONIZED = "WorkSynchronized"
+APPLIED = "Applied"
+AVAILABLE = "Available"
+DIFF_REPORTED = "DiffReported"
+REPORT_DIFF = "ReportDiff"
+
+PREFIX = "ClusterResourcePlacement"
+NO_OVERRIDE = ("NoOverrideSpecified", "No override rules are configured for the selected resources")
+SYNCED = ("AllWorkSynced", "All of the works are synchronized to the latest")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Words:
+    """Reason and text of one stage: for one cluster, and for the placement, by status."""
+
+    cluster: tuple[str, str]
+    unknown: tuple[str, str]
+    false: tuple[str, str]
+    true: tuple[str, str]
+
+
+_FAILED = "Failed to apply resources to {} cluster(s), please check the `failedPlacements` status"
+_STILL = "There are still {} cluster(s) in the process of "
+_WORDS = {
+    ROLLOUT_STARTED: _Words(
+        cluster=(
+            "RolloutStartedUnknown",
+            "In the process of deciding whether to roll out the latest resources or not",
+        ),
+        unknown=(
+            "RolloutStartedUnknown",
+            _STILL + "deciding whether to roll out the latest resources or not",
+        ),
+        false=(
+            "RolloutNotStartedYet",
+            "The rollout is being blocked by the rollout strategy in {} cluster(s)",
+        ),
+        true=("RolloutStarted", "All {} cluster(s) start rolling out the latest resource"),
+    ),
+    OVERRIDDEN: _Words(
+        cluster=(
+            "OverriddenPending",
+            "In the process of overriding the selected resources if there is any override defined",
+        ),
+        unknown=(
+            "OverriddenPending",
+            _STILL + "overriding the selected resources if there is any override defined",
+        ),
+        false=("OverriddenFailed", "Failed to override resources in {} cluster(s)"),
+        true=NO_OVERRIDE,
+    ),
+    SYNCHRONIZED: _Words(
+        cluster=(
+            "WorkSynchronizedUnknown",
+            "In the process of creating or updating the work object(s) in the hub cluster",
+        ),
+        unknown=(
+            "WorkSynchronizedUnknown",
+            _STILL + "creating or updating the work object(s) in the hub cluster",
+        ),
+        false=(
+            "WorkNotSynchronizedYet",
+            "There are {} cluster(s) which have not finished creating or updating work(s) yet",
+        ),
+        true=(
+            "WorkSynchronized",
+            "Works(s) are succcesfully created or updated in {} target cluster(s)' namespaces",
+        ),
+    ),
+    APPLIED: _Words(
+        cluster=(
+            "ApplyPending",
+            "In the process of applying the resources on the member cluster",
+        ),
+        unknown=("ApplyPending", _STILL + "applying the resources on the member cluster"),
+        false=(
+            "ApplyFailed",
+            _FAILED,
+        ),
+        true=(
+            "ApplySucceeded",
+            "The selected resources are successfully applied to {} cluster(s)",
+        ),
+    ),
+    AVAILABLE: _Words(
+        cluster=(
+            "ResourceAvailableUnknown",
+            "The availability of the selected resources is unknown yet ",
+        ),
+        unknown=(
+            "ResourceAvailableUnknown",
+            _STILL + "checking the availability of the selected resources",
+        ),
+        false=(
+            "ResourceNotAvailableYet",
+            "The selected resources in {} cluster(s) are still not available yet",
+        ),
+        true=(
+            "ResourceAvailable",
+            "The selected resources in {} cluster(s) are available now",
+        ),
+    ),
+    DIFF_REPORTED: _Words(
+        cluster=(
+            "DiffReportingPending",
+            "Diff reporting has just started; its status is not yet to be known",
+        ),
+        unknown=(
+            "DiffReportingPending",
+            _STILL + "checking for configuration differences",
+        ),
+        false=(
+            "DiffReportingIncompleteOrFailed",
+            "Diff reporting in {} clusters is still in progress or has failed",
+        ),
+        true=(
+            "DiffReportingCompleted",
+            "Diff reporting in {} cluster(s) has been completed",
+        ),
+    ),
+}
+STAGES = tuple(_WORDS)
+
+
+def reported(apply_strategy: Body | None) -> tuple[str, ...]:
+    """Return what a cluster reports of resources that are applied in this way.
+
+    >>> reported(None), reported({"type": "ReportDiff"})
+    (('Applied', 'Available'), ('DiffReported',))
+    """
+    differs = apply_strategy is not None and apply_strategy.get("type") == REPORT_DIFF
+    return (DIFF_REPORTED,) if differs else (APPLIED, AVAILABLE)
+
+
+def stages_of(apply_strategy: Body | None) -> tuple[str, ...]:
+    """Return the stages in order.
+
+    Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
+    `determineExpectedPlacementAndResourcePlacementStatusCondType`.
+    """
+    return (ROLLOUT_STARTED, OVERRIDDEN, SYNCHRONIZED, *reported(apply_strategy))
+
+
+def unknown_in_cluster(stage: str, generation: int) -> Condition:
+    """Return the condition of a cluster that did not tell yet."""
+    reason, text = _WORDS[stage].cluster
+    return Condition(stage, "Unknown", reason, text, generation)
+
+
+def of_placement(stage: str, status: str, count: int, generation: int) -> Condition:
+    """Return the condition of a placement of whose clusters so many are in this status."""
+    words = _WORDS[stage]
+    told = {"Unknown": words.unknown, "False": words.false}.get(status, words.true)
+    return Condition(f"{PREFIX}{stage}", status, told[0], told[1].format(count), generation)

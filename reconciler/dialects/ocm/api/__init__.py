@@ -1,0 +1,1 @@
+"""OCM's objects as its Go types decode them: clusters, sets, placements, their admission."""

@@ -1,0 +1,160 @@
+"""ManagedCluster: what placements read of it, and the fleet indexed by that."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from reconciler.dialects.ocm.api.placement import AddOnScore
+from reconciler.dialects.ocm.scheduler.request import Reported, Reports
+from reconciler.errors import UserError
+from reconciler.model import fields
+from reconciler.model.cluster import Cluster, ClusterKind
+from reconciler.model.identity import ClusterName
+from reconciler.model.labels import LabelSelector
+from reconciler.model.moments import parse_instant
+from reconciler.model.quantity import approximate
+from reconciler.model.taints import Taint, TaintEffect
+from reconciler.model.world import Body
+from reconciler.schedule.fleet import Fleet, fleet_of, index_labels, remember, select_indexed
+from reconciler.schedule.framework import Mask, mask_of
+
+CPU = "cpu"
+MEMORY = "memory"
+EFFECTS = frozenset(effect.value for effect in TaintEffect)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagedCluster:
+    """OCM's view of a cluster.
+
+    `allocatable` has the amounts of cpu and memory, as upstream's float64, of those resources
+    that the capacity names, too. `body` is the manifest, for CEL.
+    """
+
+    cluster: Cluster
+    claims: Mapping[str, str]
+    allocatable: Mapping[str, float]
+    body: Body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Members:
+    """All managed clusters, ascending by name; made once a pass.
+
+    `amounts` maps a resource to one amount a cluster, `None` where it has none, and `measured`
+    the clusters that have one. `reported` and `expressed` remember the scores of add-ons and what
+    CEL expressions say, by the question.
+    """
+
+    fleet: Fleet
+    views: tuple[ManagedCluster, ...]
+    by_claim: Mapping[str, Mapping[str, Mask]]
+    amounts: Mapping[str, tuple[float | None, ...]]
+    measured: Mapping[str, Mask]
+    reported: dict[tuple[AddOnScore, int, datetime], Reported] = field(
+        default_factory=dict, repr=False
+    )
+    expressed: dict[tuple[tuple[str, ...], Mask, int], tuple[Mask, Reports]] = field(
+        default_factory=dict, repr=False
+    )
+    _claiming: dict[LabelSelector, Mask] = field(default_factory=dict, repr=False)
+
+    def claiming(self, selector: LabelSelector) -> Mask:
+        """Return the clusters whose claims satisfy a selector that can be used.
+
+        Claims follow the rules of labels.
+
+        Source: ocm@00f84c3 pkg/placement/helpers/clusters.go `ClusterSelector.Matches`.
+        """
+        return remember(self._claiming, selector, lambda: self._select(selector))
+
+    def _select(self, selector: LabelSelector) -> Mask:
+        chosen = self.fleet.all
+        for requirement in selector.requirements:
+            found = select_indexed(requirement, self.by_claim, self.fleet.all)
+            chosen = Mask(chosen & found)
+        return chosen
+
+
+def members_of(views: Iterable[ManagedCluster]) -> Members:
+    """Return the fleet of these clusters, in whatever order they come; names are unique."""
+    ordered = tuple(sorted(views, key=lambda view: view.cluster.name))
+    return Members(
+        fleet=fleet_of(view.cluster for view in ordered),
+        views=ordered,
+        by_claim=index_labels(view.claims for view in ordered),
+        amounts={
+            resource: tuple(view.allocatable.get(resource) for view in ordered)
+            for resource in (CPU, MEMORY)
+        },
+        measured={
+            resource: mask_of(i for i, view in enumerate(ordered) if resource in view.allocatable)
+            for resource in (CPU, MEMORY)
+        },
+    )
+
+
+def decode_cluster(body: Body) -> ManagedCluster:
+    """Return the view of one ManagedCluster.
+
+    Of claims with one name the last counts.
+
+    Raises:
+        UserError: A field has the wrong type, or its text cannot be read.
+
+    Source: ocm@00f84c3 vendor/open-cluster-management.io/api/cluster/v1/types.go `ManagedCluster`,
+    and pkg/placement/helpers/clusters.go `GetClusterClaims`.
+    """
+    metadata, spec = fields.mapping(body, "metadata"), fields.mapping(body, "spec")
+    status = fields.mapping(body, "status")
+    return ManagedCluster(
+        cluster=Cluster(
+            name=ClusterName(fields.text(metadata, "name")),
+            kind=ClusterKind.OCM,
+            labels=dict(fields.pairs_or_none(metadata, "labels") or ()),
+            taints=tuple(map(_taint, fields.bodies(spec, "taints"))),
+            deleting=bool(metadata.get("deletionTimestamp")),
+        ),
+        claims={
+            fields.text(claim, "name"): fields.text(claim, "value")
+            for claim in fields.bodies(status, "clusterClaims")
+        },
+        allocatable=_allocatable(status),
+        body=body,
+    )
+
+
+def _taint(body: Body) -> Taint:
+    """Decode a taint, with the fraction of its moment."""
+    added = fields.text(body, "timeAdded")
+    effect = fields.text(body, "effect")
+    if effect not in EFFECTS:
+        raise UserError("must be NoSelect, PreferNoSelect or NoSelectIfNew", field="effect")
+    try:
+        time_added = parse_instant(added) if added else None
+    except ValueError as error:
+        raise UserError(str(error), field="timeAdded") from error
+    return Taint(
+        fields.text(body, "key"), fields.text(body, "value"), TaintEffect(effect), time_added
+    )
+
+
+def _allocatable(status: Body) -> dict[str, float]:
+    """Return the amounts that count for scores."""
+    allocatable = fields.mapping(status, "allocatable")
+    capacity = fields.mapping(status, "capacity")
+    return {
+        resource: _amount(allocatable[resource], resource)
+        for resource in (CPU, MEMORY)
+        if allocatable.get(resource) is not None and capacity.get(resource) is not None
+    }
+
+
+def _amount(value: object, field_name: str) -> float:
+    """Return an amount."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise UserError("must be a quantity", field=field_name)
+    try:
+        return approximate(value)
+    except ValueError as error:
+        raise UserError(str(error), field=field_name) from error

@@ -1,0 +1,168 @@
+"""The hub as its controllers leave it: clusters with their taints, sets, bindings, scores.
+
+Upstream writes taints and the label of the default set into the ManagedCluster. Here a person's
+file is never rewritten: both are derived at each pass, and a taint without `timeAdded` is dated
+once, in the cluster's status file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from reconciler.dialects.object_pass import Failed, attempt, place_of
+from reconciler.dialects.ocm.api.cluster_sets import (
+    DEFAULT_SET,
+    IMPLICIT,
+    SET_LABEL,
+    SetBinding,
+    decode_set,
+    decode_set_binding,
+)
+from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
+from reconciler.dialects.ocm.api.placement import GROUP
+from reconciler.dialects.ocm.decisions.sync import Hub
+from reconciler.dialects.ocm.memory import Memory, Taken
+from reconciler.dialects.ocm.scheduler.request import decode_report
+from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.stamps import at_rest
+from reconciler.model.world import Body, Manifest, World
+
+UNREACHABLE = f"{GROUP}/unreachable"
+UNAVAILABLE = f"{GROUP}/unavailable"
+AVAILABLE = "ManagedClusterConditionAvailable"
+NO_SELECT = "NoSelect"
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """The hub of the repository, and the status files that date taints.
+
+    `failed` are the clusters that cannot be made sense of, by name; they are not in the hub.
+    """
+
+    hub: Hub
+    records: Mapping[ObjectKey, Body]
+    failed: Mapping[str, Failed]
+
+
+def take_inventory(world: World, memory: Memory, *, declared: bool, now: datetime) -> Inventory:
+    """Return the hub of the repository.
+
+    Args:
+        world: Its inputs hold the hub's objects, its outputs the dates of taints.
+        memory: What earlier sweeps found.
+        declared: Whether a cluster without any status is available.
+        now: Moment that dates taints first seen in this pass.
+    """
+    views = []
+    records: dict[ObjectKey, Body] = {}
+    failed: dict[str, Failed] = {}
+    for manifest in world.of_kind(GROUP, "ManagedCluster"):
+        key, output = manifest.key, world.outputs.get(manifest.key)
+        present = output.body if output is not None else None
+        grounds = (manifest.body, present, declared)
+        taken = memory.clusters.find(key.name, grounds)
+        if taken is None:
+            draw = partial(_take, manifest, output, declared=declared, now=now)
+            drawn = attempt(draw, place_of(manifest))
+            if isinstance(drawn, Failed):
+                failed[key.name] = drawn
+                records |= {} if present is None else {key: present}
+                continue
+            taken = drawn
+            if taken.record is None or taken.record is present:
+                memory.clusters.keep(key.name, grounds, taken)
+        views.append(taken.view)
+        if taken.record is not None:
+            records[key] = taken.record
+    members = memory.fleet.recall(None, tuple(views), partial(members_of, views))
+    return Inventory(_hub(world, memory, members), records, failed)
+
+
+def _take(manifest: Manifest, output: Manifest | None, *, declared: bool, now: datetime) -> Taken:
+    """Date the taints of one cluster, among them those that follow from its conditions."""
+    taints = [
+        *bodies(mapping(manifest.body, "spec"), "taints"),
+        *_condition_taints(manifest.body, declared=declared),
+    ]
+    added_at = first_seen(taints, output, now)
+    present = output.body if output is not None else None
+    record = at_rest(taint_record(manifest, added_at), present) if added_at else None
+    return Taken(decode_cluster(_registered(manifest.body, dated(taints, added_at))), record)
+
+
+def _hub(world: World, memory: Memory, members: Members) -> Hub:
+    """Return the hub with these clusters, the same one as before if nothing of it differs."""
+    sets = [
+        memory.sets.recall(manifest.key, (manifest.body,), partial(decode_set, manifest.body))
+        for manifest in world.of_kind(GROUP, "ManagedClusterSet")
+    ]
+    bindings = tuple(
+        memory.bindings.recall(manifest.key, (manifest.body,), partial(_binding, manifest))
+        for manifest in world.of_kind(GROUP, "ManagedClusterSetBinding")
+    )
+    reports = {
+        (manifest.key.namespace, manifest.key.name): memory.reports.recall(
+            manifest.key, (manifest.body,), partial(decode_report, manifest.body)
+        )
+        for manifest in world.of_kind(GROUP, "AddOnPlacementScore")
+    }
+    draw = partial(
+        Hub,
+        members=members,
+        sets={**IMPLICIT, **{item.name: item for item in sets}},
+        bindings=bindings,
+        reports=reports,
+    )
+    return memory.hub.recall(None, (members, *sets, *bindings, *reports.values()), draw)
+
+
+def _binding(manifest: Manifest) -> SetBinding:
+    """Decode the binding of a set."""
+    return decode_set_binding(_placed(manifest))
+
+
+def _placed(manifest: Manifest) -> Body:
+    """Return a body with the namespace that it has, written or not."""
+    metadata = mapping(manifest.body, "metadata")
+    return {**manifest.body, "metadata": {**metadata, "namespace": manifest.key.namespace}}
+
+
+def _registered(body: Body, taints: list[Body]) -> Body:
+    """Return a cluster as the hub admits it: with all its taints, in the default set if in none.
+
+    Source: ocm@00f84c3 pkg/registration/webhook/v1/managedcluster_mutating.go `Default`.
+    """
+    metadata = mapping(body, "metadata")
+    labels = mapping(metadata, "labels")
+    if not labels.get(SET_LABEL):
+        metadata = {**metadata, "labels": {**labels, SET_LABEL: DEFAULT_SET}}
+    return {**body, "metadata": metadata, "spec": {**mapping(body, "spec"), "taints": taints}}
+
+
+def _condition_taints(body: Body, *, declared: bool) -> list[Body]:
+    """Return the taint that follows from the Available condition, if any.
+
+    A condition that is missing or Unknown makes a cluster unreachable, False unavailable. A
+    cluster without a status is a declaration, and available.
+
+    Source: ocm@00f84c3 pkg/registration/hub/taint/controller.go `sync`.
+    """
+    status = mapping(body, "status")
+    if not status and declared:
+        return []
+    conditions = bodies(status, "conditions")
+    available: Body = next((c for c in conditions if c.get("type") == AVAILABLE), {})
+    verdict = text(available, "status")
+    if verdict == "True":
+        return []
+    key = UNAVAILABLE if verdict == "False" else UNREACHABLE
+    derived: dict[str, object] = {"key": key, "effect": NO_SELECT}
+    since = text(available, "lastTransitionTime")
+    if since:
+        derived["timeAdded"] = since
+    written = {taint_id(taint) for taint in bodies(mapping(body, "spec"), "taints")}
+    return [] if taint_id(derived) in written else [derived]

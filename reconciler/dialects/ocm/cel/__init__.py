@@ -1,0 +1,1 @@
+"""Expressions over a managed cluster. Upstream: sdk-go pkg/cel."""

@@ -1,0 +1,1 @@
+"""PlacementDecisions, their groups, a placement's record. Upstream: scheduling_controller.go."""

@@ -1,0 +1,199 @@
+"""What stands in files: PlacementDecisions, and the status of each Placement with its record."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from reconciler.dialects.ocm.api.placement import GROUP
+from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject, decode_decision
+from reconciler.dialects.ocm.decisions.sync import Verdict
+from reconciler.manifests.admission import admit, digest
+from reconciler.model.conditions import set_condition
+from reconciler.model.explanation import ScorePart, total_of
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey, uid_of
+from reconciler.model.labels import is_label_key
+from reconciler.model.memory import Table
+from reconciler.model.moments import format_moment, parse_moment, stamp
+from reconciler.model.world import Body, Manifest
+
+API_VERSION = f"{GROUP}/v1beta1"
+DECISION = "PlacementDecision"
+DECISION_DIGEST = "reconciler.dev/decision-digest"
+SCHEDULING_DIGEST = "reconciler.dev/scheduling-digest"
+DECIDED_AT = "reconciler.dev/decided-at"
+SCORE = "score.reconciler.dev"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the last run of a placement left behind.
+
+    Attributes:
+        digest: What the run decided from, but for scores; `""` before the first run.
+        decided_at: When its decisions last changed, `None` if they never did.
+    """
+
+    digest: str = ""
+    decided_at: datetime | None = None
+
+
+def decode_record(status_file: Body | None) -> Record:
+    """Read a record back; what a person spoiled counts as missing."""
+    annotations = mapping(mapping(status_file or {}, "metadata"), "annotations")
+    return Record(
+        digest=text(annotations, SCHEDULING_DIGEST),
+        decided_at=_moment(text(annotations, DECIDED_AT)),
+    )
+
+
+def _moment(written: str) -> datetime | None:
+    """Return the moment that a text names, `None` if it names none."""
+    try:
+        return parse_moment(written) if written else None
+    except ValueError:
+        return None
+
+
+def render_placement(
+    manifest: Manifest, present: Body | None, verdict: Verdict, record: Record, now: datetime
+) -> Body:
+    """Return the status file of a placement.
+
+    Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go
+    `updateStatus`; the record in its annotations is ours.
+    """
+    before = mapping(present, "metadata") if present is not None else None
+    _, metadata = admit(manifest.key, mapping(manifest.body, "spec"), before, now)
+    annotations = {**mapping(metadata, "annotations"), SCHEDULING_DIGEST: record.digest}
+    if record.decided_at is not None:
+        annotations[DECIDED_AT] = format_moment(record.decided_at)
+    known = mapping(present or {}, "status")
+    conditions = list(bodies(known, "conditions"))
+    for condition in verdict.conditions:
+        conditions = set_condition(conditions, condition, at=stamp(now))
+    return {
+        "apiVersion": manifest.body["apiVersion"],
+        "kind": manifest.key.kind,
+        "metadata": {**metadata, "annotations": dict(sorted(annotations.items()))},
+        "status": {
+            "numberOfSelectedClusters": len(verdict.result.ranked),
+            "decisionGroups": _groups(verdict),
+            "conditions": conditions,
+        },
+    }
+
+
+def _groups(verdict: Verdict) -> list[Body]:
+    """Return the decision groups of a status."""
+    return [
+        {
+            "decisionGroupIndex": index,
+            "decisionGroupName": group.name,
+            "decisions": list(group.objects),
+            "clusterCount": len(group.clusters),
+        }
+        for index, group in enumerate(verdict.grouped.groups)
+    ]
+
+
+def decision_key(decision: DecisionObject) -> ObjectKey:
+    """Return the key of a PlacementDecision."""
+    return ObjectKey(GROUP, DECISION, decision.namespace, decision.name)
+
+
+def render_decision(
+    decision: DecisionObject,
+    owner: ObjectKey,
+    present: Body | None,
+    scores: Mapping[str, str],
+    now: datetime,
+) -> Body:
+    """Return the file of a PlacementDecision, with its annotations of `scores`.
+
+    Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go
+    `generateDecision`: `reason` is empty and `score` is never filled.
+    """
+    key = decision_key(decision)
+    created = text(mapping(present or {}, "metadata"), "creationTimestamp")
+    return {
+        "apiVersion": API_VERSION,
+        "kind": key.kind,
+        "metadata": {
+            "name": key.name,
+            "namespace": key.namespace,
+            "uid": uid_of(key),
+            "creationTimestamp": created or stamp(now),
+            "annotations": {DECISION_DIGEST: _clusters_digest(decision), **scores},
+            "labels": dict(decision.labels),
+            "ownerReferences": [
+                {
+                    "apiVersion": API_VERSION,
+                    "kind": owner.kind,
+                    "name": owner.name,
+                    "uid": uid_of(owner),
+                    "controller": True,
+                    "blockOwnerDeletion": True,
+                }
+            ],
+        },
+        "status": {
+            "decisions": [{"clusterName": name, "reason": ""} for name in decision.clusters]
+        },
+    }
+
+
+def score_texts(
+    decision: DecisionObject,
+    present: Body | None,
+    parts: Mapping[ClusterName, tuple[ScorePart, ...]],
+    *,
+    renew: bool,
+) -> dict[str, str]:
+    """Return the annotations that tell by what scores the clusters of a decision were chosen.
+
+    They stay as they are until the decision changes, or else new scores would write files. There
+    is one a cluster, such as `score.reconciler.dev/a: 200 = Balance 1 x 100 + Steady 1 x 100`, and
+    none for a name too long for a key.
+
+    Source: ours; upstream says it in an event.
+    """
+    kept = {} if renew else mapping(mapping(present or {}, "metadata"), "annotations")
+    found = {}
+    for name in decision.clusters:
+        key = f"{SCORE}/{name}"
+        known = text(kept, key)
+        if known:
+            found[key] = known
+        elif name in parts and is_label_key(key):
+            found[key] = " = ".join(
+                filter(None, (str(total_of(parts[name])), " + ".join(map(str, parts[name]))))
+            )
+    return found
+
+
+def is_edited(body: Body) -> bool:
+    """Say whether the clusters of a PlacementDecision differ from what the last pass wrote."""
+    annotations = mapping(mapping(body, "metadata"), "annotations")
+    written = text(annotations, DECISION_DIGEST)
+    return bool(written) and written != _clusters_digest(decode_decision(body))
+
+
+def _clusters_digest(decision: DecisionObject) -> str:
+    """Return the digest by which a later pass sees that a person edited the clusters."""
+    return digest(list(decision.clusters))
+
+
+def decisions_in(
+    outputs: Mapping[ObjectKey, Manifest],
+    owners: Iterable[tuple[str, str]],
+    known: Table[ObjectKey, DecisionObject],
+) -> dict[ObjectKey, DecisionObject]:
+    """Return the PlacementDecisions of these placements, by namespace and name, sorted by key."""
+    asked = frozenset(owners)
+    found = {}
+    for key in sorted(k for k in outputs if k.kind == DECISION and k.group == GROUP):
+        body = outputs[key].body
+        found[key] = known.recall(key, (body,), partial(decode_decision, body))
+    return {key: item for key, item in found.items() if item.owner in asked}

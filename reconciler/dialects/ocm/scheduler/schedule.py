@@ -1,0 +1,199 @@
+"""One run of the scheduler: filter, score, order, choose."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from itertools import compress, repeat
+from operator import add, mul
+
+from reconciler.dialects.ocm.api.clusters import Members
+from reconciler.dialects.ocm.scheduler.filter_predicates import reject_predicates
+from reconciler.dialects.ocm.scheduler.filter_taints import reject_taints, tolerated_until
+from reconciler.dialects.ocm.scheduler.request import Request, Scores
+from reconciler.dialects.ocm.scheduler.weights import prioritizers_of
+from reconciler.errors import Misconfigured, UserError
+from reconciler.model.explanation import ScorePart
+from reconciler.model.identity import ClusterName
+from reconciler.schedule.framework import (
+    Column,
+    Filter,
+    Mask,
+    Rejection,
+    bits_of,
+    positions_of,
+    run_filters,
+)
+
+FILTERS: Mapping[str, Filter[Request, Members]] = {
+    "Predicate": reject_predicates,
+    "TaintToleration": reject_taints,
+}
+"""The filters by their upstream names, in the order in which they run."""
+
+NEGATIVE = "numberOfClusters must be greater than or equal to 0"
+
+
+class Code(StrEnum):
+    """How a run ended. A warning does not stop it, the other two do."""
+
+    SUCCESS = "Success"
+    WARNING = "Warning"
+    ERROR = "Error"
+    MISCONFIGURED = "Misconfigured"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How a run ended, by which plugin, `""` for none, and upstream's sentence."""
+
+    code: Code = Code.SUCCESS
+    plugin: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What one prioritizer answered, with the weight it has."""
+
+    name: str
+    weight: int
+    scores: Scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A run of the scheduler.
+
+    Attributes:
+        status: How it ended.
+        passed: Clusters left after each filter that completed, keyed by all names up to it.
+        feasible: Clusters left after the last filter that ran.
+        rejections: Why the other candidates were turned away.
+        scored: What each prioritizer answered, in their order.
+        totals: Weighted totals of the feasible clusters, ascending by name; `None` if the run was
+            stopped early.
+        order: The feasible clusters, best first; empty if the run was stopped early.
+        ranked: The clusters chosen, best first.
+        unscheduled: How many fewer than asked for.
+        until: When a toleration of a decided cluster ends, `None` if never or stopped early.
+    """
+
+    status: Status
+    passed: Mapping[str, Mask]
+    feasible: Mask
+    rejections: tuple[Rejection, ...] = ()
+    scored: tuple[Scored, ...] = ()
+    totals: Column | None = None
+    order: tuple[ClusterName, ...] = ()
+    ranked: tuple[ClusterName, ...] = ()
+    unscheduled: int = 0
+    until: datetime | None = None
+
+
+def schedule(request: Request, members: Members, now: datetime) -> Result:
+    """Choose clusters for a placement.
+
+    Source: ocm@00f84c3 pkg/placement/controllers/scheduling/schedule.go `Schedule`.
+    """
+    filtered = _filter(request, members, now)
+    if filtered.status.code is Code.MISCONFIGURED:
+        return filtered
+    try:
+        prioritizers = prioritizers_of(request.placement)
+    except Misconfigured as error:
+        return _stopped(filtered, Status(Code.MISCONFIGURED, "", error.message))
+    if (request.placement.number_of_clusters or 0) < 0:
+        # Unlike upstream: it crashes on a negative number.
+        return _stopped(filtered, Status(Code.MISCONFIGURED, "", NEGATIVE))
+    scored: list[Scored] = []
+    status = filtered.status
+    for item in prioritizers:
+        try:
+            scores = item.score(request, members, filtered.feasible, now)
+        except UserError as error:
+            return _stopped(filtered, Status(Code.ERROR, item.name, error.message), tuple(scored))
+        scored.append(Scored(item.name, item.weight, scores))
+        if scores.expired:
+            expired = " ".join(scores.expired)
+            message = f"AddOnPlacementScores {expired} expired"
+            status = Status(Code.WARNING, item.name, message)
+    totals = add_up(tuple(scored), filtered.feasible)
+    order = _rank(filtered.feasible, totals, members)
+    wanted = request.placement.number_of_clusters
+    picked = order if wanted is None else order[:wanted]
+    return Result(
+        status=status,
+        passed=filtered.passed,
+        feasible=filtered.feasible,
+        rejections=filtered.rejections,
+        scored=tuple(scored),
+        totals=totals,
+        order=order,
+        ranked=picked,
+        unscheduled=0 if wanted is None else wanted - len(picked),
+        until=tolerated_until(request, members, now),
+    )
+
+
+def _filter(request: Request, members: Members, now: datetime) -> Result:
+    """Run the filters; one that has no cluster left to judge does not even look at its rules."""
+    left = request.candidates
+    passed: dict[str, Mask] = {}
+    rejections: tuple[Rejection, ...] = ()
+    for number, (name, reject) in enumerate(FILTERS.items(), start=1):
+        try:
+            left, turned_away = run_filters({name: reject}, request, members, left, now)
+        except Misconfigured as error:
+            status = Status(Code.MISCONFIGURED, name, error.message)
+            return Result(status=status, passed=passed, feasible=left, rejections=rejections)
+        rejections += turned_away
+        passed[",".join(list(FILTERS)[:number])] = left
+    return Result(status=Status(), passed=passed, feasible=left, rejections=rejections)
+
+
+def _stopped(filtered: Result, status: Status, scored: tuple[Scored, ...] = ()) -> Result:
+    """Return what is known of a run that ended after its filters."""
+    return Result(
+        status=status,
+        passed=filtered.passed,
+        feasible=filtered.feasible,
+        rejections=filtered.rejections,
+        scored=scored,
+    )
+
+
+def add_up(scored: tuple[Scored, ...], feasible: Mask) -> list[int]:
+    """Return the sum of weight times score of each feasible cluster."""
+    totals: Iterable[int] = repeat(0, feasible.bit_count())
+    for number, item in enumerate(scored):
+        column: Iterable[int] = item.scores.column
+        if item.weight != 1:
+            column = map(mul, column, repeat(item.weight))
+        totals = map(add, totals, column) if number else column
+    return [*totals]
+
+
+def parts_by_cluster(result: Result, members: Members) -> dict[ClusterName, tuple[ScorePart, ...]]:
+    """Return what makes up the total of each feasible cluster, ascending by name.
+
+    The parts come in the order of the prioritizers; one that said nothing of a cluster has none.
+    Nobody has a total if the run was stopped early.
+    """
+    if result.totals is None:
+        return {}
+    found: dict[int, list[ScorePart]] = {i: [] for i in positions_of(result.feasible)}
+    for item in result.scored:
+        silent = item.scores.silent
+        for (i, parts), score in zip(found.items(), item.scores.column, strict=True):
+            if not silent >> i & 1:
+                parts.append(ScorePart(item.name, score, item.weight))
+    return {members.fleet.names[i]: tuple(parts) for i, parts in found.items()}
+
+
+def _rank(feasible: Mask, totals: Column, members: Members) -> tuple[ClusterName, ...]:
+    """Return the feasible clusters by total, the greatest first, equal ones by name."""
+    names = [*compress(members.fleet.names, bits_of(feasible, len(members.fleet.names)))]
+    # Reversed, equal ones stay in the order in which they are: by name.
+    order = sorted(range(len(names)), key=totals.__getitem__, reverse=True)
+    return tuple(map(names.__getitem__, order))

@@ -1,0 +1,63 @@
+"""AddOn: scores that someone reports in AddOnPlacementScores, one object a cluster."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import compress
+
+from reconciler.dialects.ocm.api.clusters import Members
+from reconciler.dialects.ocm.api.placement import AddOnScore
+from reconciler.dialects.ocm.scheduler.request import Reported, Reports, Request, Scores
+from reconciler.schedule.fleet import remember
+from reconciler.schedule.framework import Mask, bits_of, mask_of, positions_of
+
+MOST_COLUMNS = 64  # ours: distinct scores that a pass remembers
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreAddOn:
+    """The prioritizer of one reported score."""
+
+    score: AddOnScore
+
+    def __call__(
+        self, request: Request, members: Members, feasible: Mask, now: datetime, /
+    ) -> Scores:
+        """Score what was reported, 0 where nothing was or where it has run out.
+
+        A report is valid up to its validUntil, that moment included.
+
+        Source: ocm@00f84c3 pkg/placement/plugins/addon/addon.go `Score`.
+        """
+        names, resource = members.fleet.names, self.score.resource_name
+        found = self._reported(members, request.reports, now)
+        expired = (f"{names[i]}/{resource}" for i in positions_of(Mask(found.expired & feasible)))
+        return Scores(
+            [*compress(found.values, bits_of(feasible, len(names)))],
+            expired=tuple(sorted(expired)),
+            missing=tuple(names[i] for i in positions_of(Mask(found.missing & feasible))),
+        )
+
+    def _reported(self, members: Members, reports: Reports, now: datetime) -> Reported:
+        """Read the reports once for all placements that ask for this score."""
+
+        def read() -> Reported:
+            return _read(self.score, members, reports, now)
+
+        question = (self.score, id(reports), now)  # the answer holds the reports, so the id stays
+        return remember(members.reported, question, read, limit=MOST_COLUMNS)
+
+
+def _read(score: AddOnScore, members: Members, reports: Reports, now: datetime) -> Reported:
+    """Return one score of every cluster."""
+    values: list[int] = []
+    missing, expired = [], []
+    for position, name in enumerate(members.fleet.names):
+        report = reports.get((name, score.resource_name))
+        value = None if report is None else report.values.get(score.score_name)
+        if report is not None and report.valid_until is not None and now > report.valid_until:
+            expired.append(position)
+            value = 0
+        elif value is None:
+            missing.append(position)
+        values.append(value or 0)
+    return Reported(reports, tuple(values), mask_of(missing), mask_of(expired))

@@ -1,0 +1,49 @@
+"""ResourceAllocatableCPU and ResourceAllocatableMemory: the largest clusters come first."""
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import compress
+
+from reconciler.dialects.ocm.api.clusters import Members
+from reconciler.dialects.ocm.scheduler.request import Request, Scores
+from reconciler.schedule.framework import Mask, bits_of
+
+MAX_SCORE = 100
+LEAST_INT64 = -(2**63)  # Go's conversion of what is no number, as of an amount of 1e400
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreAllocatable:
+    """The prioritizer of one resource, `cpu` or `memory`."""
+
+    resource: str
+
+    def __call__(
+        self, _request: Request, members: Members, feasible: Mask, _now: datetime, /
+    ) -> Scores:
+        """Score by where the amount lies between the least and the most of the feasible clusters.
+
+        A cluster without an amount gets no score, which counts as 0 and beats the poorest.
+
+        Source: ocm@00f84c3 pkg/placement/plugins/resource/resource.go
+        `mostResourceAllocatableScores`.
+        """
+        bits = bits_of(feasible, len(members.fleet.names))
+        found = [*compress(members.amounts[self.resource], bits)]
+        distinct = set(found)
+        known = [amount for amount in distinct if amount is not None]
+        least, most = min(known, default=0.0), max(known, default=0.0)
+        by_amount = {amount: _score(amount, least, most) for amount in distinct}
+        silent = Mask(feasible & ~members.measured[self.resource])
+        return Scores([*map(by_amount.__getitem__, found)], silent=silent)
+
+
+def _score(amount: float | None, least: float, most: float) -> int:
+    """Return one score, in upstream's order of operations, cut toward zero."""
+    if amount is None:
+        return 0
+    if most - least == 0:
+        return MAX_SCORE
+    score = ((amount - least) / (most - least) - 0.5) * 2.0 * 100.0
+    return LEAST_INT64 if math.isnan(score) else int(score)

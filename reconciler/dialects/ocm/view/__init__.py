@@ -1,0 +1,1 @@
+"""What commits and answers say of a placement."""

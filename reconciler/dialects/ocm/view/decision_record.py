@@ -1,0 +1,154 @@
+"""What a pass tells of one placement: from where to where, why, and which scores are not there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from reconciler.dialects.base import Trigger
+from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject
+from reconciler.dialects.ocm.decisions.placement_draft import Draft
+from reconciler.dialects.ocm.decisions.placement_record import is_edited
+from reconciler.dialects.ocm.decisions.sync import SATISFIED, Hub, Verdict
+from reconciler.dialects.ocm.scheduler.schedule import parts_by_cluster
+from reconciler.errors import UserError
+from reconciler.manifests.admission import SPEC_DIGEST, digest
+from reconciler.model.decision import Cause, CauseKind, Decision, Placed
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ClusterName
+from reconciler.model.world import Body, Fault, Manifest
+from reconciler.schedule.framework import positions_of
+
+MOST_NAMES = 3  # ours: so few that the fault seldom changes, as each change is a commit
+
+
+def tell(
+    draft: Draft,
+    verdict: Verdict,
+    own: tuple[DecisionObject, ...],
+    hub: Hub,
+    demand: Trigger | None,
+    *,
+    run: bool,
+) -> Decision | None:
+    """Tell what moved, what was rebalanced, or what is newly wrong; `None` if nothing of these.
+
+    Args:
+        draft: The placement and its files so far.
+        verdict: What it is to be.
+        own: Its decisions so far.
+        hub: What it was decided from.
+        demand: The rebalancer's trigger, `None` without one.
+        run: Whether more than scores differs from what its last run saw.
+    """
+    before, after = placed(own), placed(verdict.grouped.objects)
+    problem = _problem(verdict)
+    news = problem and problem != _known_problem(draft.status_file)
+    if before == after and not news and demand is None:
+        return None
+    names = hub.members.fleet.names
+    rejected = {
+        names[position]: str(rejection.reason)
+        for rejection in verdict.result.rejections
+        for position in positions_of(rejection.clusters)
+    }
+    left = [name for name, _ in before if (name, 0) not in after and name in rejected]
+    parts = parts_by_cluster(verdict.result, hub.members)
+    key = draft.manifest.key
+    return Decision(
+        key=key,
+        subject=f"{key.namespace}/{key.name}",
+        cause=_cause(draft, left, rejected, demand, run=run),
+        before=before,
+        after=after,
+        problem=problem,
+        rejected={name: rejected[name] for name in sorted(rejected)},
+        scores={name: parts[name] for name, _ in after},
+    )
+
+
+def placed(objects: tuple[DecisionObject, ...]) -> Placed:
+    """Return the clusters of decisions by name; there are no replicas."""
+    return tuple((name, 0) for name in sorted({name for item in objects for name in item.clusters}))
+
+
+def _problem(verdict: Verdict) -> str:
+    """Return what keeps a placement from all its clusters, `""` if it has them."""
+    return next(
+        (c.message for c in verdict.conditions if c.type == SATISFIED and c.status == "False"), ""
+    )
+
+
+def _known_problem(status_file: Body | None) -> str:
+    """Return what the status complains about so far."""
+    for condition in bodies(mapping(status_file or {}, "status"), "conditions"):
+        if condition.get("type") == SATISFIED and condition.get("status") == "False":
+            return text(condition, "message")
+    return ""
+
+
+def _cause(
+    draft: Draft,
+    left: list[ClusterName],
+    rejected: Mapping[ClusterName, str],
+    demand: Trigger | None,
+    *,
+    run: bool,
+) -> Cause:
+    """Return why a placement moved; a rebalancer comes first, but for the first placement."""
+    if draft.status_file is None:
+        return Cause(CauseKind.CREATED, "" if demand is None else demand.by)
+    if demand is not None:
+        return Cause(CauseKind.REBALANCED, demand.by)
+    annotations = mapping(mapping(draft.status_file, "metadata"), "annotations")
+    if any(map(is_edited, draft.decisions.values())):
+        return Cause(CauseKind.EDITED)
+    if text(annotations, SPEC_DIGEST) != digest(mapping(draft.manifest.body, "spec")):
+        return Cause(CauseKind.PLACEMENT_CHANGED)
+    if left:
+        return Cause(CauseKind.EVICTED, ", ".join(f"{name}: {rejected[name]}" for name in left))
+    return Cause(CauseKind.CLUSTERS_CHANGED if run else CauseKind.SCORES_CHANGED)
+
+
+def score_faults(draft: Draft, verdict: Verdict) -> Iterator[Fault]:
+    """Tell of the scores that count as 0 since nobody reports them, or not any longer.
+
+    A fault stands as long as they are not there, and it names the first clusters only, so that it
+    is written once.
+
+    Source: OCM enhancement 32, "What if no valid score is generated?"; that it is told is ours.
+    """
+    for item in verdict.result.scored:
+        expired = [ClusterName(text.partition("/")[0]) for text in item.scores.expired]
+        for names, what, rule in (
+            (item.scores.missing, "is not reported", "score-missing"),
+            (expired, "has run out", "score-expired"),
+        ):
+            if names:
+                yield Fault(
+                    path=draft.manifest.origin.path,
+                    line=0,
+                    column=0,
+                    field="/spec/prioritizerPolicy/configurations",
+                    rule=rule,
+                    message=f"the score {item.name} {what} for {_some(names)}, it counts as 0",
+                    expected="a valid AddOnPlacementScore in the namespace of each cluster",
+                    subject=str(draft.manifest.key),
+                )
+
+
+def _some(names: Sequence[ClusterName]) -> str:
+    """Return the first names, and whether there are more."""
+    shown = ", ".join(names[:MOST_NAMES])
+    return f"{shown} and others" if len(names) > MOST_NAMES else shown
+
+
+def undecided(manifest: Manifest, error: UserError) -> Fault:
+    """Turn what keeps a placement from being decided into a fault."""
+    return Fault(
+        path=manifest.origin.path,
+        line=0,
+        column=0,
+        field=error.field,
+        rule="placement-undecided",
+        message=f"the placement keeps its decisions: {error.message}",
+        expected="cluster sets whose selectors can be used",
+        subject=str(manifest.key),
+    )

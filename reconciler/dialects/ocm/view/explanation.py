@@ -1,0 +1,232 @@
+"""Why a placement is where it is, from the verdict that scheduling returned."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from reconciler.dialects.base import Trigger
+from reconciler.dialects.ocm.api.clusters import Members
+from reconciler.dialects.ocm.api.placement import ClusterSelector, Placement
+from reconciler.dialects.ocm.decide import Outcome
+from reconciler.dialects.ocm.decisions.placement_draft import Draft
+from reconciler.dialects.ocm.decisions.sync import Verdict as Judgement
+from reconciler.dialects.ocm.scheduler.filter_predicates import NoPredicateMatches
+from reconciler.dialects.ocm.scheduler.filter_taints import UntoleratedTaint
+from reconciler.dialects.ocm.scheduler.request import Request
+from reconciler.dialects.ocm.scheduler.schedule import FILTERS, Code, parts_by_cluster
+from reconciler.errors import Misconfigured
+from reconciler.model.explanation import ClusterAnswer, Explanation, Verdict, total_of
+from reconciler.model.identity import ClusterName
+from reconciler.model.labels import Requirement
+from reconciler.model.moments import format_moment
+from reconciler.schedule.framework import Mask, Reason, positions_of, run_every_filter
+
+SETS = "ManagedClusterSet"
+OUTSIDE = "cluster(s) in no ManagedClusterSet that the placement may choose from"
+LEAVING = "cluster(s) being deleted"
+
+
+def explain(
+    draft: Draft, outcome: Outcome, demand: Trigger | None, members: Members, now: datetime
+) -> Explanation:
+    """Explain a placement by its outcome; the filters are asked once more, for every cluster.
+
+    Args:
+        draft: The placement.
+        outcome: What the pass made of it.
+        demand: The rebalancer's trigger, `None` without one.
+        members: The clusters it was decided from.
+        now: Moment of the pass.
+    """
+    verdict = outcome.verdict
+    names = members.fleet.names
+    decided = {name for item in outcome.objects for name in item.clusters}
+    answers = {name: ClusterAnswer(cluster=name, picked=name in decided) for name in names}
+    if verdict is not None:
+        answers = dict(_answers(verdict, members, now))
+    key = draft.manifest.key
+    return Explanation(
+        key=key,
+        subject=f"{key.namespace}/{key.name}",
+        question=_question(draft.placement),
+        result=_result(draft.placement, outcome),
+        clusters=tuple(answers[name] for name in names),
+        judged=verdict is not None,
+        steps=tuple(_steps(draft.placement, outcome, demand, members)),
+    )
+
+
+def _answers(
+    verdict: Judgement, members: Members, now: datetime
+) -> Iterator[tuple[ClusterName, ClusterAnswer]]:
+    """Yield what scheduling says of each cluster."""
+    result, names = verdict.result, members.fleet.names
+    verdicts = _verdicts(verdict, members, now)
+    parts = parts_by_cluster(result, members)
+    rank = {name: number for number, name in enumerate(result.order, start=1)}
+    picked = frozenset(result.ranked)
+    notes = _notes(verdict)
+    for position, name in enumerate(names):
+        scores = parts.get(name)
+        yield (
+            name,
+            ClusterAnswer(
+                cluster=name,
+                verdicts=verdicts[position],
+                scores=scores or (),
+                total=None if scores is None else total_of(scores),
+                rank=rank.get(name),
+                picked=name in picked,
+                note="; ".join(notes.get(name, ())),
+            ),
+        )
+
+
+def _verdicts(verdict: Judgement, members: Members, now: datetime) -> list[tuple[Verdict, ...]]:
+    """Return every rule against each cluster: the offer of the sets, then each filter."""
+    found: list[list[Verdict]] = [[] for _ in members.fleet.names]
+    fleet, request = members.fleet, verdict.request
+    for position in positions_of(Mask(fleet.all & ~request.candidates)):
+        leaving = fleet.deleting >> position & 1
+        found[position].append(_not_offered(verdict, leaving=bool(leaving)))
+    everyone = replace(request, candidates=fleet.all)
+    for name, reject in FILTERS.items():
+        try:
+            rejections = run_every_filter({name: reject}, everyone, members, fleet.all, now)
+        except Misconfigured:
+            continue  # the result says so, for all clusters
+        for rejection in rejections:
+            told = Verdict(name, str(rejection.reason), _remedy(rejection.reason, request))
+            for position in positions_of(rejection.clusters):
+                found[position].append(told)
+    return [tuple(one) for one in found]
+
+
+def _not_offered(verdict: Judgement, *, leaving: bool) -> Verdict:
+    """Say why a cluster is not among those to choose from."""
+    if leaving:
+        return Verdict(SETS, LEAVING, "exist for good, not be deleted")
+    eligible = verdict.offer.eligible
+    if not eligible:
+        return Verdict(SETS, OUTSIDE, "bind its ManagedClusterSet in the placement's namespace")
+    return Verdict(SETS, OUTSIDE, f"belong to {_listed('the ManagedClusterSet', eligible)}")
+
+
+def _remedy(reason: Reason, request: Request) -> str:
+    """Return what would have to change, as a clause that follows "to be eligible"."""
+    match reason:
+        case UntoleratedTaint(taint):
+            return f"tolerate {taint}"
+        case NoPredicateMatches():
+            return f"match {' or '.join(map(_predicate, request.placement.predicates))}"
+        case _:
+            return ""
+
+
+def _predicate(selector: ClusterSelector) -> str:
+    """Return a predicate in one line, labels as kubectl writes them."""
+    claims = (f"claim {_requirement(item)}" for item in selector.claims.requirements)
+    parts = [*map(_requirement, selector.labels.requirements), *claims, *selector.cel]
+    return ", ".join(parts) or "anything"
+
+
+def _requirement(requirement: Requirement) -> str:
+    """Return one expression as kubectl writes it."""
+    key, values = requirement.key, ",".join(requirement.values or ())
+    match requirement.operator:
+        case "Exists":
+            return key
+        case "DoesNotExist":
+            return f"!{key}"
+        case "In" if len(requirement.values or ()) == 1:
+            return f"{key}={values}"
+        case operator:
+            return f"{key} {operator.lower()} ({values})"
+
+
+def _notes(verdict: Judgement) -> Mapping[ClusterName, list[str]]:
+    """Return which scores of add-ons count as 0, and why."""
+    notes: dict[ClusterName, list[str]] = {}
+    for item in verdict.result.scored:
+        for name in item.scores.missing:
+            notes.setdefault(name, []).append(f"{item.name} is not reported, counts as 0")
+        for text in item.scores.expired:
+            name = ClusterName(text.partition("/")[0])
+            notes.setdefault(name, []).append(f"{item.name} has run out, counts as 0")
+    return notes
+
+
+def _question(placement: Placement) -> str:
+    """Say what the placement asks for."""
+    number = placement.number_of_clusters
+    what = "every cluster that fits" if number is None else f"the best {number} clusters"
+    what = "the best cluster" if number == 1 else what
+    if not placement.cluster_sets:
+        return what
+    return f"{what} of {_listed('the ManagedClusterSet', placement.cluster_sets)}"
+
+
+def _result(placement: Placement, outcome: Outcome) -> str:
+    """Return upstream's sentence: what is misconfigured, else what is satisfied or not."""
+    verdict = outcome.verdict
+    if verdict is None:
+        if outcome.problem:
+            return f"the placement keeps its decisions: {outcome.problem}"
+        cause = "it is being deleted" if placement.deleting else f"{placement.disabled} is true"
+        return f"nothing is scheduled, since {cause}"
+    misconfigured, satisfied = verdict.conditions
+    return misconfigured.message if misconfigured.status == "True" else satisfied.message
+
+
+def _steps(
+    placement: Placement, outcome: Outcome, demand: Trigger | None, members: Members
+) -> Iterator[str]:
+    """Tell the run step by step."""
+    verdict = outcome.verdict
+    if verdict is None:
+        return
+    result, offer = verdict.result, verdict.offer
+    if demand is not None:
+        yield f"{demand.by}: the decisions so far do not count"
+    offered, everyone = offer.clusters.bit_count(), len(members.fleet.names)
+    if offer.eligible:
+        sets = _listed("ManagedClusterSet", offer.eligible)
+        yield f"{offered} of {_clusters(everyone)} {_are(offered)} offered by {sets}"
+    else:
+        yield "no ManagedClusterSet is bound in the placement's namespace, so no cluster is offered"
+    fit = result.feasible.bit_count()
+    yield f"{fit} of {_clusters(offered)} {_are(fit)} feasible"
+    if result.totals is None:
+        yield f"stopped: {result.status.plugin}:{result.status.message}"
+        return
+    yield _choice(placement.number_of_clusters, result.unscheduled)
+    if verdict.status.code is Code.MISCONFIGURED:
+        yield f"groups are missing: {verdict.status.message}"
+    for index, group in enumerate(verdict.grouped.groups):
+        if placement.groups or len(verdict.grouped.groups) > 1:
+            named = f"decision group {index} {group.name}".rstrip()
+            yield f"{named}: {_clusters(len(group.clusters))} in {', '.join(group.objects)}"
+    if outcome.held_until is not None:
+        moment = format_moment(outcome.held_until)
+        yield f"only scores have changed: this takes effect at {moment}"
+
+
+def _choice(number: int | None, missing: int) -> str:
+    """Say how the chosen ones were taken from the feasible ones."""
+    if number is None:
+        return "no numberOfClusters: every feasible cluster"
+    step = f"numberOfClusters {number}: the best {number} by score, then name"
+    return f"{step}; {missing} fewer than asked for" if missing else step
+
+
+def _clusters(number: int) -> str:
+    return "1 cluster" if number == 1 else f"{number} clusters"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _listed(noun: str, names: tuple[str, ...]) -> str:
+    """Return names with their noun."""
+    return f"{noun}{'s' if len(names) > 1 else ''} {', '.join(names)}"
