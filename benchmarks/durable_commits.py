@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reconciler.core.changes import WriteFile
 from reconciler.shell.git.commits import write_commit
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.worktree import advance
 
@@ -53,7 +53,12 @@ def measured(folder: Path, way: str, files: int) -> list[float]:
         changes = [WriteFile(f"status/{i:05d}.yaml", f"{number} {i}\n" * 50) for i in range(files)]
         begin = time.perf_counter()
         commit = write_commit(
-            repository, changes, parent=head, message="Place", at=NOW, author=Identity("r", "r@x")
+            repository,
+            changes,
+            parent=head,
+            message="Place",
+            at=NOW,
+            author=CommitIdentity("r", "r@x"),
         )
         advance(repository, "main", old=head, new=commit)
         seconds.append(time.perf_counter() - begin)

@@ -11,7 +11,7 @@ from reconciler.dialects.ocm.api.clusters import decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import Placement, decode_placement
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject, decided_by
 from reconciler.dialects.ocm.decisions.sync import Hub, judge
-from reconciler.dialects.ocm.scheduler.request import Report
+from reconciler.dialects.ocm.scheduler.request import PluginReport
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_moment
 from reconciler.model.world import Body
@@ -83,7 +83,7 @@ def main() -> None:
             sets={"s1": ClusterSet("s1")},
             bindings=(SetBinding("ns1", "s1", "s1"),),
             reports={
-                (name(i), "metrics"): Report({"memratio": 1, "cpuratio": i * 31 % 201 - 100})
+                (name(i), "metrics"): PluginReport({"memratio": 1, "cpuratio": i * 31 % 201 - 100})
                 for i in range(n)
             },
         )

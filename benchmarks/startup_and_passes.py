@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reconciler.cli.main import COLLECTIONS
 from reconciler.core.reconcile import reconcile
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.passes import LocalBranch, Passes
@@ -154,7 +154,7 @@ def timed(folder: Path, manifests: int) -> list[tuple[str, float, str]]:
         branch=LocalBranch(repository, "main"),
         loader=loader,
         clock=clock,
-        author=Identity("bench", "bench@example.org"),
+        author=CommitIdentity("bench", "bench@example.org"),
     )
     head = repository.resolve("main")
     rows = [("cold load", median_ms(1, lambda: loader.load(head)))]

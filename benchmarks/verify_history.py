@@ -13,7 +13,7 @@ from benchmarks.startup_and_passes import WORKLOAD, Given, make_repository
 from reconciler.core.changes import WriteFile
 from reconciler.shell.clock import Clock
 from reconciler.shell.git.commits import write_commit
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
@@ -21,7 +21,7 @@ from reconciler.shell.passes import Passes
 from reconciler.shell.resources import load_schemas
 
 GOAL_SECONDS = 60
-AUTHOR = Identity("bench", "bench@example.org")
+AUTHOR = CommitIdentity("bench", "bench@example.org")
 
 
 class Bare:

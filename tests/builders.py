@@ -10,7 +10,7 @@ from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED, d
 from reconciler.dialects.karmada.detector.policy_match import Policies, index_policies
 from reconciler.model.identity import ObjectKey, Origin, group_of
 from reconciler.model.world import Manifest
-from reconciler.rebalance.target import Reference, Selection, Target
+from reconciler.rebalance.target import Reference, Target, TargetSelection
 
 Body = Mapping[str, object]
 
@@ -213,7 +213,7 @@ class FoundBy:
         """Ask the function."""
         return self.find_target(reference)
 
-    def select(self, _selection: Selection, /) -> Sequence[Reference]:
+    def select(self, _selection: TargetSelection, /) -> Sequence[Reference]:
         """Always the same."""
         return self.selected
 

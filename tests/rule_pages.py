@@ -9,12 +9,12 @@ from pathlib import Path
 from reconciler.audit.findings import finding_of
 from reconciler.cli.check import check
 from reconciler.core.admissions import ADMISSIONS
-from reconciler.core.inspect import Rules, inspect
-from reconciler.core.intake import compose
+from reconciler.core.file_validation import Rules, validate_file
+from reconciler.core.input_index import index_inputs
 from reconciler.core.last_known_good import last_known_good
 from reconciler.core.reconcile import reconcile
 from reconciler.core.state import read_state
-from reconciler.core.survey import survey
+from reconciler.core.world_composition import compose
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW
 
@@ -82,16 +82,16 @@ def rules_of(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
 def _reported(files: Mapping[str, bytes]) -> dict[str, str]:
     """Return what a pass reports."""
     inputs = [
-        inspect(path, "", data, Rules(load_schemas(), ADMISSIONS))
+        validate_file(path, "", data, Rules(load_schemas(), ADMISSIONS))
         for path, data in files.items()
         if not path.startswith("status/")
     ]
     outputs = [
-        inspect(path, "", data, Rules(load_schemas(), {}, status_only=True))
+        validate_file(path, "", data, Rules(load_schemas(), {}, status_only=True))
         for path, data in files.items()
         if path.startswith("status/")
     ]
-    surveyed = survey(inputs)
+    surveyed = index_inputs(inputs)
     world = compose(
         surveyed,
         last_known_good(surveyed, None),

@@ -10,14 +10,14 @@ from typing import cast
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
-from reconciler.core.inspect import Inspection, Rules, inspect
-from reconciler.core.intake import compose, configuration_of
+from reconciler.core.file_validation import FileValidation, Rules, validate_file
+from reconciler.core.input_index import InputIndex, index_inputs
 from reconciler.core.last_known_good import LastKnownGood, last_known_good
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import read_state
-from reconciler.core.step import Step, Tree
-from reconciler.core.survey import Survey, survey
+from reconciler.core.step import FileTree, Step
+from reconciler.core.world_composition import compose, configuration_of
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.selection import selects
 from reconciler.model.settings import decode_settings
@@ -30,10 +30,10 @@ REBALANCERS = "status/workloadrebalancers.apps.karmada.io"
 
 
 @lru_cache(maxsize=4096)
-def _inspected(path: str, data: bytes, is_output: bool) -> Inspection:  # noqa: FBT001  # a cache key
+def _inspected(path: str, data: bytes, is_output: bool) -> FileValidation:  # noqa: FBT001  # a cache key
     admissions = {} if is_output else ADMISSIONS
     rules = Rules(load_schemas(), admissions, status_only=is_output)
-    return inspect(path, blob_id(data, like=""), data, rules)
+    return validate_file(path, blob_id(data, like=""), data, rules)
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Story:
         ]
         state = read_state(outputs, "status")
         last = last_pass(state.manifests)
-        surveyed = survey(inputs)
+        surveyed = index_inputs(inputs)
         step = None if last is None else self._step(surveyed, last)
         return compose(
             surveyed,
@@ -95,7 +95,7 @@ class Story:
             output_root="status",
         )
 
-    def _step(self, surveyed: Survey, last: LastPass) -> Step:
+    def _step(self, surveyed: InputIndex, last: LastPass) -> Step:
         step = Step(
             surveyed=surveyed,
             now=self._tree(self.files),
@@ -113,8 +113,8 @@ class Story:
             {pair: _inspected(pair[0], contents[pair], False) for pair in needed}
         )
 
-    def _tree(self, files: Mapping[str, str]) -> Tree:
-        return Tree(
+    def _tree(self, files: Mapping[str, str]) -> FileTree:
+        return FileTree(
             {
                 path: blob_id(data.encode(), like="")
                 for path, data in files.items()
@@ -123,7 +123,7 @@ class Story:
             frozenset(self.links),
         )
 
-    def _allow(self, surveyed: Survey) -> str | None:
+    def _allow(self, surveyed: InputIndex) -> str | None:
         configuration = configuration_of(surveyed, LastKnownGood())
         return decode_settings(configuration).safety.allow
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.admissions import ADMISSIONS
-from reconciler.core.inspect import Rules, inspect
+from reconciler.core.file_validation import Rules, validate_file
 from reconciler.shell.resources import load_schemas
 
 EXAMPLES = Path(__file__).parent.parent / "fixtures" / "examples"
@@ -40,7 +40,7 @@ def verdict(name: str) -> list[tuple[int, str]]:
     """Line and rule of each fault of an example."""
     path = f"{name}.yaml"
     data = (EXAMPLES / path).read_bytes()
-    inspection = inspect(path, "", data, Rules(load_schemas(), ADMISSIONS))
+    inspection = validate_file(path, "", data, Rules(load_schemas(), ADMISSIONS))
     return [(broken.fault.line, broken.fault.rule) for broken in inspection.broken]
 
 

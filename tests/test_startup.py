@@ -8,7 +8,7 @@ from tests.shell.fleet import EXAMPLE, process_environment
 
 SCHEDULER = (
     "reconciler.core.reconcile",
-    "reconciler.core.sweep",
+    "reconciler.core.round",
     "reconciler.dialects.karmada.decide",
     "reconciler.dialects.karmada.scheduler.schedule",
     "reconciler.rebalance.batches",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from html import escape
 
-from reconciler.audit.preview import Entry, Preview
+from reconciler.audit.preview import Preview, PreviewEntry
 from reconciler.audit.printable import printable
 from reconciler.audit.wording import (
     Heading,
@@ -62,7 +62,7 @@ def _page(title: str, body: Iterable[str]) -> str:
     return head + "\n".join(body) + "\n</body>\n</html>\n"
 
 
-def _section(entry: Entry, *, opened: bool) -> str:
+def _section(entry: PreviewEntry, *, opened: bool) -> str:
     """Return one object."""
     rows = "".join(
         f"<tr><td><code>{_text(m.cluster)}</code></td><td>{share(m.before)}</td>"

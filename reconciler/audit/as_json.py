@@ -1,7 +1,7 @@
 """A preview for machines."""
 
 from reconciler.audit.json_shapes import fault_json, object_json, placed_json
-from reconciler.audit.preview import Counts, Entry, Preview
+from reconciler.audit.preview import Counts, Preview, PreviewEntry
 from reconciler.audit.wording import Heading, headline
 from reconciler.model.moments import format_moment
 
@@ -41,7 +41,7 @@ def _counts(counts: Counts) -> dict[str, int]:
     }
 
 
-def _entry(entry: Entry) -> dict[str, object]:
+def _entry(entry: PreviewEntry) -> dict[str, object]:
     return {
         "object": object_json(entry.key),
         "subject": entry.subject,

@@ -7,7 +7,7 @@ it, and without the characters by which it could leave it.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from reconciler.audit.preview import Entry, Preview
+from reconciler.audit.preview import Preview, PreviewEntry
 from reconciler.audit.wording import (
     Heading,
     change,
@@ -62,7 +62,7 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
     return "\n".join(text[: len(head)]) + "".join(text[len(head) :])
 
 
-def _section(entry: Entry) -> str:
+def _section(entry: PreviewEntry) -> str:
     """Return one object: a title to open, a table, and why."""
     title = f"<details><summary>{_html(entry.subject)}: {_html(summary(entry))}</summary>\n\n"
     rows = ["| cluster | before | after | change |\n| --- | ---: | ---: | ---: |\n"]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from reconciler.model.moments import format_moment
 
 if TYPE_CHECKING:
-    from reconciler.audit.journal import Event
+    from reconciler.audit.decision_history import Event
     from reconciler.audit.revisions import Commit
     from reconciler.model.decision import Placed
     from reconciler.model.identity import ObjectKey

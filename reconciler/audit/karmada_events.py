@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.audit.told import NORMAL, WARNING, Told, condition_of
+from reconciler.audit.event_text import NORMAL, WARNING, Told, condition_of
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body

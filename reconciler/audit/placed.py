@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.audit.revisions import Commit, FileChange, Revisions, Unreadable
+from reconciler.audit.revisions import Commit, FileChange, Revisions, UnreadableRevision
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.kubefleet.api.names import (
     BINDING,
@@ -137,15 +137,15 @@ class Side:
 
 def sides_of(
     key: ObjectKey, commit: Commit, revisions: Revisions
-) -> tuple[Side, Side] | Unreadable:
+) -> tuple[Side, Side] | UnreadableRevision:
     """Return the outputs of an object before a commit and after it."""
     after = revisions.world(commit.revision, commit.revision)
-    if isinstance(after, Unreadable):
+    if isinstance(after, UnreadableRevision):
         return after
     if commit.parent is None:
         return Side({}, ()), _side(key, after, paths_of(after, key))
     before = revisions.world(commit.parent, commit.parent)
-    if isinstance(before, Unreadable):
+    if isinstance(before, UnreadableRevision):
         return before
     paths = paths_of(before, key) | paths_of(after, key)
     return _side(key, before, paths), _side(key, after, paths)

@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class PlacementMove:
     """One cluster of one object; `None` means not there, 0 that it has no replicas to count."""
 
     cluster: ClusterName
@@ -43,7 +43,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class PreviewEntry:
     """What becomes of one object.
 
     Attributes:
@@ -61,7 +61,7 @@ class Entry:
     subject: str
     kind: Kind
     cause: str
-    moves: tuple[Move, ...]
+    moves: tuple[PlacementMove, ...]
     problem: str = ""
     rejected: Mapping[ClusterName, str]
     otherwise: Placed | None = None
@@ -100,8 +100,8 @@ class Preview:
     """
 
     now: datetime
-    entries: tuple[Entry, ...]
-    anyway: tuple[Entry, ...]
+    entries: tuple[PreviewEntry, ...]
+    anyway: tuple[PreviewEntry, ...]
     counts: Counts
     warnings: tuple[Warned, ...]
     faults: tuple[Fault, ...]
@@ -157,11 +157,12 @@ def preview(
     )
 
 
-def moves_of(before: Placed, after: Placed) -> tuple[Move, ...]:
+def moves_of(before: Placed, after: Placed) -> tuple[PlacementMove, ...]:
     """Return every cluster of either side, ascending by name."""
     then, later = dict(before), dict(after)
     return tuple(
-        Move(name, then.get(name), later.get(name)) for name in sorted(then.keys() | later.keys())
+        PlacementMove(name, then.get(name), later.get(name))
+        for name in sorted(then.keys() | later.keys())
     )
 
 
@@ -178,7 +179,7 @@ def _same(decision: Decision, other: Decision | None) -> bool:
     )
 
 
-def _entry(decision: Decision, other: Decision | None) -> Entry:
+def _entry(decision: Decision, other: Decision | None) -> PreviewEntry:
     """Tell one decision."""
     if decision.problem and (decision.before == decision.after or not decision.after):
         kind = Kind.STUCK
@@ -186,7 +187,7 @@ def _entry(decision: Decision, other: Decision | None) -> Entry:
         kind = Kind.REMOVED
     else:
         kind = Kind.CHANGED if decision.before else Kind.NEW
-    return Entry(
+    return PreviewEntry(
         key=decision.key,
         subject=decision.subject,
         kind=kind,
@@ -198,9 +199,9 @@ def _entry(decision: Decision, other: Decision | None) -> Entry:
     )
 
 
-def _kept(other: Decision) -> Entry:
+def _kept(other: Decision) -> PreviewEntry:
     """Tell of an object that would move, and with the change does not."""
-    return Entry(
+    return PreviewEntry(
         key=other.key,
         subject=other.subject,
         kind=Kind.KEPT,
@@ -211,7 +212,7 @@ def _kept(other: Decision) -> Entry:
     )
 
 
-def _count(entries: Iterable[Entry]) -> Counts:
+def _count(entries: Iterable[PreviewEntry]) -> Counts:
     """Add up what moves."""
     kinds = dict.fromkeys(Kind, 0)
     moving = starting = stopping = 0

@@ -11,7 +11,7 @@ from reconciler.audit.revisions import (
     Commit,
     FileChange,
     Revisions,
-    Unreadable,
+    UnreadableRevision,
     claim_of,
 )
 from reconciler.core.changes import Outcome, WriteFile
@@ -29,7 +29,7 @@ TRIGGERED_AT = re.compile(r"^  rescheduleTriggeredAt: .{1,60}$", re.MULTILINE)
 FIRST_YEAR, LAST_YEAR = 1970, 2999  # as the command line has it
 
 
-class State(StrEnum):
+class ProofState(StrEnum):
     """What became of a commit's proof."""
 
     PROVEN = "proven"
@@ -43,11 +43,16 @@ class State(StrEnum):
     @property
     def is_finding(self) -> bool:
         """Whether a person must look at it."""
-        return self in (State.DIFFERENT, State.FORGED, State.TAMPERED, State.UNKNOWN)
+        return self in (
+            ProofState.DIFFERENT,
+            ProofState.FORGED,
+            ProofState.TAMPERED,
+            ProofState.UNKNOWN,
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProofFinding:
     """One thing that is not as it must be; `path` is `""` for the commit as a whole."""
 
     path: str
@@ -59,8 +64,8 @@ class Proof:
     """What was found out about one commit."""
 
     commit: Commit
-    state: State
-    findings: tuple[Finding, ...] = ()
+    state: ProofState
+    findings: tuple[ProofFinding, ...] = ()
 
 
 def prove(
@@ -83,30 +88,30 @@ def prove(
     if claim is None or _is_elsewhere(changes, output_root):
         edited = [path for path in changes if _is_output(path, output_root)]
         if not edited:
-            return Proof(commit=commit, state=State.INPUT)
+            return Proof(commit=commit, state=ProofState.INPUT)
         return _proof(
             commit,
-            State.TAMPERED,
+            ProofState.TAMPERED,
             [_tampering(commit, changes[path], revisions) for path in edited],
         )
     forged = _forged(commit, claim, revisions) if changes else "it changes nothing, a pass would"
     if forged or claim.inputs is None or claim.at is None or commit.parent is None:
-        return _proof(commit, State.FORGED, [Finding("", forged)])
+        return _proof(commit, ProofState.FORGED, [ProofFinding("", forged)])
     world = revisions.world(claim.inputs, commit.parent)
-    if isinstance(world, Unreadable):
-        return _proof(commit, State.UNKNOWN, [Finding("", world.reason)])
+    if isinstance(world, UnreadableRevision):
+        return _proof(commit, ProofState.UNKNOWN, [ProofFinding("", world.reason)])
     last = last_pass(world.outputs)
     if last is not None and claim.at <= last.at:
         at, before = format_moment(claim.at), format_moment(last.at)
         late = f"Reconciled-At is {at}, not later than the pass before at {before}"
-        return _proof(commit, State.FORGED, [Finding("", late)])
+        return _proof(commit, ProofState.FORGED, [ProofFinding("", late)])
     outcome = reconcile(world, claim.at, memo=memo)
     waiting = frozenset(r.path for r in outcome.removals if r.path not in changes)
     if waiting:  # a person may have been editing these, which nothing else depends on
         outcome = reconcile(world, claim.at, busy=waiting, memo=memo)
     if outcome.traces:
-        stopped = [Finding(one.fault.path, one.fault.message) for one in outcome.traces]
-        return _proof(commit, State.DIFFERENT, stopped)
+        stopped = [ProofFinding(one.fault.path, one.fault.message) for one in outcome.traces]
+        return _proof(commit, ProofState.DIFFERENT, stopped)
     return _compare(commit, claim, world, outcome, changes, revisions)
 
 
@@ -132,14 +137,14 @@ def _compare(
     """Hold the commit against what a pass would have written."""
     if claim.version == __version__:
         findings = _differences(world, outcome, changes, revisions)
-        return _proof(commit, State.DIFFERENT if findings else State.PROVEN, findings)
+        return _proof(commit, ProofState.DIFFERENT if findings else ProofState.PROVEN, findings)
     record = output_path(world.output_root, RECORD)  # it names the version
     others = {path: change for path, change in changes.items() if path != record}
     findings = _differences(world, outcome, others, revisions, but=record)
     if not findings:
-        return _proof(commit, State.PROVEN, [])
+        return _proof(commit, ProofState.PROVEN, [])
     made = f"written by version {claim.version or '?'}, which decided otherwise than {__version__}"
-    return _proof(commit, State.OTHER_VERSION, [Finding("", made)])
+    return _proof(commit, ProofState.OTHER_VERSION, [ProofFinding("", made)])
 
 
 def _forged(commit: Commit, claim: Claim, revisions: Revisions) -> str:
@@ -157,18 +162,18 @@ def _forged(commit: Commit, claim: Claim, revisions: Revisions) -> str:
     return ""
 
 
-def _tampering(commit: Commit, change: FileChange, revisions: Revisions) -> Finding:
+def _tampering(commit: Commit, change: FileChange, revisions: Revisions) -> ProofFinding:
     """Say that a person edited what is ours; one edit of theirs is a demand, and is met."""
     edited = f"edited by {commit.author}, only a pass writes below this folder"
     if change.before is None or change.after is None:
-        return Finding(change.path, edited)
+        return ProofFinding(change.path, edited)
     before, after = (
         TRIGGERED_AT.search(revisions.text(blob)) for blob in (change.before, change.after)
     )
     if after is None or (before is not None and before[0] == after[0]):
-        return Finding(change.path, edited)
+        return ProofFinding(change.path, edited)
     asks = "asks for a schedule afresh if it is later than the last one"
-    return Finding(change.path, f"{edited}; `{after[0].strip()}` {asks}")
+    return ProofFinding(change.path, f"{edited}; `{after[0].strip()}` {asks}")
 
 
 def _differences(
@@ -178,7 +183,7 @@ def _differences(
     revisions: Revisions,
     *,
     but: str = "",
-) -> list[Finding]:
+) -> list[ProofFinding]:
     """Return where the commit is not what the pass would have written, sorted by path."""
     desired = {
         change.path: change.content if isinstance(change, WriteFile) else None
@@ -194,7 +199,7 @@ def _differences(
         message = _difference(world, path, desired, changes.get(path), revisions)
         if message:
             decision = f"; the pass decides {lines[path]}" if path in lines else ""
-            findings.append(Finding(path, f"{message}{decision}"))
+            findings.append(ProofFinding(path, f"{message}{decision}"))
     return findings
 
 
@@ -241,9 +246,9 @@ def _line(lines: Sequence[str], number: int) -> str:
     return f'"{line[:LONGEST_LINE]}{"…" if len(line) > LONGEST_LINE else ""}"'
 
 
-def _proof(commit: Commit, state: State, findings: Sequence[Finding]) -> Proof:
+def _proof(commit: Commit, state: ProofState, findings: Sequence[ProofFinding]) -> Proof:
     """Return the proof, its findings cut to what is told."""
     told = tuple(findings[:MOST_TOLD])
     if len(findings) > MOST_TOLD:
-        told += (Finding("", f"and {len(findings) - MOST_TOLD} more files"),)
+        told += (ProofFinding("", f"and {len(findings) - MOST_TOLD} more files"),)
     return Proof(commit=commit, state=state, findings=told)

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.journal import Event
+from reconciler.audit.decision_history import Event
 from reconciler.audit.placed import placed_on
 from reconciler.audit.replay import Replay
-from reconciler.audit.revisions import Unreadable, pass_of
+from reconciler.audit.revisions import UnreadableRevision, pass_of
 from reconciler.core.record import last_pass
 from reconciler.model.decision import Decision, Placed
-from reconciler.model.explanation import ClusterAnswer, Explanation, Verdict
+from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import add
 from reconciler.model.world import Fault, World
@@ -109,7 +109,7 @@ def _then(key: ObjectKey, event: Event, replay: Replay) -> Explanation | None:
     """Compute the pass that decided again, and ask it."""
     inputs, at = pass_of(event.commit) or ("", event.at)
     world = replay.revisions.world(inputs, event.commit.parent or inputs)
-    return None if isinstance(world, Unreadable) else replay.explain(world, key, at)[0]
+    return None if isinstance(world, UnreadableRevision) else replay.explain(world, key, at)[0]
 
 
 def _shifts(then: Explanation | None, now: Explanation | None) -> Iterable[Shift]:
@@ -138,6 +138,6 @@ def _shift(before: ClusterAnswer | None, after: ClusterAnswer | None) -> str:
     return ""
 
 
-def against(verdict: Verdict) -> str:
+def against(verdict: ClusterVerdict) -> str:
     """Return what speaks against a cluster: the filter, where it is one, and its reason."""
     return f"{verdict.plugin}: {verdict.reason}" if verdict.plugin else verdict.reason

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from reconciler.audit.told import NORMAL, WARNING, Told
+from reconciler.audit.event_text import NORMAL, WARNING, Told
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body
-from reconciler.rebalance.rebalancer_status import Result
+from reconciler.rebalance.rebalancer_status import WorkloadResult
 from reconciler.rebalance.schedule_trigger import Phase
 
 Event = tuple[ObjectKey, Told]
@@ -24,7 +24,7 @@ def tell_rebalancer(key: ObjectKey, before: Body, after: Body) -> Iterator[Event
     for workload, (result, reason, _run) in _results(after).items():
         if not result or known.get(workload) == (result, reason, _run):
             continue
-        if result == Result.FAILED:
+        if result == WorkloadResult.FAILED:
             yield key, Told(WARNING, "RebalanceFailed", f"{workload}: {reason}")
         else:
             yield key, Told(NORMAL, "RebalanceSuccessful", f"{workload}: scheduled afresh")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from reconciler.audit.revisions import Revisions, Unreadable
+from reconciler.audit.revisions import Revisions, UnreadableRevision
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
@@ -37,10 +37,10 @@ class Replay:
     revisions: Revisions
     memo: Memo = field(default_factory=Memo)
 
-    def run(self, inputs: str, outputs: str, now: datetime) -> Run | Unreadable:
+    def run(self, inputs: str, outputs: str, now: datetime) -> Run | UnreadableRevision:
         """Compute the pass over the inputs of one commit and the outputs of another."""
         world = self.revisions.world(inputs, outputs)
-        if isinstance(world, Unreadable):
+        if isinstance(world, UnreadableRevision):
             return world
         return Run(world, reconcile(world, now, memo=self.memo))
 

@@ -63,7 +63,7 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadableRevision:
     """Why a world cannot be had, such as a version that is not in this repository."""
 
     reason: str
@@ -72,7 +72,7 @@ class Unreadable:
 class Revisions(Protocol):
     """The history of one repository, read-only."""
 
-    def world(self, inputs: str, outputs: str, /) -> World | Unreadable:
+    def world(self, inputs: str, outputs: str, /) -> World | UnreadableRevision:
         """Return the inputs of one commit with the outputs of another."""
 
     def changes(self, commit: Commit, /) -> tuple[FileChange, ...]:

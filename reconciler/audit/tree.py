@@ -29,7 +29,7 @@ POLICY_GROUP = "policy.karmada.io"
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TreeNode:
     """An object or a cluster, what is known of it, what is below it.
 
     Attributes:
@@ -44,10 +44,10 @@ class Node:
     name: str
     replicas: int = 0
     facts: Mapping[str, str] = field(default_factory=dict)
-    children: tuple["Node", ...] = ()
+    children: tuple["TreeNode", ...] = ()
 
 
-def tree_of(world: World, key: ObjectKey) -> Node:
+def tree_of(world: World, key: ObjectKey) -> TreeNode:
     """Return what hangs on an object, each level sorted.
 
     Of a policy of Karmada: workloads, their bindings, clusters; workloads that it selects and
@@ -66,9 +66,9 @@ def tree_of(world: World, key: ObjectKey) -> Node:
 
 
 def _node(
-    key: ObjectKey, facts: Mapping[str, str] | None = None, children: tuple[Node, ...] = ()
-) -> Node:
-    return Node(key, key.name, facts=facts or {}, children=children)
+    key: ObjectKey, facts: Mapping[str, str] | None = None, children: tuple[TreeNode, ...] = ()
+) -> TreeNode:
+    return TreeNode(key, key.name, facts=facts or {}, children=children)
 
 
 def _status(world: World, key: ObjectKey) -> Body:
@@ -87,7 +87,7 @@ def _conditions(status: Body) -> dict[str, str]:
     return found
 
 
-def _workloads(world: World, policy: ObjectKey) -> Iterator[Node]:
+def _workloads(world: World, policy: ObjectKey) -> Iterator[TreeNode]:
     """Yield the workloads that a policy holds, with their bindings, and those that it lost."""
     written = world.inputs.get(policy) if policy.kind in (NAMESPACED, CLUSTER_WIDE) else None
     decoded = None if written is None else decode_policy(written, world.inputs)
@@ -117,7 +117,7 @@ def _workload_of(binding: Manifest) -> ObjectKey:
     return ObjectKey(group, kind, text(resource, "namespace"), name)
 
 
-def _binding(manifest: Manifest) -> Node:
+def _binding(manifest: Manifest) -> TreeNode:
     """Return a binding with its clusters, those that it is leaving last."""
     spec, status = mapping(manifest.body, "spec"), mapping(manifest.body, "status")
     reports = {text(item, "clusterName"): item for item in bodies(status, "aggregatedStatus")}
@@ -125,11 +125,11 @@ def _binding(manifest: Manifest) -> Node:
     for item in sorted(bodies(spec, "clusters"), key=lambda item: text(item, "name")):
         name = text(item, "name")
         replicas = number(item, "replicas")
-        clusters.append(Node(None, name, replicas, _report(reports.get(name))))
+        clusters.append(TreeNode(None, name, replicas, _report(reports.get(name))))
     for task in bodies(spec, "gracefulEvictionTasks"):
         why = text(task, "reason")
         facts = {"leaving": f"since {text(task, 'creationTimestamp')} ({why})"}
-        clusters.append(Node(None, text(task, "fromCluster"), facts=facts))
+        clusters.append(TreeNode(None, text(task, "fromCluster"), facts=facts))
     return _node(manifest.key, _conditions(status), tuple(clusters))
 
 
@@ -142,17 +142,17 @@ def _report(report: Body | None) -> dict[str, str]:
     return {"applied": applied, **({"health": health} if health else {})}
 
 
-def _decision(manifest: Manifest) -> Node:
+def _decision(manifest: Manifest) -> TreeNode:
     """Return a PlacementDecision with its clusters."""
     labels = mapping(mapping(manifest.body, "metadata"), "labels")
     group = text(labels, f"{OCM_GROUP}/decision-group-name")
     facts = {"group": group} if group else {}
     decisions = bodies(mapping(manifest.body, "status"), "decisions")
-    clusters = tuple(Node(None, text(item, "clusterName")) for item in decisions)
+    clusters = tuple(TreeNode(None, text(item, "clusterName")) for item in decisions)
     return _node(manifest.key, facts, clusters)
 
 
-def _snapshots(world: World, key: ObjectKey) -> Iterator[Node]:
+def _snapshots(world: World, key: ObjectKey) -> Iterator[TreeNode]:
     """Yield the latest policy, then each snapshot of resources with the bindings that use it."""
     bindings = parts_of(world, key)
     for found, manifest in sorted(world.outputs.items()):
@@ -176,8 +176,8 @@ def _snapshot_of(binding: Manifest) -> str:
     return text(mapping(binding.body, "spec"), "resourceSnapshotName")
 
 
-def _fleet_binding(manifest: Manifest) -> Node:
+def _fleet_binding(manifest: Manifest) -> TreeNode:
     """Return a binding of KubeFleet with its cluster."""
     spec, status = mapping(manifest.body, "spec"), mapping(manifest.body, "status")
     facts = {"state": text(spec, "state"), **_conditions(status)}
-    return _node(manifest.key, facts, (Node(None, text(spec, "targetCluster")),))
+    return _node(manifest.key, facts, (TreeNode(None, text(spec, "targetCluster")),))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from reconciler.audit.kinds import CLUSTERS
 from reconciler.core.changes import Outcome, WriteFile
-from reconciler.core.survey import CONFIGURATION, CONFIGURATION_PATH, DELETABLE
+from reconciler.core.input_index import CONFIGURATION, CONFIGURATION_PATH, DELETABLE
 from reconciler.dialects.karmada.api.replica_requirements import demand_of
 from reconciler.dialects.karmada.detector.binding_draft import binding_key, claimant
 from reconciler.dialects.karmada.scheduler.batched_moves import MOVING_TO, read_goal

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from reconciler.audit.preview import Counts, Entry, Kind, Move, Preview
+from reconciler.audit.preview import Counts, Kind, PlacementMove, Preview, PreviewEntry
 from reconciler.model.decision import Placed
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault
@@ -52,11 +52,11 @@ def share(count: int | None) -> str:
     return str(count) if count else "yes"
 
 
-def change(move: Move) -> str:
+def change(move: PlacementMove) -> str:
     """Return how a cluster's part changes: `+2`, `-1`, `new`, `gone` or nothing.
 
-    >>> change(Move("a", 1, 3)), change(Move("a", None, 0)), change(Move("a", 2, 2))
-    ('+2', 'new', '')
+    >>> [change(PlacementMove("a", *counts)) for counts in ((1, 3), (None, 0), (2, 2))]
+    ['+2', 'new', '']
     """
     if move.delta:
         return f"{move.delta:+d}"
@@ -65,7 +65,7 @@ def change(move: Move) -> str:
     return "new" if move.before is None else "gone"
 
 
-def reason(entry: Entry) -> str:
+def reason(entry: PreviewEntry) -> str:
     """Return why an object is where it would be, in one line."""
     told = f"stays: {entry.cause}" if entry.kind == Kind.KEPT else entry.cause
     if entry.otherwise is not None:
@@ -83,7 +83,7 @@ def placed_text(placed: Placed) -> str:
     return shown or "nowhere"
 
 
-def summary(entry: Entry) -> str:
+def summary(entry: PreviewEntry) -> str:
     """Return an object's change in one line: from where to where."""
     before = tuple((m.cluster, m.before) for m in entry.moves if m.before is not None)
     after = tuple((m.cluster, m.after) for m in entry.moves if m.after is not None)

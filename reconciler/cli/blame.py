@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.history import SHORT_ID, by_whom, nothing_said
-from reconciler.cli.subject import Asked, about_object, open_subject
+from reconciler.cli.subject import AskedObject, about_object, open_subject
 
 if TYPE_CHECKING:
-    from reconciler.audit.journal import Blame
+    from reconciler.audit.decision_history import Blame
     from reconciler.cli.subject import Subject
 
 
 @click.command(name="blame")
 @about_object("text", "json")
 @click.pass_obj
-def command(directory: Path, asked: Asked) -> int:
+def command(directory: Path, asked: AskedObject) -> int:
     r"""Print for each cluster of an object since when it is there, and whose commit put it there.
 
     OBJECT is kind/name; a workload stands for its binding.
@@ -26,7 +26,7 @@ def command(directory: Path, asked: Asked) -> int:
       reconciler blame deployment/shop
       reconciler blame placement/reports -o json
     """
-    from reconciler.audit.journal import tell_blame
+    from reconciler.audit.decision_history import tell_blame
     from reconciler.audit.json_shapes import object_json
     from reconciler.audit.placed import placed_on
     from reconciler.cli.print_json import print_json

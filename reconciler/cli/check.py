@@ -7,17 +7,17 @@ from pathlib import Path
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.cli.progress import tracked
 from reconciler.core.admissions import ADMISSIONS
-from reconciler.core.inspect import Inspection, Rules, inspect
-from reconciler.core.intake import compose
+from reconciler.core.file_validation import FileValidation, Rules, validate_file
+from reconciler.core.input_index import InputIndex, index_inputs
 from reconciler.core.last_known_good import last_known_good
-from reconciler.core.state import State, read_state
-from reconciler.core.survey import Survey, survey
+from reconciler.core.state import StateTree, read_state
+from reconciler.core.world_composition import compose
 from reconciler.errors import UsageError
 from reconciler.model.frozen import Frozen
 from reconciler.model.world import Fault, World
 from reconciler.shell.files import STDIN, find_manifests, find_records, read_file
-from reconciler.shell.inspections import inspectors
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.validators import file_validators
 from reconciler.shell.workers import processors
 
 RECORDS = ("scheduletriggers.policy.karmada.io", "workloadrebalancers.apps.karmada.io")
@@ -32,7 +32,7 @@ class Checked:
     cannot be read and may be what they are looking for.
     """
 
-    inspections: tuple[Inspection, ...]
+    inspections: tuple[FileValidation, ...]
     findings: tuple[Finding, ...]
     unreadable: bool = False
 
@@ -71,7 +71,7 @@ def check(
         rest = find_manifests(directory, (), output_root=output_root, rules=rules)
         everything = sorted({*named, *rest})
     inspections = _inspect(directory, everything, rules)
-    surveyed = survey(inspections)
+    surveyed = index_inputs(inspections)
     findings = list(map(finding_of, _faults(surveyed)))
     unreadable = False
     if wanted:
@@ -89,17 +89,17 @@ def check(
     )
 
 
-def _inspect(directory: Path, paths: Sequence[str], rules: Rules) -> list[Inspection]:
+def _inspect(directory: Path, paths: Sequence[str], rules: Rules) -> list[FileValidation]:
     """Inspect files, in the order given."""
     files = ((path, "", read_file(directory, path)) for path in paths)
-    with inspectors({"": rules}, len(paths), processes=processors()) as by:
+    with file_validators({"": rules}, len(paths), processes=processors()) as by:
         by_path = {
-            file.path: file for file in tracked(by.inspect(files, len(paths), ""), len(paths))
+            file.path: file for file in tracked(by.validate(files, len(paths), ""), len(paths))
         }
     return [by_path[path] for path in paths]
 
 
-def _faults(surveyed: Survey) -> list[Fault]:
+def _faults(surveyed: InputIndex) -> list[Fault]:
     """Return what is wrong with single documents, and between two of one object."""
     return [
         fault
@@ -109,11 +109,11 @@ def _faults(surveyed: Survey) -> list[Fault]:
     ]
 
 
-def _world(surveyed: Survey, directory: Path, output_root: str) -> World:
+def _world(surveyed: InputIndex, directory: Path, output_root: str) -> World:
     """Return the files as a world, with the records of rebalancers and triggers as its outputs."""
     rules = Rules(load_schemas(), {}, status_only=True)
     records = [
-        inspect(path, "", read_file(directory, path), rules)
+        validate_file(path, "", read_file(directory, path), rules)
         for folder in RECORDS
         for path in find_records(directory, output_root, folder)
     ]
@@ -121,7 +121,7 @@ def _world(surveyed: Survey, directory: Path, output_root: str) -> World:
     return compose(
         surveyed,
         last_known_good(surveyed, None),
-        State(state.manifests, {}, Frozen(), frozenset(), ()),
+        StateTree(state.manifests, {}, Frozen(), frozenset(), ()),
         revision="",
         output_root=output_root,
     )

@@ -74,7 +74,7 @@ class Delivery:
         """Write the files, and return in words what to do next."""
         from reconciler.cli.options import parse_author
         from reconciler.shell.clock import SystemClock
-        from reconciler.shell.people import branch_off, write_files
+        from reconciler.shell.user_files import branch_off, write_files
 
         paths = ", ".join(sorted(files))
         if self.branch is None:
@@ -97,7 +97,7 @@ class Delivery:
 
 def _author(repository: "Repository") -> str:
     """Return whom git would name: by the environment, else by its settings."""
-    from reconciler.shell.people import git_setting
+    from reconciler.shell.user_files import git_setting
 
     home = Path(os.environ.get("HOME", "/nonexistent"))
     plain = home / ".gitconfig"

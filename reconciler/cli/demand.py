@@ -18,7 +18,7 @@ LONGEST_STEM = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Demand:
+class RebalanceWords:
     """What a person wants rebalanced, in the words of the command line."""
 
     targets: Sequence[str]
@@ -31,7 +31,7 @@ class Demand:
     name: str | None
 
 
-def rebalancer_of(world: "World", demand: Demand) -> "tuple[ObjectKey, Body]":
+def rebalancer_of(world: "World", demand: RebalanceWords) -> "tuple[ObjectKey, Body]":
     """Return the manifest, checked against the world.
 
     Raises:
@@ -66,7 +66,7 @@ def path_of(key: ObjectKey) -> str:
     return f"{FOLDER}/{key.name}.yaml"
 
 
-def _selector(world: "World", demand: Demand) -> dict[str, object]:
+def _selector(world: "World", demand: RebalanceWords) -> dict[str, object]:
     """Return the description of the workloads that are meant besides the targets."""
     from reconciler.manifests.scope import DEFAULT_NAMESPACE
 
@@ -118,7 +118,7 @@ def _policy(world: "World", word: str) -> dict[str, str]:
     )
 
 
-def _free_name(world: "World", demand: Demand) -> str:
+def _free_name(world: "World", demand: RebalanceWords) -> str:
     """Return a name that was never used here: one that was would not run again."""
     first = [*demand.targets, demand.policy or "", "selected"]
     words = next(word for word in first if word).lower().rpartition("/")

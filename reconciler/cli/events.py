@@ -14,8 +14,8 @@ from reconciler.cli.options import output_option, output_root_option
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
-    from reconciler.audit.happenings import Happening
     from reconciler.audit.revisions import Commit
+    from reconciler.audit.upstream_events import Happening
     from reconciler.cli.subject import Subject
     from reconciler.core.changes import Outcome
     from reconciler.model.identity import ObjectKey
@@ -84,7 +84,7 @@ def command(
     from reconciler.cli.options import check_output_root
     from reconciler.cli.print_json import print_json
     from reconciler.cli.subject import subject_at
-    from reconciler.core.survey import DELETABLE
+    from reconciler.core.input_index import DELETABLE
     from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.revisions import GitRevisions
 
@@ -162,7 +162,7 @@ class _Reader:
 
     def _newest_first(self, head: str, after: str | None) -> "Iterator[Happening]":
         """Yield the events that are asked for."""
-        from reconciler.audit.chronicle import chronicle
+        from reconciler.audit.commit_events import chronicle
 
         for commits in self._pieces(head, after):
             texts = self._texts(commits)
@@ -205,7 +205,7 @@ class _Reader:
 
     def _texts(self, commits: "Sequence[Commit]") -> dict[str, bytes]:
         """Return what the changed outputs held."""
-        from reconciler.audit.chronicle import needed
+        from reconciler.audit.commit_events import needed
 
         changes = (self._revisions.changes(commit) for commit in commits)
         blobs = (blob for listed in changes for blob in needed(listed, self._output_root))

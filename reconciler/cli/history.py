@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.subject import Asked, about_object, open_subject
+from reconciler.cli.subject import AskedObject, about_object, open_subject
 
 if TYPE_CHECKING:
-    from reconciler.audit.journal import Event
+    from reconciler.audit.decision_history import Event
     from reconciler.audit.revisions import Commit
     from reconciler.cli.subject import Subject
     from reconciler.model.decision import Placed
@@ -28,7 +28,7 @@ SHORT_ID = 12
     help="How many at most; 0 shows all.",
 )
 @click.pass_obj
-def command(directory: Path, asked: Asked, *, limit: int) -> int:
+def command(directory: Path, asked: AskedObject, *, limit: int) -> int:
     r"""Print what was decided about an object, the newest first, and whose commit caused it.
 
     OBJECT is kind/name; a workload stands for its binding. Every decision is computed again from

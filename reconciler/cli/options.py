@@ -14,7 +14,7 @@ import click
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
-    from reconciler.shell.git.identity import Identity
+    from reconciler.shell.git.identity import CommitIdentity
     from reconciler.shell.passes import Branch, Passes
 
 FIRST_YEAR, LAST_YEAR = 1970, 2999  # ours: leaves room for every timeout that is added
@@ -197,15 +197,15 @@ def check_output_root(folder: str) -> str:
     return folder
 
 
-def parse_author(text: str) -> "Identity":
+def parse_author(text: str) -> "CommitIdentity":
     """Return the identity that `NAME <EMAIL>` names."""
     from reconciler.manifests.names import shown
-    from reconciler.shell.git.identity import Identity, check_identity
+    from reconciler.shell.git.identity import CommitIdentity, check_identity
 
     name, bracket, rest = text.partition(" <")
     if not bracket or not rest.endswith(">"):
         raise UsageError(f"--author {shown(text)} must be NAME <EMAIL>")
     try:
-        return check_identity(Identity(name.strip(), rest[:-1]))
+        return check_identity(CommitIdentity(name.strip(), rest[:-1]))
     except ValueError as error:
         raise UsageError(f"--author: {error}") from None

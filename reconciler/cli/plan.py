@@ -10,7 +10,7 @@ from reconciler.cli.options import Moment, output_option, output_root_option
 from reconciler.errors import ShellError, UsageError
 
 if TYPE_CHECKING:
-    from reconciler.shell.sides import Sides
+    from reconciler.shell.merge_preview import Sides
 
 EXIT_CHANGES = 2
 SHORT_ID = 12
@@ -75,7 +75,7 @@ def command(
     from reconciler.cli.options import check_output_root
     from reconciler.cli.preview import print_preview
     from reconciler.cli.progress import tracked
-    from reconciler.shell.sides import open_sides
+    from reconciler.shell.merge_preview import open_sides
 
     if worktree and head is not None:
         raise UsageError("--worktree and --head name two things to merge; give one of them")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import click
 
-from reconciler.audit.preview import Entry, Kind, Preview
+from reconciler.audit.preview import Kind, Preview, PreviewEntry
 from reconciler.audit.printable import printable
 from reconciler.audit.wording import (
     Heading,
@@ -57,7 +57,7 @@ def _text(preview: Preview, heading: Heading) -> str:
     return "\n".join((*lines, "", footer(preview), ""))
 
 
-def _entry(entry: Entry) -> list[str]:
+def _entry(entry: PreviewEntry) -> list[str]:
     """Return one object: its name and why, then a table of its clusters."""
     glyph = click.style(GLYPHS[entry.kind], fg=COLOURS.get(entry.kind))
     title = click.style(printable(entry.subject), bold=True)

@@ -74,12 +74,12 @@ def command(
     \b
     Exit codes: 0 done, 1 it cannot be written, 2 no such workload, policy or revision.
     """
-    from reconciler.cli.demand import Demand, path_of, rebalancer_of
+    from reconciler.cli.demand import RebalanceWords, path_of, rebalancer_of
     from reconciler.cli.options import check_output_root
     from reconciler.manifests.emitter import encode
 
     delivery, world = _open(directory, base, branch, author, check_output_root(output_root))
-    key, body = rebalancer_of(world, Demand(**asked))
+    key, body = rebalancer_of(world, RebalanceWords(**asked))
     path = path_of(key)
     _check_readable(world, path)
     if not dry_run:
@@ -115,7 +115,7 @@ def _open(
 
 def _check_readable(world: "World", path: str) -> None:
     """Refuse to write a file that no pass would read."""
-    from reconciler.core.survey import CONFIGURATION
+    from reconciler.core.input_index import CONFIGURATION
     from reconciler.manifests.selection import selects
     from reconciler.model.settings import decode_settings
 

@@ -6,10 +6,10 @@ from reconciler.audit.printable import printable
 from reconciler.core.changes import DeleteFile
 from reconciler.core.message import decision_line, is_told
 from reconciler.model.moments import format_moment
-from reconciler.shell.passes import Report
+from reconciler.shell.passes import PassReport
 
 
-def print_pass(report: Report, *, branch: str, dry_run: bool, moved: bool) -> None:
+def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -> None:
     """Print what a pass decided to standard output."""
     outcome = report.outcome
     for decision in outcome.decisions:
@@ -28,7 +28,7 @@ def print_pass(report: Report, *, branch: str, dry_run: bool, moved: bool) -> No
         click.echo(f"next look at {format_moment(outcome.recheck_at)}", err=True)
 
 
-def _summary(report: Report, branch: str, *, dry_run: bool, moved: bool) -> str:
+def _summary(report: PassReport, branch: str, *, dry_run: bool, moved: bool) -> str:
     """Return the last line: what became of the pass."""
     count = len(report.outcome.changes)
     files = f"{count} file{'s' if count != 1 else ''}"

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from reconciler.cli.holding import hold, holding_options
+from reconciler.cli.suspension import hold, holding_options
 
 
 @click.command(name="resume")

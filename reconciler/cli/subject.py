@@ -14,7 +14,7 @@ from reconciler.cli.options import Option, at_option, output_option, output_root
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from reconciler.audit.journal import Event
+    from reconciler.audit.decision_history import Event
     from reconciler.audit.replay import Replay
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
@@ -24,7 +24,7 @@ PIECE = 64  # commits whose changes are read together
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedObject:
     """What a person asks about: an object, where it is, as at which revision; how to answer."""
 
     word: str
@@ -46,7 +46,9 @@ def about_object(*formats: str, metavar: str = "OBJECT", also: Option | None = N
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(function)
         def verb(*arguments: object, **named: Any) -> int:
-            asked = Asked(**{field.name: named.pop(field.name) for field in fields(Asked)})
+            asked = AskedObject(
+                **{field.name: named.pop(field.name) for field in fields(AskedObject)}
+            )
             return function(*arguments, asked=asked, **named)
 
         words: list[Option] = [click.argument("word", metavar=metavar), *([also] if also else [])]
@@ -102,7 +104,7 @@ class Subject:
         Raises:
             HistoryMissing: It is cut off.
         """
-        from reconciler.audit.journal import tell_history
+        from reconciler.audit.decision_history import tell_history
 
         lineage = self.revisions.commits(self.head, whole=whole)
         return tell_history(self.key, lineage, self.touching(whole=whole), self.replay)
@@ -125,7 +127,7 @@ class Subject:
                     yield commit.revision
 
 
-def open_subject(directory: Path, asked: Asked) -> Subject:
+def open_subject(directory: Path, asked: AskedObject) -> Subject:
     """Find the object that a person names.
 
     Raises:

@@ -8,11 +8,11 @@ import click
 
 from reconciler.audit.printable import printable
 from reconciler.cli.objects import spelled
-from reconciler.cli.subject import Asked, about_object
+from reconciler.cli.subject import AskedObject, about_object
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
-    from reconciler.audit.tree import Node
+    from reconciler.audit.tree import TreeNode
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
 
@@ -22,7 +22,7 @@ GAP = "   "
 @click.command(name="tree")
 @about_object("text", "json", metavar="POLICY")
 @click.pass_obj
-def command(directory: Path, asked: Asked) -> int:
+def command(directory: Path, asked: AskedObject) -> int:
     r"""Print what hangs on a policy or a placement: workloads, bindings, clusters, conditions.
 
     POLICY is kind/name of a policy or a placement; a workload or a binding shows its clusters.
@@ -83,7 +83,7 @@ def _root(world: "World", word: str, namespace: str) -> "ObjectKey":
 
 
 def _lines(
-    node: "Node", within: str = "", first: str = "", rest: str = ""
+    node: "TreeNode", within: str = "", first: str = "", rest: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Yield a line for each node: the branch with its name, and what is known of it.
 
@@ -104,7 +104,7 @@ def _lines(
         )
 
 
-def _facts(node: "Node") -> str:
+def _facts(node: "TreeNode") -> str:
     """Return what is known of a node; of stages that were reached only the last one."""
     reached = [name for name, value in node.facts.items() if value == "True"][:-1]
     told = [f"replicas: {node.replicas}"] if node.replicas else []
@@ -112,7 +112,7 @@ def _facts(node: "Node") -> str:
     return ", ".join(told)
 
 
-def _as_json(node: "Node") -> dict[str, object]:
+def _as_json(node: "TreeNode") -> dict[str, object]:
     """Return a node for machines."""
     from reconciler.audit.json_shapes import object_json
 

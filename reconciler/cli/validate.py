@@ -11,9 +11,9 @@ from reconciler.cli.outputs import Output, OutputOption, check_outputs
 
 if TYPE_CHECKING:
     from reconciler.audit.findings import Finding
-    from reconciler.audit.reports.report import Report
+    from reconciler.audit.reports.report import FindingsReport
     from reconciler.cli.check import Checked
-    from reconciler.core.inspect import Inspection
+    from reconciler.core.file_validation import FileValidation
 
 FORMATS = ("text", "json", "junit", "sarif", "github")
 
@@ -100,10 +100,10 @@ def _matters(finding: "Finding", fail_level: str) -> bool:
     return fail_level in ("warning", finding.severity)
 
 
-def _list_files(inspections: "Iterable[Inspection]") -> None:
+def _list_files(inspections: "Iterable[FileValidation]") -> None:
     """Say of each file what was found in it, on standard error."""
     from reconciler.audit.printable import printable
-    from reconciler.core.inspect import described
+    from reconciler.core.file_validation import described
 
     for file in inspections:
         names = [described(document.identity) for document in file.documents]
@@ -119,9 +119,9 @@ def _print(
 ) -> None:
     """Write every report that is asked for, then the count to standard error."""
     from reconciler.audit.findings import count
-    from reconciler.audit.reports.report import Report
+    from reconciler.audit.reports.report import FindingsReport
 
-    report = Report(
+    report = FindingsReport(
         findings=checked.findings,
         texts={file.path: file.data for file in checked.inspections},
         version=__version__,
@@ -140,18 +140,18 @@ def _print(
     click.echo(f"{manifests} valid, {count(checked.findings)}", err=True)
 
 
-def _writer(name: str) -> "Callable[[Report], str]":
+def _writer(name: str) -> "Callable[[FindingsReport], str]":
     """Return what writes a format; each is loaded when it is used."""
     import importlib
 
     if name == "json":
         return _json
     module = importlib.import_module(f"reconciler.audit.reports.as_{name}")
-    writer: Callable[[Report], str] = getattr(module, f"as_{name}")
+    writer: Callable[[FindingsReport], str] = getattr(module, f"as_{name}")
     return writer
 
 
-def _json(report: "Report") -> str:
+def _json(report: "FindingsReport") -> str:
     """Return the findings for machines."""
     from reconciler.audit.reports.as_json import findings_json
     from reconciler.cli.print_json import json_text

@@ -15,7 +15,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 
 if TYPE_CHECKING:
-    from reconciler.core.inspect import Inspection
+    from reconciler.core.file_validation import FileValidation
     from reconciler.manifests.limits import Oversized
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import Body, Fault, World
@@ -134,10 +134,10 @@ def target_of(world: "World", word: str, namespace: str) -> "Body":
 
 def _read(path: Path) -> "list[tuple[ObjectKey, Body]]":
     """Read the objects of a file, each held against its schema."""
-    from reconciler.core.survey import survey
+    from reconciler.core.input_index import index_inputs
     from reconciler.shell.files import read_file
 
-    surveyed = survey([_inspected(path.as_posix(), read_file(Path(), path.as_posix()))])
+    surveyed = index_inputs([_inspected(path.as_posix(), read_file(Path(), path.as_posix()))])
     _refuse_faults([fault for broken in surveyed.broken.values() for fault, _ in broken])
     if not surveyed.manifests:
         raise UsageError(f'"{path}" holds no manifest')
@@ -164,10 +164,10 @@ def _refuse_faults(faults: "Sequence[Fault]") -> None:
         raise UsageError(fault_line(faults[0]))
 
 
-def _inspected(path: str, data: "bytes | Oversized") -> "Inspection":
+def _inspected(path: str, data: "bytes | Oversized") -> "FileValidation":
     """Hold a file against the schemas."""
     from reconciler.core.admissions import ADMISSIONS
-    from reconciler.core.inspect import Rules, inspect
+    from reconciler.core.file_validation import Rules, validate_file
     from reconciler.shell.resources import load_schemas
 
-    return inspect(path, "", data, Rules(load_schemas(), ADMISSIONS))
+    return validate_file(path, "", data, Rules(load_schemas(), ADMISSIONS))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.subject import Asked, about_object, open_subject
+from reconciler.cli.subject import AskedObject, about_object, open_subject
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     also=click.argument("cluster", metavar="[CLUSTER]", required=False),
 )
 @click.pass_obj
-def command(directory: Path, asked: Asked, *, cluster: str | None) -> int:
+def command(directory: Path, asked: AskedObject, *, cluster: str | None) -> int:
     r"""Explain why an object is on its clusters, and why it is not on the others.
 
     OBJECT is kind/name; a workload stands for its binding. The pass that decided is computed again

@@ -15,7 +15,7 @@ from reconciler.cli.history import (
     placed_text,
 )
 from reconciler.cli.table import table_lines
-from reconciler.model.explanation import ClusterAnswer, Explanation, ScorePart, Verdict
+from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.model.moments import format_moment
 
 MOST_ROWS = 30  # of clusters that were turned away; -o json has all
@@ -155,7 +155,7 @@ def _part(part: ScorePart) -> str:
 
 def _reasons(clusters: Sequence[ClusterAnswer]) -> list[str]:
     """Return every reason against the clusters; alike clusters stand together."""
-    alike: dict[tuple[Verdict, ...], list[str]] = defaultdict(list)
+    alike: dict[tuple[ClusterVerdict, ...], list[str]] = defaultdict(list)
     for item in clusters:
         if item.verdicts:
             alike[item.verdicts].append(str(item.cluster))
@@ -167,7 +167,7 @@ def _reasons(clusters: Sequence[ClusterAnswer]) -> list[str]:
     return lines
 
 
-def _against(verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _against(verdicts: Sequence[ClusterVerdict]) -> Iterator[str]:
     """Yield each reason with what would have to change."""
     for verdict in verdicts:
         yield f"  {printable(against(verdict))}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reconciler.core.inspect import Admission
+from reconciler.core.file_validation import Admission
 from reconciler.dialects.karmada.api.admission import KARMADA_ADMISSIONS
 from reconciler.dialects.karmada.api.workload_admission import WORKLOAD_ADMISSIONS
 from reconciler.dialects.kubefleet.api.admission import KUBEFLEET_ADMISSIONS

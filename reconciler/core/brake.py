@@ -7,7 +7,7 @@ files of all its clusters are. Moves, evictions, taints and expiry never count.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.survey import CONFIGURATION_PATH
+from reconciler.core.input_index import CONFIGURATION_PATH
 from reconciler.dialects.karmada.detector.binding_draft import GROUP as KARMADA
 from reconciler.dialects.kubefleet.api.names import GROUP as KUBEFLEET
 from reconciler.dialects.kubefleet.api.names import PARENT, PLACEMENT

@@ -1,6 +1,6 @@
 """The dialects of this build, in the order in which a sweep asks them."""
 
-from reconciler.dialects.base import Dialect
+from reconciler.dialects.contract import Dialect
 from reconciler.dialects.karmada.plan import KARMADA
 from reconciler.dialects.kubefleet.plan import KUBEFLEET
 from reconciler.dialects.ocm.plan import OCM

@@ -13,11 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.step import Offer, Step
-from reconciler.core.survey import CONFIGURATION_PATH, Survey
+from reconciler.core.input_index import CONFIGURATION_PATH, InputIndex
+from reconciler.core.step import EarlierVersion, Step
 from reconciler.manifests.admission import digest
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Fault, Held, Manifest
+from reconciler.model.world import Fault, HeldFile, Manifest
 
 FILE_LINK = "file-link"
 FILE_UNRECOGNIZED = "file-unrecognized"
@@ -38,7 +38,7 @@ class LastKnownGood:
     """
 
     manifests: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldFile, ...] = ()
     faults: tuple[Fault, ...] = ()
 
 
@@ -46,7 +46,7 @@ class LastKnownGood:
 class _Kept:
     """Documents of one earlier version that stay; `named` if a broken document says who it is."""
 
-    offer: Offer
+    offer: EarlierVersion
     keys: tuple[ObjectKey, ...]
     beside: tuple[str, ...] = ()
     named: bool = False
@@ -58,7 +58,7 @@ class _Kept:
 
 
 def last_known_good(
-    surveyed: Survey, step: Step | None, *, allow: str | None = None
+    surveyed: InputIndex, step: Step | None, *, allow: str | None = None
 ) -> LastKnownGood:
     """Put the last good documents in the place of what cannot be understood.
 
@@ -83,7 +83,9 @@ def last_known_good(
     return LastKnownGood(
         manifests={key: one.offer.manifests[key] for one in kept for key in one.keys},
         held=tuple(
-            sorted(Held(one.path, one.offer.inspection.blob, one.keys, one.beside) for one in kept)
+            sorted(
+                HeldFile(one.path, one.offer.inspection.blob, one.keys, one.beside) for one in kept
+            )
         ),
         faults=(*_told(broken, unheard), *(_vanished(one, let_go) for one in unnamed)),
     )
@@ -119,7 +121,7 @@ def _all_broken(step: Step) -> Broken:
     return {path: tuple(broken[path]) for path in sorted(broken)}
 
 
-def _lost_documents(step: Step, path: str) -> Iterator[Offer]:
+def _lost_documents(step: Step, path: str) -> Iterator[EarlierVersion]:
     """Yield the versions of a file that had fewer documents that are no manifests."""
     present = step.surveyed.partial[path]
     for offer in step.offers_at(path):
@@ -127,7 +129,7 @@ def _lost_documents(step: Step, path: str) -> Iterator[Offer]:
             yield offer
 
 
-def _missing(step: Step, offers: Iterable[Offer]) -> list[ObjectKey]:
+def _missing(step: Step, offers: Iterable[EarlierVersion]) -> list[ObjectKey]:
     """Return what earlier versions of a file held that stands nowhere now, sorted."""
     found = {key for offer in offers for key in offer.manifests}
     return sorted(found - step.surveyed.manifests.keys())
@@ -175,7 +177,7 @@ def _gone(
 
 def _offers_of_the_gone(
     step: Step, broken: Broken, fresh: tuple[str, ...]
-) -> Iterator[tuple[Offer, tuple[str, ...]]]:
+) -> Iterator[tuple[EarlierVersion, tuple[str, ...]]]:
     """Yield each version whose file is gone, and the files beside which it vanished, if any."""
     for path, blob in step.vanished():
         inspection = step.versions.get((path, blob))
@@ -203,7 +205,7 @@ def _became(step: Step, broken: Broken, path: str) -> bool:
     return changed and all(one.identity is not None for one in then.broken)
 
 
-def _is_unclear(step: Step, broken: Broken, path: str, entry: Held) -> bool:
+def _is_unclear(step: Step, broken: Broken, path: str, entry: HeldFile) -> bool:
     """Return whether a file may still be the one that an object moved to."""
     if path in broken:
         return any(key is None or key in entry.keys for _, key in broken[path])

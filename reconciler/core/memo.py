@@ -10,8 +10,8 @@ from datetime import datetime
 
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import DIALECTS
-from reconciler.dialects.base import Dialect, Memory
-from reconciler.model.memory import Rest, Table
+from reconciler.dialects.contract import Dialect, DialectMemory
+from reconciler.model.keyed_cache import AnswerCache, UnchangedUntil
 from reconciler.model.settings import Settings
 from reconciler.model.world import World
 
@@ -25,11 +25,11 @@ class Memo:
         settings: The configuration decoded, under one name.
     """
 
-    dialects: dict[Dialect, Memory] = field(
+    dialects: dict[Dialect, DialectMemory] = field(
         default_factory=lambda: {dialect: dialect.begin() for dialect in DIALECTS}
     )
-    settings: Table[None, Settings] = field(default_factory=Table)
-    _last: tuple[World, Rest, Outcome] | None = None
+    settings: AnswerCache[None, Settings] = field(default_factory=AnswerCache)
+    _last: tuple[World, UnchangedUntil, Outcome] | None = None
 
     def idle(self, world: World, now: datetime) -> Outcome | None:
         """Return the outcome of the last pass if it had the same world and nothing to do."""
@@ -47,7 +47,7 @@ class Memo:
             idle: Whether nothing but the world had it do nothing, if it did.
         """
         still = idle and not (outcome.changes or outcome.decisions or outcome.edited)
-        self._last = (world, Rest(now, outcome.recheck_at), outcome) if still else None
+        self._last = (world, UnchangedUntil(now, outcome.recheck_at), outcome) if still else None
         self.settings.forget()
         for memory in self.dialects.values():
             memory.forget()

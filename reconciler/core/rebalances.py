@@ -6,9 +6,9 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.core.changes import Removal, TargetResult
+from reconciler.core.input_index import REBALANCER, TRIGGER
 from reconciler.core.removal import removable
-from reconciler.core.survey import REBALANCER, TRIGGER
-from reconciler.dialects.base import Dialect, Prepared, Trigger
+from reconciler.dialects.contract import Dialect, Prepared, RescheduleTrigger
 from reconciler.dialects.object_pass import Failed, attempt, place_of
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen
@@ -16,7 +16,7 @@ from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.moments import earliest
 from reconciler.model.world import Body, Manifest, World
-from reconciler.rebalance.batches import Demand
+from reconciler.rebalance.batches import TargetDemand
 from reconciler.rebalance.rebalancer_spec import decode_rebalancer
 from reconciler.rebalance.schedule_trigger import (
     TRIGGERED,
@@ -26,7 +26,7 @@ from reconciler.rebalance.schedule_trigger import (
     phase_of,
     triggered_in,
 )
-from reconciler.rebalance.target import Reference, Selection, Target
+from reconciler.rebalance.target import Reference, Target, TargetSelection
 from reconciler.rebalance.workload_rebalancer import advance
 
 
@@ -65,14 +65,14 @@ class Rebalances:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedRebalances:
     """What all rebalancers and triggers want; what comes of it is known after the plans.
 
     Attributes:
         triggers: Target to the trigger that counts.
     """
 
-    triggers: Mapping[ObjectKey, Trigger]
+    triggers: Mapping[ObjectKey, RescheduleTrigger]
     _asking: Mapping[ObjectKey, "_Asking"]
     _failed: Mapping[ObjectKey, Failed]
     _world: World
@@ -117,13 +117,13 @@ class _Answer:
 class _Asking:
     """What one of them wants, and how it stands once it is known what came of that."""
 
-    triggers: Mapping[ObjectKey, Demand]
+    triggers: Mapping[ObjectKey, TargetDemand]
     close: Callable[[Container[ObjectKey]], _Answer]
 
 
 def ask_rebalancers(
     world: World, prepared: Mapping[Dialect, Prepared], now: datetime, holds: Holds
-) -> Wanted:
+) -> WantedRebalances:
     """Ask every rebalancer and trigger.
 
     One whose record cannot be read waits: it would look like one that never ran.
@@ -139,7 +139,7 @@ def ask_rebalancers(
             failed[manifest.key] = asked
         else:
             asking[manifest.key] = asked
-    return Wanted(
+    return WantedRebalances(
         triggers=_triggers(asking), _asking=asking, _failed=failed, _world=world, _holds=holds
     )
 
@@ -161,7 +161,7 @@ class _AllTargets:
         held = target is not None and target.key in self.held
         return replace(target, waiting=True) if target is not None and held else target
 
-    def select(self, selection: Selection, /) -> Iterable[Reference]:
+    def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Return what any dialect means by it."""
         found = {ref for part in self.prepared.values() for ref in part.select(selection)}
         return sorted(found, key=lambda reference: reference.order)
@@ -215,18 +215,18 @@ def _ask_trigger(manifest: Manifest, metadata: Body, firing: Firing) -> _Asking:
             until=found.until,
         )
 
-    return _Asking({key: Demand(moment) for key, moment in firing.triggers.items()}, close)
+    return _Asking({key: TargetDemand(moment) for key, moment in firing.triggers.items()}, close)
 
 
-def _triggers(asking: Mapping[ObjectKey, _Asking]) -> dict[ObjectKey, Trigger]:
+def _triggers(asking: Mapping[ObjectKey, _Asking]) -> dict[ObjectKey, RescheduleTrigger]:
     """Return the latest trigger of each target; of equal ones the first by kind and name."""
-    triggers: dict[ObjectKey, Trigger] = {}
+    triggers: dict[ObjectKey, RescheduleTrigger] = {}
     for key, wanting in asking.items():
         for target, demand in wanting.triggers.items():
             known = triggers.get(target)
             if known is None or known.at < demand.at:
                 by = f"{key.kind} {key.name}"
-                triggers[target] = Trigger(demand.at, by, demand.budget, demand.fresh)
+                triggers[target] = RescheduleTrigger(demand.at, by, demand.budget, demand.fresh)
     return triggers
 
 

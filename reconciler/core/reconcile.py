@@ -17,7 +17,7 @@ from reconciler.core.memo import Memo
 from reconciler.core.rebalances import Holds
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.removal import remove_documents
-from reconciler.core.sweep import sweep
+from reconciler.core.round import run_round
 from reconciler.manifests.emitter import encode
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.paths import FAULTS, RECORD, blob_id, is_frozen, output_path
@@ -28,7 +28,7 @@ from reconciler.model.settings import Safety, Settings, decode_settings
 from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Fault, Manifest, Trace, World
 
-SWEEPS = 16  # ours: a chain of evict, schedule, observe and purge settles in five
+ROUNDS = 16  # ours: a chain of evict, schedule, observe and purge settles in five
 
 CONFIGURATION_KIND = "ReconcilerConfiguration"
 
@@ -141,8 +141,8 @@ def _settle(
     edited: tuple[ObjectKey, ...] = ()
     moving: frozenset[ObjectKey] = frozenset()
     explanations: dict[ObjectKey, Explain] = {}
-    for number in range(SWEEPS):
-        result = sweep(current, settings, now, memo.dialects, asked=asked, holds=holds)
+    for number in range(ROUNDS):
+        result = run_round(current, settings, now, memo.dialects, asked=asked, holds=holds)
         explanations = {**result.explanations, **explanations}
         removed |= result.removed
         rescheduled |= result.rescheduled

@@ -9,7 +9,7 @@ from reconciler.manifests.paths import FAULTS, RECORD
 from reconciler.model.fields import bodies, mapping, strings_or_none
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment, stamp
-from reconciler.model.world import Body, Fault, Held, Manifest
+from reconciler.model.world import Body, Fault, HeldFile, Manifest
 
 API_VERSION = "reconciler.dev/v1alpha1"
 DUPLICATE = "identity-duplicate"
@@ -30,7 +30,7 @@ class LastPass:
     revision: str
     at: datetime
     written_twice: Mapping[str, frozenset[str]]
-    held: tuple[Held, ...]
+    held: tuple[HeldFile, ...]
 
 
 def last_pass(outputs: Mapping[ObjectKey, Manifest]) -> LastPass | None:
@@ -63,7 +63,7 @@ def record_body(revision: str, now: datetime, version: str) -> Body:
     }
 
 
-def faults_body(faults: Iterable[Fault], held: Iterable[Held]) -> Body:
+def faults_body(faults: Iterable[Fault], held: Iterable[HeldFile]) -> Body:
     """Return the body of `faults.yaml`: what to edit, and what is in force until then."""
     return {
         "apiVersion": API_VERSION,
@@ -89,7 +89,7 @@ def _encode_fault(fault: Fault) -> Body:
     return body
 
 
-def _encode_held(entry: Held) -> Body:
+def _encode_held(entry: HeldFile) -> Body:
     """Return a held file: where its last good version is, and whom it holds."""
     body: Body = {
         "path": entry.path,
@@ -105,7 +105,7 @@ def _encode_key(key: ObjectKey) -> Body:
     return {**body, "reporter": key.reporter} if key.reporter else body
 
 
-def _decode_held(body: Body) -> Held:
+def _decode_held(body: Body) -> HeldFile:
     """Read back what `_encode_held` wrote."""
     keys = tuple(
         ObjectKey(
@@ -117,4 +117,6 @@ def _decode_held(body: Body) -> Held:
         )
         for entry in bodies(body, "objects")
     )
-    return Held(str(body["path"]), str(body["blob"]), keys, strings_or_none(body, "beside") or ())
+    return HeldFile(
+        str(body["path"]), str(body["blob"]), keys, strings_or_none(body, "beside") or ()
+    )

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.manifests.cutting import cut
+from reconciler.manifests.document_removal import cut
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
 

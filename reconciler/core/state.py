@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from reconciler.core.inspect import Inspection
-from reconciler.core.move import Move, replaced
-from reconciler.core.survey import key_of
+from reconciler.core.file_validation import FileValidation
+from reconciler.core.input_index import key_of
+from reconciler.core.tree_change import TreeChange, replaced
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.paths import FAULTS, RECORD, output_path
 from reconciler.manifests.scope import PLURALS
@@ -15,7 +15,7 @@ from reconciler.model.world import Fault, Manifest, Trace
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class StateTree:
     """What stands below the output root.
 
     Readable outputs, blob ids, the paths of what is left alone, and of what is as we write it;
@@ -31,8 +31,8 @@ class State:
 
 
 def read_state(
-    outputs: Iterable[Inspection], root: str, blocks: frozenset[str] = frozenset()
-) -> State:
+    outputs: Iterable[FileValidation], root: str, blocks: frozenset[str] = frozenset()
+) -> StateTree:
     """Take each output at its own path; one that cannot be read is left as it is and reported.
 
     Args:
@@ -43,7 +43,7 @@ def read_state(
     files = sorted(outputs, key=lambda inspection: inspection.path)
     found = [manifest for file in files if (manifest := _output(file, root)) is not None]
     canonical = frozenset(file.path for file in files if file.canonical)
-    return State(
+    return StateTree(
         manifests={manifest.key: manifest for manifest in found},
         present={file.path: file.blob for file in files},
         frozen=Frozen(frozenset(file.path for file in files if file.broken), blocks),
@@ -57,8 +57,8 @@ def read_state(
 
 
 def follow_state(
-    before: State, move: Move, root: str, blocks: frozenset[str] = frozenset()
-) -> State:
+    before: StateTree, move: TreeChange, root: str, blocks: frozenset[str] = frozenset()
+) -> StateTree:
     """Return what `read_state` returns for the files now, from what it returned for those before.
 
     Args:
@@ -73,7 +73,7 @@ def follow_state(
     found = [manifest for file in move.came if (manifest := _output(file, root)) is not None]
     paths = {manifest.origin.path for manifest in found}
     gone = {file.path for file in move.gone}
-    return State(
+    return StateTree(
         manifests=replaced(
             before.manifests, [manifest.key for manifest in left], {m.key: m for m in found}
         ),
@@ -125,7 +125,7 @@ def _blocked(path: str) -> Fault:
     )
 
 
-def _output(file: Inspection, root: str) -> Manifest | None:
+def _output(file: FileValidation, root: str) -> Manifest | None:
     """Return the output that a file holds, `None` if it is none of ours or stands elsewhere."""
     if file.broken or len(file.documents) != 1:
         return None

@@ -7,18 +7,18 @@ read where something cannot be understood now.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from reconciler.core.inspect import Inspected, Inspection
+from reconciler.core.file_validation import FileValidation, ValidDocument
+from reconciler.core.input_index import InputIndex, key_of, misplaced_fault
 from reconciler.core.record import LastPass
-from reconciler.core.survey import Survey, key_of, misplaced_fault
 from reconciler.model.identity import ObjectKey, Origin
-from reconciler.model.world import Held, Manifest
+from reconciler.model.world import HeldFile, Manifest
 
-Versions = Mapping[tuple[str, str], Inspection]
+Versions = Mapping[tuple[str, str], FileValidation]
 """What a file held in an earlier version, by path and blob id."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class FileTree:
     """The manifest files of a commit, path to blob id, and its symbolic links and submodules."""
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Tree:
     def link_at(self, path: str) -> str:
         """Return the link that stands at a path or at a folder above it, `""` if none does.
 
-        >>> Tree({}, frozenset({"clusters"})).link_at("clusters/member1.yaml")
+        >>> FileTree({}, frozenset({"clusters"})).link_at("clusters/member1.yaml")
         'clusters'
         """
         parts = path.split("/") if self.links else []
@@ -48,9 +48,9 @@ class Step:
         versions: Those that `versions_needed` named; empty until they are read.
     """
 
-    surveyed: Survey
-    now: Tree
-    then: Tree
+    surveyed: InputIndex
+    now: FileTree
+    then: FileTree
     last: LastPass
     covers: Callable[[str], bool]
     versions: Versions = field(default_factory=dict)
@@ -85,11 +85,11 @@ class Step:
             if gone and self.covers(path) and not self.now.link_at(path):
                 yield path, blob
 
-    def then_at(self, path: str) -> Inspection | None:
+    def then_at(self, path: str) -> FileValidation | None:
         """Return what a file held at the last committing pass, `None` if it was not there."""
         return self.versions.get((path, self.then.files.get(path, "")))
 
-    def offers_at(self, path: str) -> "Iterator[Offer]":
+    def offers_at(self, path: str) -> "Iterator[EarlierVersion]":
         """Yield the versions of a file that may stand in for it, the preferred one first.
 
         First the version at the last committing pass, but for what was written twice in it; after
@@ -102,25 +102,25 @@ class Step:
             if entry.path == path:
                 yield self.held_offer(entry)
 
-    def offer(self, inspection: Inspection) -> "Offer":
+    def offer(self, inspection: FileValidation) -> "EarlierVersion":
         """Return what a file offers as it was at the last committing pass."""
         twice = self.last.written_twice.get(inspection.path, frozenset())
         manifests = self._manifests(inspection)
-        return Offer(
+        return EarlierVersion(
             inspection, {key: one for key, one in manifests.items() if str(key) not in twice}
         )
 
-    def held_offer(self, entry: Held) -> "Offer":
+    def held_offer(self, entry: HeldFile) -> "EarlierVersion":
         """Return what a version offers that was held already."""
         inspection = self.versions[entry.path, entry.blob]
         manifests = self._manifests(inspection)
-        return Offer(
+        return EarlierVersion(
             inspection,
             {key: one for key, one in manifests.items() if key in entry.keys},
             entry.beside,
         )
 
-    def _manifests(self, inspection: Inspection) -> dict[ObjectKey, Manifest]:
+    def _manifests(self, inspection: FileValidation) -> dict[ObjectKey, Manifest]:
         """Return the valid documents of an earlier version."""
         return dict(
             self._keyed(inspection.path, document)
@@ -128,19 +128,19 @@ class Step:
             if misplaced_fault(inspection.path, document) is None
         )
 
-    def _keyed(self, path: str, document: Inspected) -> tuple[ObjectKey, Manifest]:
+    def _keyed(self, path: str, document: ValidDocument) -> tuple[ObjectKey, Manifest]:
         """Return a document with its key."""
         key = key_of(path, document, self.surveyed.scopes)
         return key, Manifest(key, Origin(path, document.index), document.body)
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class EarlierVersion:
     """An earlier version of a file, and the documents that may be taken from it.
 
     `beside` are the files beside which its own file vanished, empty if it did not.
     """
 
-    inspection: Inspection
+    inspection: FileValidation
     manifests: Mapping[ObjectKey, Manifest]
     beside: tuple[str, ...] = ()

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 Json = Mapping[str, Any]
 
 
-class Node(NamedTuple):
+class SchemaNode(NamedTuple):
     """A part of a schema, and the schema file that its references start from."""
 
     file: str
     schema: Json
 
 
-def without_nulls(value: Any, node: Node | None, files: Mapping[str, Json]) -> Any:
+def without_nulls(value: Any, node: SchemaNode | None, files: Mapping[str, Json]) -> Any:
     """Return a document without the plain fields that are null; itself where there are none.
 
     A field is plain if the schema names it, unless null has a meaning of its own there, or takes
@@ -48,26 +48,26 @@ def without_nulls(value: Any, node: Node | None, files: Mapping[str, Json]) -> A
     return value
 
 
-def _is_plain(node: Node, key: str, files: Mapping[str, Json]) -> bool:
+def _is_plain(node: SchemaNode, key: str, files: Mapping[str, Json]) -> bool:
     """Return whether a key is a field that has no meaning for null, and no entry of a map."""
     fields = node.schema.get("properties", {})
     if key not in fields:
         return bool(fields) and node.schema.get("additionalProperties") is not False
-    return "null" not in _resolved(Node(node.file, fields[key]), files).schema.get("type", ())
+    return "null" not in _resolved(SchemaNode(node.file, fields[key]), files).schema.get("type", ())
 
 
-def _below(node: Node, key: str) -> Node | None:
+def _below(node: SchemaNode, key: str) -> SchemaNode | None:
     """Return what the schema says of the value of a key, `None` if nothing."""
     named = node.schema.get("properties", {}).get(key)
     return _part(node, node.schema.get("additionalProperties") if named is None else named)
 
 
-def _part(node: Node, schema: object) -> Node | None:
+def _part(node: SchemaNode, schema: object) -> SchemaNode | None:
     """Return a part of a node, `None` if there is no schema for it."""
-    return Node(node.file, schema) if isinstance(schema, Mapping) else None
+    return SchemaNode(node.file, schema) if isinstance(schema, Mapping) else None
 
 
-def _resolved(node: Node, files: Mapping[str, Json]) -> Node:
+def _resolved(node: SchemaNode, files: Mapping[str, Json]) -> SchemaNode:
     """Follow the references of a node."""
     while "$ref" in node.schema:
         path, _, pointer = node.schema["$ref"].partition("#")
@@ -75,5 +75,5 @@ def _resolved(node: Node, files: Mapping[str, Json]) -> Node:
         schema = files[file]
         for part in pointer.split("/")[1:]:
             schema = schema[part]
-        node = Node(file, schema)
+        node = SchemaNode(file, schema)
     return node

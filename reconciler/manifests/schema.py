@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reconciler.manifests.nulls import Json, Node, without_nulls
+from reconciler.manifests.nulls import Json, SchemaNode, without_nulls
 from reconciler.manifests.violations import Violation, violations_of
 from reconciler.model.identity import group_of
 
@@ -73,12 +73,12 @@ class Schemas:
         errors = validator.iter_errors(subject)
         return Judged(subject, violations_of(errors, hidden=key[1] == "Secret"))
 
-    def _root(self, key: tuple[str, str]) -> Node:
+    def _root(self, key: tuple[str, str]) -> SchemaNode:
         """Return the schema of a kind."""
         name = self._names.get(key)
         if name is None:
             raise ValueError(f"there is no schema for {key[0]} {key[1]}")
-        return Node(name, self._documents[name])
+        return SchemaNode(name, self._documents[name])
 
     def _passes(self, key: tuple[str, str], subject: Mapping[str, object]) -> bool:
         """Tell whether a manifest is plainly valid; any other one is jsonschema's to judge.

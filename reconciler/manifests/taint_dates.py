@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from reconciler.manifests.notes import read_moments, write_note
+from reconciler.manifests.annotation_json import read_moments, write_note
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import uid_of
 from reconciler.model.moments import stamp

@@ -10,7 +10,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ClusterVerdict:
     """One filter that turns a cluster away: its upstream name, why, and what would have to change.
 
     `remedy` is a clause that follows "to be eligible", such as `tolerate maintenance:NoSchedule`.
@@ -60,7 +60,7 @@ class ClusterAnswer:
     """
 
     cluster: ClusterName
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[ClusterVerdict, ...] = ()
     scores: tuple[ScorePart, ...] = ()
     total: int | None = None
     rank: int | None = None

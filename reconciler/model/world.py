@@ -47,7 +47,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Held:
+class HeldFile:
     """A faulty file whose last good documents stay in force.
 
     `blob` is the full hex id of the git blob that holds them, `keys` are the objects taken from
@@ -131,7 +131,7 @@ class World:
     texts: Mapping[str, bytes] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     traces: tuple[Trace, ...] = ()
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldFile, ...] = ()
     output_root: str = "status"
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
 

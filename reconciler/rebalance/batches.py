@@ -16,7 +16,7 @@ from reconciler.rebalance.target import Reference, Target
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class TargetDemand:
     """What is demanded of one target.
 
     Attributes:
@@ -42,7 +42,7 @@ class Share:
     """
 
     key: ObjectKey
-    demand: Demand | None
+    demand: TargetDemand | None
     moves: int = 0
     rest: int = 0
 
@@ -68,7 +68,7 @@ class Batch:
     interval: timedelta | None = None
 
     @property
-    def triggers(self) -> dict[ObjectKey, Demand]:
+    def triggers(self) -> dict[ObjectKey, TargetDemand]:
         """Target to demand."""
         shares = self.shares.values()
         return {share.key: share.demand for share in shares if share.demand is not None}
@@ -113,7 +113,7 @@ def open_batch(
     if rebalancer.max_moves is not None:
         return _limited(rebalancer, rebalancer.max_moves, ready, run_at, date, now)
     shares = {
-        ref: Share(key=t.key, demand=Demand(date) if _is_news(t, date) else None)
+        ref: Share(key=t.key, demand=TargetDemand(date) if _is_news(t, date) else None)
         for ref, t in ready.items()
     }
     return Batch(shares=shares)
@@ -183,7 +183,7 @@ def _limited(
             waiting, more = waiting + moves, True
             continue
         if share < moves:
-            demand = Demand(demand.at, budget=share, fresh=demand.fresh)
+            demand = TargetDemand(demand.at, budget=share, fresh=demand.fresh)
         shares[reference] = Share(key=target.key, demand=demand, moves=share, rest=moves - share)
         room = max(0, room - share)
     return Batch(
@@ -191,7 +191,7 @@ def _limited(
     )
 
 
-def _asked(target: Target, run_at: datetime, date: datetime) -> tuple[Demand, int]:
+def _asked(target: Target, run_at: datetime, date: datetime) -> tuple[TargetDemand, int]:
     """Return what is asked of a target, and how many replicas that moves in all.
 
     It goes on to the goal of an earlier batch of this run, and keeps the date of that one. Where
@@ -200,8 +200,8 @@ def _asked(target: Target, run_at: datetime, date: datetime) -> tuple[Demand, in
     at = target.triggered_at
     left = target.left() if at is not None and at >= run_at else None
     if at is None or left is None:
-        return Demand(date), target.moves()
-    return Demand(at, fresh=False), left
+        return TargetDemand(date), target.moves()
+    return TargetDemand(at, fresh=False), left
 
 
 def _is_over(

@@ -8,7 +8,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.selectors import decode_label_selector
 from reconciler.model.world import Body
 from reconciler.rebalance.rebalancer_status import Progress, decode_reference, decode_status
-from reconciler.rebalance.target import Reference, Selection
+from reconciler.rebalance.target import Reference, TargetSelection
 
 DEFAULT_INTERVAL_SECONDS = 60  # ours
 POLICY_GROUP = "policy.karmada.io"
@@ -31,7 +31,7 @@ class Rebalancer:
     """
 
     workloads: tuple[Reference, ...]
-    selection: Selection | None = None
+    selection: TargetSelection | None = None
     schedule: str | None = None
     suspend: bool = False
     max_moves: int | None = None
@@ -59,11 +59,11 @@ def decode_rebalancer(spec: Body, status: Body, admitted: Admitted) -> Rebalance
     )
 
 
-def decode_selection(selector: Body) -> Selection:
+def decode_selection(selector: Body) -> TargetSelection:
     """Decode `spec.selector`."""
     labels = mapping_or_none(selector, "labelSelector")
     policy = mapping_or_none(selector, "policy")
-    return Selection(
+    return TargetSelection(
         api_version=text(selector, "apiVersion"),
         kind=text(selector, "kind"),
         namespace=text(selector, "namespace"),

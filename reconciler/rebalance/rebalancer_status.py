@@ -12,7 +12,7 @@ from reconciler.rebalance.target import Reference
 NOT_FOUND = "ReferencedBindingNotFound"
 
 
-class Result(StrEnum):
+class WorkloadResult(StrEnum):
     """How a workload's rebalance ended; `PENDING` until it did."""
 
     SUCCESSFUL = "Successful"
@@ -25,7 +25,7 @@ class Observed:
     """One workload of the status."""
 
     reference: Reference
-    result: Result = Result.PENDING
+    result: WorkloadResult = WorkloadResult.PENDING
     reason: str = ""
 
 
@@ -103,7 +103,7 @@ def _moment(body: Body, field: str) -> datetime | None:
 
 def _encode_item(item: Observed) -> Body:
     body: dict[str, object] = {"workload": encode_reference(item.reference)}
-    if item.result is not Result.PENDING:
+    if item.result is not WorkloadResult.PENDING:
         body["result"] = str(item.result)
     if item.reason:
         body["reason"] = item.reason
@@ -113,7 +113,7 @@ def _encode_item(item: Observed) -> Body:
 def _decode_item(body: Body) -> Observed:
     return Observed(
         decode_reference(mapping(body, "workload")),
-        Result(text(body, "result")),
+        WorkloadResult(text(body, "result")),
         text(body, "reason"),
     )
 

@@ -12,7 +12,7 @@ from reconciler.model.moments import add, earliest, span
 from reconciler.model.world import Body
 from reconciler.rebalance.rebalancer_spec import policy_key
 from reconciler.rebalance.rebalancer_status import decode_reference, encode_reference
-from reconciler.rebalance.target import Reference, Selection, Targets
+from reconciler.rebalance.target import Reference, Targets, TargetSelection
 
 RETRY_AFTER_SECONDS = 3  # the proposal's default
 AUTO_CLEAN_AFTER_MINUTES = 60  # the proposal's default
@@ -196,7 +196,7 @@ def _of_policy(key: ObjectKey, targets: Targets) -> Iterator[tuple[Reference, st
     if not targets.has_policy(key):
         yield _of_key(key), NO_POLICY
         return
-    for reference in targets.select(Selection(policy=key)):
+    for reference in targets.select(TargetSelection(policy=key)):
         yield reference, ""
 
 

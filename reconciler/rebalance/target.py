@@ -63,7 +63,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class TargetSelection:
     """A description of workloads; what is empty or `None` selects any.
 
     `policy` is the policy that claims them.
@@ -76,7 +76,7 @@ class Selection:
     policy: ObjectKey | None = None
 
 
-def selects(selection: Selection, reference: Reference, labels: Mapping[str, str]) -> bool:
+def selects(selection: TargetSelection, reference: Reference, labels: Mapping[str, str]) -> bool:
     """Say whether a description means an object, as far as the object itself tells."""
     if selection.api_version not in ("", reference.api_version):
         return False
@@ -93,7 +93,7 @@ class Targets(Protocol):
     def find(self, reference: Reference, /) -> Target | None:
         """Return what a reference names, `None` if nothing."""
 
-    def select(self, selection: Selection, /) -> Iterable[Reference]:
+    def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Return what a description means, sorted."""
 
     def has_policy(self, key: ObjectKey, /) -> bool:

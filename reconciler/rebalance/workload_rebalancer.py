@@ -7,9 +7,15 @@ from datetime import datetime
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, earliest, span
 from reconciler.model.world import Body
-from reconciler.rebalance.batches import Batch, Closed, Demand, close_batch, open_batch
+from reconciler.rebalance.batches import Batch, Closed, TargetDemand, close_batch, open_batch
 from reconciler.rebalance.rebalancer_spec import Rebalancer
-from reconciler.rebalance.rebalancer_status import NOT_FOUND, Observed, Progress, Result, encode
+from reconciler.rebalance.rebalancer_status import (
+    NOT_FOUND,
+    Observed,
+    Progress,
+    WorkloadResult,
+    encode,
+)
 from reconciler.rebalance.runs import due_run, next_run
 from reconciler.rebalance.target import Reference, Target, Targets
 
@@ -46,7 +52,7 @@ class _Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class RebalancerStep:
     """What a rebalancer wants of one pass; only the pass knows what comes of it."""
 
     rebalancer: Rebalancer
@@ -56,7 +62,7 @@ class Step:
     now: datetime
 
     @property
-    def triggers(self) -> Mapping[ObjectKey, Demand]:
+    def triggers(self) -> Mapping[ObjectKey, TargetDemand]:
         """Target to what is demanded of it, for the targets that need a trigger."""
         return self.batch.triggers
 
@@ -71,7 +77,7 @@ class Step:
         return _finished(self.rebalancer, self.run, observed, closed, self.now)
 
 
-def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Step:
+def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> RebalancerStep:
     """Trigger what is still to be triggered.
 
     A workload that was Successful or Failed once is never tried again in the same run, one without
@@ -84,10 +90,10 @@ def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Step:
     found = {
         item.reference: targets.find(item.reference)
         for item in run.items
-        if item.result is Result.PENDING
+        if item.result is WorkloadResult.PENDING
     }
     batch = open_batch(rebalancer, found, run.moment, run.date, now)
-    return Step(rebalancer=rebalancer, run=run, found=found, batch=batch, now=now)
+    return RebalancerStep(rebalancer=rebalancer, run=run, found=found, batch=batch, now=now)
 
 
 def _run(rebalancer: Rebalancer, targets: Targets, now: datetime) -> _Run:
@@ -126,7 +132,7 @@ def _merged(rebalancer: Rebalancer, targets: Targets, *, expand: bool) -> tuple[
     known = {
         item.reference: item
         for item in rebalancer.status.observed
-        if item.reference in wanted or item.result is Result.SUCCESSFUL
+        if item.reference in wanted or item.result is WorkloadResult.SUCCESSFUL
     }
     merged = known | {ref: Observed(ref) for ref in wanted if ref not in known}
     return tuple(sorted(merged.values(), key=lambda item: item.reference.order))
@@ -134,12 +140,12 @@ def _merged(rebalancer: Rebalancer, targets: Targets, *, expand: bool) -> tuple[
 
 def _after(item: Observed, found: Mapping[Reference, object], closed: Closed) -> Observed:
     """Return how one workload stands after this pass."""
-    if item.result is not Result.PENDING:
+    if item.result is not WorkloadResult.PENDING:
         return item
     if found[item.reference] is None:
-        return replace(item, result=Result.FAILED, reason=NOT_FOUND)
+        return replace(item, result=WorkloadResult.FAILED, reason=NOT_FOUND)
     if item.reference in closed.done:
-        return replace(item, result=Result.SUCCESSFUL)
+        return replace(item, result=WorkloadResult.SUCCESSFUL)
     return item
 
 
@@ -157,7 +163,7 @@ def _finished(
     """
     known, generation = rebalancer.status, rebalancer.admitted.generation
     changed = observed != known.observed or generation != known.observed_generation
-    pending = any(item.result is Result.PENDING for item in observed)
+    pending = any(item.result is WorkloadResult.PENDING for item in observed)
     started = run.due is not None or rebalancer.schedule is None
     renewed = changed and not pending and started
     status = Progress(

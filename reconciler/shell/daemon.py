@@ -21,7 +21,7 @@ from reconciler.errors import ShellError, UsageError
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault, Trace
 from reconciler.shell.disk import refusal_of
-from reconciler.shell.passes import Passes, Report
+from reconciler.shell.passes import Passes, PassReport
 
 FIRST_DELAY_SECONDS = 1.0
 LONGEST_DELAY_SECONDS = 60.0
@@ -135,7 +135,7 @@ def _tell_failure(
 
 
 def _tell(
-    log: structlog.typing.BindableLogger, report: Report, *, known: Container[Fault | Trace]
+    log: structlog.typing.BindableLogger, report: PassReport, *, known: Container[Fault | Trace]
 ) -> None:
     """Log one pass: a line for it, one a decision, one a new fault, one a new trace."""
     outcome = report.outcome

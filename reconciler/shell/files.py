@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reconciler.core.inspect import Rules, inspect
-from reconciler.core.intake import configuration_of
+from reconciler.core.file_validation import Rules, validate_file
+from reconciler.core.input_index import CONFIGURATION_PATH, index_inputs
 from reconciler.core.last_known_good import LastKnownGood
-from reconciler.core.survey import CONFIGURATION_PATH, survey
+from reconciler.core.world_composition import configuration_of
 from reconciler.errors import UsageError
 from reconciler.manifests.limits import MAX_READ_BYTES, Oversized
 from reconciler.manifests.selection import SUFFIXES, selects
@@ -115,8 +115,10 @@ def _settings(directory: Path, rules: Rules) -> Settings:
     file = directory / CONFIGURATION_PATH
     if not file.is_file():
         return Settings()
-    inspection = inspect(CONFIGURATION_PATH, "", read_file(directory, CONFIGURATION_PATH), rules)
-    return decode_settings(configuration_of(survey([inspection]), LastKnownGood()))
+    inspection = validate_file(
+        CONFIGURATION_PATH, "", read_file(directory, CONFIGURATION_PATH), rules
+    )
+    return decode_settings(configuration_of(index_inputs([inspection]), LastKnownGood()))
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -7,7 +7,7 @@ from typing import TypeVar
 from reconciler.manifests.selection import SUFFIXES
 from reconciler.model.frozen import is_at_or_below
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.objects import ChangedFile, Entry, changed_files, list_files
+from reconciler.shell.git.objects import ChangedFile, TreeEntry, changed_files, list_files
 from reconciler.shell.git.repository import Repository
 
 K = TypeVar("K")
@@ -26,7 +26,7 @@ class Listing:
         others: Other files in or above the output root, and folders named like YAML files in it.
     """
 
-    files: Mapping[str, Entry]
+    files: Mapping[str, TreeEntry]
     links: frozenset[str]
     others: frozenset[str]
 
@@ -41,7 +41,7 @@ class Listings:
         self._known: dict[str, Listing] = {}
         self._differing: dict[tuple[str, str], frozenset[str]] = {}
 
-    def entries(self, revision: str) -> Mapping[str, Entry]:
+    def entries(self, revision: str) -> Mapping[str, TreeEntry]:
         """Return path to entry of the YAML and JSON files of a commit or tree.
 
         Raises:
@@ -84,7 +84,7 @@ class Listings:
             ),
         )
 
-    def _other(self, path: str, entry: Entry) -> Iterator[str]:
+    def _other(self, path: str, entry: TreeEntry) -> Iterator[str]:
         """Yield what a file of a commit adds to `others`."""
         if is_at_or_below(self._outputs, path):  # a file where the folder, or one above it, must be
             yield path
@@ -124,7 +124,7 @@ class Listings:
         )
 
 
-def _is_manifest(path: str, entry: Entry) -> bool:
+def _is_manifest(path: str, entry: TreeEntry) -> bool:
     """Say whether a file may be one that is read."""
     return entry.is_file and path.endswith(SUFFIXES) and path.isprintable()
 

@@ -6,13 +6,13 @@ What a commit changed is told by git, and patched into what was known, so a warm
 from collections.abc import Callable
 
 from reconciler.core.admissions import ADMISSIONS
-from reconciler.core.inspect import Inspection, Rules
-from reconciler.core.intake import compose, configuration_of
+from reconciler.core.file_validation import FileValidation, Rules
+from reconciler.core.input_index import CONFIGURATION_PATH, InputIndex, follow_inputs, index_inputs
 from reconciler.core.last_known_good import LastKnownGood, last_known_good
 from reconciler.core.record import LastPass, last_pass
-from reconciler.core.state import State, blocks_of, follow_state, read_state
-from reconciler.core.step import Step, Tree
-from reconciler.core.survey import CONFIGURATION_PATH, Survey, follow_survey, survey
+from reconciler.core.state import StateTree, blocks_of, follow_state, read_state
+from reconciler.core.step import FileTree, Step
+from reconciler.core.world_composition import compose, configuration_of
 from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.paths import FAULTS, RECORD, output_path
 from reconciler.manifests.schema import Schemas
@@ -21,9 +21,9 @@ from reconciler.model.settings import Settings, decode_settings
 from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.inspections import Inspectors, inspectors
 from reconciler.shell.listings import Listing, Listings
-from reconciler.shell.shelf import Below, Inputs, Shelf, Track, untracked
+from reconciler.shell.tree_cache import Below, Inputs, Track, TreeCache, untracked
+from reconciler.shell.validators import FileValidators, file_validators
 
 INPUTS, OUTPUTS = "inputs", "outputs"
 
@@ -51,10 +51,10 @@ class Loader:
             OUTPUTS: Rules(schemas, {}, status_only=True),
         }
         self._listings = Listings(repository, output_root)
-        self._inputs = Shelf(repository, self._listings, INPUTS, track)
-        self._outputs = Shelf(repository, self._listings, OUTPUTS, track)
-        self._surveyed: Survey | None = None
-        self._state: State | None = None
+        self._inputs = TreeCache(repository, self._listings, INPUTS, track)
+        self._outputs = TreeCache(repository, self._listings, OUTPUTS, track)
+        self._surveyed: InputIndex | None = None
+        self._state: StateTree | None = None
         self._last: tuple[tuple[str, str | None], World] | None = None
 
     def load(self, revision: str, *, outputs: str | None = None) -> World:
@@ -77,14 +77,14 @@ class Loader:
         if self._last is None or self._last[0] != asked:
             total = 0 if self._last is not None else len(self._listings.entries(revision))
             try:
-                with inspectors(self._rules, total, processes=self._processes) as by:
+                with file_validators(self._rules, total, processes=self._processes) as by:
                     self._last = (asked, self._load(revision, outputs or revision, by))
             except BaseException:
                 self._state = self._surveyed = None  # they may lag behind their files
                 raise
         return self._last[1]
 
-    def _load(self, revision: str, outputs: str, by: Inspectors) -> World:
+    def _load(self, revision: str, outputs: str, by: FileValidators) -> World:
         """Read what changed since the world before, and compose this one."""
         state = self._follow_state(outputs, by)
         last = last_pass(state.manifests)
@@ -93,7 +93,7 @@ class Loader:
         surveyed = self._follow_survey(revision, settings, by)
         good = self._good(surveyed, revision, last, settings, used)
         if any((key.group, key.kind) == CRD for key in good.manifests):
-            surveyed = survey(self._inputs.files, good.manifests.values())
+            surveyed = index_inputs(self._inputs.files, good.manifests.values())
             good = self._good(surveyed, revision, last, settings, used)
         world = compose(
             surveyed,
@@ -106,7 +106,7 @@ class Loader:
         self._inputs.keep(used)
         return world
 
-    def _follow_state(self, revision: str, by: Inspectors) -> State:
+    def _follow_state(self, revision: str, by: FileValidators) -> StateTree:
         """Read the files below the output root."""
         move = self._outputs.follow(revision, Below(self._output_root), by)
         listing = self._listings.listing(revision)
@@ -118,13 +118,13 @@ class Loader:
         _check_ours(self._state, self._output_root)
         return self._state
 
-    def _follow_survey(self, revision: str, settings: Settings, by: Inspectors) -> Survey:
+    def _follow_survey(self, revision: str, settings: Settings, by: FileValidators) -> InputIndex:
         """Read the files of people."""
         move = self._inputs.follow(revision, self._inputs_of(settings), by)
         if self._surveyed is None:
-            self._surveyed = survey(move.files.values())
+            self._surveyed = index_inputs(move.files.values())
         else:
-            self._surveyed = follow_survey(self._surveyed, move)
+            self._surveyed = follow_inputs(self._surveyed, move)
         return self._surveyed
 
     def _inputs_of(self, settings: Settings) -> Inputs:
@@ -138,13 +138,13 @@ class Loader:
         entry = self._listings.entries(revision).get(CONFIGURATION_PATH)
         found = [] if entry is None else [self.version(CONFIGURATION_PATH, entry.blob)]
         used.update((CONFIGURATION_PATH, file.blob) for file in found)
-        surveyed = survey(found)
+        surveyed = index_inputs(found)
         step = self._step(surveyed, revision, last, CONFIGURATION_PATH.__eq__, used)
         return decode_settings(configuration_of(surveyed, last_known_good(surveyed, step)))
 
     def _good(
         self,
-        surveyed: Survey,
+        surveyed: InputIndex,
         revision: str,
         last: LastPass | None,
         settings: Settings,
@@ -156,7 +156,7 @@ class Loader:
 
     def _step(
         self,
-        surveyed: Survey,
+        surveyed: InputIndex,
         revision: str,
         last: LastPass | None,
         covers: Callable[[str], bool],
@@ -188,17 +188,17 @@ class Loader:
                 "in this repository; mend the file, or fetch the history"
             ) from error
 
-    def version(self, path: str, blob: str) -> Inspection:
+    def version(self, path: str, blob: str) -> FileValidation:
         """Return what a version of an input file holds."""
-        return self._inputs.version(path, blob, Inspectors(self._rules))
+        return self._inputs.version(path, blob, FileValidators(self._rules))
 
 
-def _tree(listing: Listing) -> Tree:
+def _tree(listing: Listing) -> FileTree:
     """Return the files and links of a commit as the core knows them."""
-    return Tree({path: entry.blob for path, entry in listing.files.items()}, listing.links)
+    return FileTree({path: entry.blob for path, entry in listing.files.items()}, listing.links)
 
 
-def _check_ours(state: State, root: str) -> None:
+def _check_ours(state: StateTree, root: str) -> None:
     """Refuse an output root that was never ours: what a pass did not write there, it deletes."""
     if RECORD in state.manifests:
         return

@@ -27,7 +27,7 @@ from reconciler.shell.git.errors import (
     RemoteUnreachable,
 )
 from reconciler.shell.git.history import read_history
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import Repository
@@ -132,7 +132,7 @@ class RemoteBranch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class PassReport:
     """What one pass did.
 
     `commit` is `None` where nothing was committed; `now` is the moment of the pass. `waiting` are
@@ -163,11 +163,11 @@ class Passes:
     branch: Branch
     loader: Loader
     clock: Clock
-    author: Identity
+    author: CommitIdentity
     pause: Callable[[float], None] = time.sleep
     memo: Memo = field(default_factory=Memo)
 
-    def decide(self, *, at: datetime | None = None) -> Report:
+    def decide(self, *, at: datetime | None = None) -> PassReport:
         """Compute a pass without committing anything.
 
         Args:
@@ -183,9 +183,9 @@ class Passes:
         waiting = self.branch.busy(taken, at=world.revision) if taken else frozenset()
         if waiting:  # or else the checkout could not follow, and nothing would be committed
             outcome = reconcile(world, now, busy=waiting, memo=self.memo)
-        return Report(world=world, outcome=outcome, now=now, commit=None, waiting=waiting)
+        return PassReport(world=world, outcome=outcome, now=now, commit=None, waiting=waiting)
 
-    def run(self, *, at: datetime | None = None, publish: bool = True) -> Report:
+    def run(self, *, at: datetime | None = None, publish: bool = True) -> PassReport:
         """Compute a pass and commit it; if the branch moved meanwhile, compute again.
 
         Args:
@@ -206,7 +206,7 @@ class Passes:
                 raise
             return self._run(at=at, publish=publish)
 
-    def _run(self, *, at: datetime | None, publish: bool) -> Report:
+    def _run(self, *, at: datetime | None, publish: bool) -> PassReport:
         for race in range(RACES + 1):
             report = self.decide(at=at)
             if not report.outcome.changes:
@@ -225,7 +225,7 @@ class Passes:
             return replace(report, commit=commit, races=race)
         raise AssertionError("the last race raises")
 
-    def _commit(self, report: Report) -> str:
+    def _commit(self, report: PassReport) -> str:
         """Write the commit of a pass."""
         world, outcome = report.world, report.outcome
         message = commit_message(

@@ -4,7 +4,7 @@ The pass itself cannot know: a rebalancer without a record is one that never ran
 """
 
 from reconciler.core.changes import Outcome, WriteFile
-from reconciler.core.survey import DELETABLE
+from reconciler.core.input_index import DELETABLE
 from reconciler.manifests.paths import output_path
 from reconciler.model.world import World
 from reconciler.shell.git.history import read_removal

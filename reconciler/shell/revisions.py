@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reconciler.audit.revisions import Commit, FileChange, Unreadable
+from reconciler.audit.revisions import Commit, FileChange, UnreadableRevision
 from reconciler.errors import ReconcilerError
 from reconciler.manifests.limits import Oversized
 from reconciler.model.world import World
 from reconciler.shell.git.history import CommitRecord, read_commits
-from reconciler.shell.git.objects import REGULAR, Entry, read_blobs
+from reconciler.shell.git.objects import REGULAR, TreeEntry, read_blobs
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import (
     changes_of,
@@ -79,12 +79,12 @@ class GitRevisions:
             self.prepare([commit])
         return self._changes[commit.revision]
 
-    def world(self, inputs: str, outputs: str, /) -> World | Unreadable:
+    def world(self, inputs: str, outputs: str, /) -> World | UnreadableRevision:
         """Return the inputs of one commit with the outputs of another."""
         try:
             return self.loader.load(inputs, outputs=None if inputs == outputs else outputs)
         except ReconcilerError as error:
-            return Unreadable(str(error))
+            return UnreadableRevision(str(error))
 
     def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
         """Return the commits that a merge brought and that changed some files, the oldest first."""
@@ -128,7 +128,9 @@ def _commit(record: CommitRecord) -> Commit:
     )
 
 
-def _change(path: str, prefix: str, before: Entry | None, after: Entry | None) -> FileChange:
+def _change(
+    path: str, prefix: str, before: TreeEntry | None, after: TreeEntry | None
+) -> FileChange:
     """Return a change with its path relative to the root."""
     return FileChange(
         path=path.removeprefix(prefix) if path.startswith(prefix) else f"/{path}",

@@ -8,16 +8,16 @@ from tempfile import TemporaryDirectory
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from reconciler.audit.preview import Kind, Move, Preview, moves_of, preview
+from reconciler.audit.preview import Kind, PlacementMove, Preview, moves_of, preview
 from reconciler.core.reconcile import reconcile
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.scratch import MergeConflict
 from reconciler.shell.load import Loader
+from reconciler.shell.merge_preview import open_sides
 from reconciler.shell.passes import LocalBranch, Passes
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.sides import open_sides
 from tests.builders import Body
 from tests.core.test_laws import LAW
 from tests.shell.fleet import DAEMON
@@ -25,7 +25,7 @@ from tests.shell.repositories import Checkout, FixedClock, new_checkout
 from tests.stories import Story, story
 from tests.strategies import edit, moments_between, objects, stories
 
-Foreseen = Mapping[ObjectKey, tuple[tuple[Move, ...], str]]
+Foreseen = Mapping[ObjectKey, tuple[tuple[PlacementMove, ...], str]]
 REAL = settings(LAW, max_examples=25)
 
 

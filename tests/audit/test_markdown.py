@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from reconciler.audit.as_markdown import LIMIT_BYTES, MARKER, preview_markdown
-from reconciler.audit.preview import Counts, Entry, Kind, Preview, moves_of
+from reconciler.audit.preview import Counts, Kind, Preview, PreviewEntry, moves_of
 from reconciler.audit.warn import Warned
 from reconciler.audit.wording import Heading
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -20,10 +20,10 @@ EVIL = (
 )
 
 
-def entry(number: int = 0, *, subject: str = "", clusters: int = 2) -> Entry:
+def entry(number: int = 0, *, subject: str = "", clusters: int = 2) -> PreviewEntry:
     """An object that moves."""
     placed = tuple((ClusterName(f"c{i:04d}"), i) for i in range(clusters))
-    return Entry(
+    return PreviewEntry(
         key=ObjectKey("work.karmada.io", "ResourceBinding", "default", f"w{number}"),
         subject=subject or f"default/w{number}",
         kind=Kind.CHANGED,
@@ -33,7 +33,7 @@ def entry(number: int = 0, *, subject: str = "", clusters: int = 2) -> Entry:
     )
 
 
-def plan(*entries: Entry, warnings: tuple[Warned, ...] = (), faults: int = 0) -> Preview:
+def plan(*entries: PreviewEntry, warnings: tuple[Warned, ...] = (), faults: int = 0) -> Preview:
     """A preview."""
     return Preview(
         now=NOW,

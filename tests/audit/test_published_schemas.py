@@ -12,7 +12,7 @@ import pytest
 from reconciler.audit.findings import finding_of
 from reconciler.audit.reports.as_junit import as_junit
 from reconciler.audit.reports.as_sarif import as_sarif
-from reconciler.audit.reports.report import Report
+from reconciler.audit.reports.report import FindingsReport
 from reconciler.audit.rules import RULES
 from reconciler.cli.check import check
 from reconciler.model.world import Fault
@@ -25,25 +25,25 @@ NO_TEXT = "\x00\x1b[2J\x85\ufffe\uffff\udcff\r\n\t"
 HOSTILE = "]]> <![CDATA[ &lt; \" ' </failure> \U0001f600 名前" + NO_TEXT
 
 
-def checked(folder: Path, files: Mapping[str, bytes]) -> Report:
+def checked(folder: Path, files: Mapping[str, bytes]) -> FindingsReport:
     """What `validate` reports on files that stand in a folder."""
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
     found = check(folder, (), output_root="status", references=None, forced=True)
     texts = {file.path: file.data for file in found.inspections}
-    return Report(findings=found.findings, texts=texts, version="1.2.3", prefix="fleet/")
+    return FindingsReport(findings=found.findings, texts=texts, version="1.2.3", prefix="fleet/")
 
 
-def told(*faults: Fault) -> Report:
+def told(*faults: Fault) -> FindingsReport:
     """A report on faults, each in its own words."""
     findings = tuple(sorted(map(finding_of, faults)))
-    return Report(findings=findings, texts={"a.yaml": b""}, version="1.2.3")
+    return FindingsReport(findings=findings, texts={"a.yaml": b""}, version="1.2.3")
 
 
-def reports(folder: Path) -> Iterable[tuple[str, Report]]:
+def reports(folder: Path) -> Iterable[tuple[str, FindingsReport]]:
     """Yield reports as people get them, and as an attacker would like them to."""
-    yield "nothing-at-all", Report(findings=(), texts={}, version="1.2.3")
+    yield "nothing-at-all", FindingsReport(findings=(), texts={}, version="1.2.3")
     example = {path: text.encode() for path, text in EXAMPLE.items()}
     yield "no-finding", checked(folder / "clean", example)
     for page in sorted(PAGES.glob("*.md")):
@@ -63,23 +63,25 @@ def reports(folder: Path) -> Iterable[tuple[str, Report]]:
 
 
 @pytest.fixture(scope="module")
-def some(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Report]:
+def some(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, FindingsReport]:
     """Every report by its name."""
     return dict(reports(tmp_path_factory.mktemp("reports")))
 
 
-def test_sarif_is_as_published(some: Mapping[str, Report]) -> None:
+def test_sarif_is_as_published(some: Mapping[str, FindingsReport]) -> None:
     """By the schema of the OASIS standard, formats of addresses included."""
     assert {} == {
         name: found for name, one in some.items() if (found := sarif_faults(as_sarif(one)))
     }
 
 
-def test_junit_is_as_published(some: Mapping[str, Report]) -> None:
+def test_junit_is_as_published(some: Mapping[str, FindingsReport]) -> None:
     """By the schema of Jenkins' xUnit plugin, whether warnings fail or not."""
     refused: dict[str, list[str]] = {}
     for name, one in some.items():
-        strict = Report(findings=one.findings, texts=one.texts, version="1.2.3", warnings_fail=True)
+        strict = FindingsReport(
+            findings=one.findings, texts=one.texts, version="1.2.3", warnings_fail=True
+        )
         refused[name] = junit_faults(as_junit(one)) + junit_faults(as_junit(strict))
 
     assert {} == {name: found for name, found in refused.items() if found}
@@ -93,14 +95,14 @@ def test_the_schemas_refuse_what_is_wrong() -> None:
     assert junit_faults('<testsuites disabled="0"></testsuites>')
 
 
-def results(report: Report) -> Iterable[tuple[dict[str, Any], dict[str, Any]]]:
+def results(report: FindingsReport) -> Iterable[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield each result of a SARIF log with the rule that it names."""
     (run,) = json.loads(as_sarif(report))["runs"]
     for result in run["results"]:
         yield result, run["tool"]["driver"]["rules"][result["ruleIndex"]]
 
 
-def test_code_scanning_gets_what_it_shows(some: Mapping[str, Report]) -> None:
+def test_code_scanning_gets_what_it_shows(some: Mapping[str, FindingsReport]) -> None:
     """GitHub asks more of a rule than the standard: both descriptions, and a help text."""
     for report in some.values():
         for result, rule in results(report):
@@ -113,7 +115,7 @@ def test_code_scanning_gets_what_it_shows(some: Mapping[str, Report]) -> None:
             assert result["partialFingerprints"]
 
 
-def test_addresses_are_relative_to_the_repository(some: Mapping[str, Report]) -> None:
+def test_addresses_are_relative_to_the_repository(some: Mapping[str, FindingsReport]) -> None:
     """But for a file outside of it; decoded, each is the path again."""
     for report in some.values():
         uris = [
@@ -132,7 +134,7 @@ def test_addresses_are_relative_to_the_repository(some: Mapping[str, Report]) ->
         ]
 
 
-def test_every_report_can_be_read_as_unicode(some: Mapping[str, Report]) -> None:
+def test_every_report_can_be_read_as_unicode(some: Mapping[str, FindingsReport]) -> None:
     """A file name may be no UTF-8; no lone surrogate may reach a reader that is strict."""
     for report in some.values():
         as_junit(report).encode()
@@ -152,7 +154,7 @@ def walk(value: object, where: str = "") -> Iterable[tuple[str, str]]:
         yield where, value
 
 
-def test_junit_tells_the_words_of_every_finding(some: Mapping[str, Report]) -> None:
+def test_junit_tells_the_words_of_every_finding(some: Mapping[str, FindingsReport]) -> None:
     """Whatever stands in them, the reader gets one test a finding, each with its text."""
     for report in some.values():
         cases = ET.fromstring(as_junit(report)).findall(".//testcase")  # noqa: S314  # our own text

@@ -15,7 +15,7 @@ from reconciler.audit.reports.as_junit import as_junit
 from reconciler.audit.reports.as_sarif import as_sarif
 from reconciler.audit.reports.as_text import as_text
 from reconciler.audit.reports.excerpt import WIDEST, excerpt, lines_of
-from reconciler.audit.reports.report import Report
+from reconciler.audit.reports.report import FindingsReport
 from reconciler.audit.rules import RULES
 from reconciler.model.world import Fault
 from tests.published import junit_faults, sarif_faults
@@ -31,10 +31,10 @@ def fault(path: str = "a.yaml", line: int = 1, column: int = 1, **more: str) -> 
 
 def report(
     *faults: Fault, text: bytes | str = "", prefix: str = "", strict: bool = False
-) -> Report:
+) -> FindingsReport:
     """A report on one file."""
     data = text.encode() if isinstance(text, str) else text
-    return Report(
+    return FindingsReport(
         findings=tuple(sorted(map(finding_of, faults))),
         texts={one.path: data for one in faults} or {"a.yaml": data},
         version="1.2.3",

@@ -6,13 +6,18 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from reconciler.dialects.karmada.api.binding import decode_binding
-from reconciler.dialects.karmada.api.clusters import Members, Target, decode_cluster, members_of
+from reconciler.dialects.karmada.api.clusters import (
+    Members,
+    TargetCluster,
+    decode_cluster,
+    members_of,
+)
 from reconciler.dialects.karmada.eviction.graceful_eviction import assess_tasks
 from reconciler.dialects.karmada.eviction.taint_manager import Action, Leaving, evict
 from reconciler.dialects.karmada.scheduler.estimate import estimates
 from reconciler.dialects.karmada.scheduler.failure import Failure
 from reconciler.dialects.karmada.scheduler.schedule import schedule
-from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, Verdict
+from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, ScheduleVerdict
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
 
@@ -60,7 +65,7 @@ def _members(given: Body) -> Members:
     return members_of(decode_cluster(cluster, declared=False) for cluster in clusters)
 
 
-def _described(verdict: Verdict) -> dict[str, object]:
+def _described(verdict: ScheduleVerdict) -> dict[str, object]:
     condition = verdict.condition
     return {
         "triggered": verdict.triggered,
@@ -82,12 +87,12 @@ def _described(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _written(verdict: Verdict, present: tuple[Target, ...]) -> dict[str, object]:
+def _written(verdict: ScheduleVerdict, present: tuple[TargetCluster, ...]) -> dict[str, object]:
     clusters = present if verdict.clusters is None else verdict.clusters
     return {"clusters": _targets(clusters), "order": [name for name, _ in clusters]}
 
 
-def _targets(clusters: Sequence[Target]) -> list[object]:
+def _targets(clusters: Sequence[TargetCluster]) -> list[object]:
     return [{"name": name, "replicas": replicas} for name, replicas in sorted(clusters)]
 
 

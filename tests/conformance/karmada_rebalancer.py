@@ -15,7 +15,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.rebalance.rebalancer_spec import decode_rebalancer
 from reconciler.rebalance.target import Reference, Target
-from reconciler.rebalance.workload_rebalancer import Step, advance
+from reconciler.rebalance.workload_rebalancer import RebalancerStep, advance
 from tests.builders import FoundBy, manifest
 from tests.conformance.compare import first_difference
 
@@ -76,7 +76,7 @@ def _admitted(body: Mapping[str, Body], now: datetime) -> Admitted:
     )
 
 
-def _triggered(bindings: Mapping[ObjectKey, Body], step: Step) -> dict[str, object]:
+def _triggered(bindings: Mapping[ObjectKey, Body], step: RebalancerStep) -> dict[str, object]:
     """Binding to the text of its trigger afterwards, as the vectors name them."""
     moments: dict[str, object] = {}
     for key, spec in bindings.items():

@@ -12,7 +12,7 @@ from reconciler.dialects.kubefleet.snapshots.resource_snapshots import (
     Resource,
     snapshot_resources,
 )
-from reconciler.dialects.kubefleet.snapshots.revision import Owner, Revisions
+from reconciler.dialects.kubefleet.snapshots.revision import Owner, SnapshotRevisions
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
 
@@ -69,11 +69,11 @@ def _sorted(ops: Sequence[Body]) -> list[Body]:
     return sorted(ops, key=lambda op: json.dumps(op, sort_keys=True))
 
 
-def _wait(found: Revisions, now: datetime) -> int:
+def _wait(found: SnapshotRevisions, now: datetime) -> int:
     return 0 if found.until is None else int((found.until - now).total_seconds())
 
 
-def _described(found: Revisions, kind: str, *, counted: bool) -> Body:
+def _described(found: SnapshotRevisions, kind: str, *, counted: bool) -> Body:
     ops = [{"verb": verb, "kind": kind, "name": name} for verb, name in found.writes]
     return {
         "error": None if found.error is None else {"kind": "unexpected-behavior"},

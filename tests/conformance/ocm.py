@@ -13,9 +13,9 @@ from reconciler.dialects.ocm.decisions.placement_decisions import (
     decided_by,
     decode_decision,
 )
-from reconciler.dialects.ocm.decisions.sync import Hub, Verdict, judge
+from reconciler.dialects.ocm.decisions.sync import Hub, SyncVerdict, judge
 from reconciler.dialects.ocm.scheduler.request import decode_report
-from reconciler.dialects.ocm.scheduler.schedule import Code, Result, Status
+from reconciler.dialects.ocm.scheduler.schedule import Code, ScheduleResult, Status
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_instant
@@ -126,7 +126,7 @@ def _sync(given: Body) -> Body:
     both = {(item.namespace, item.name): item for item in (*others, *owned)}
     status = cast(Body, given["placement"]).get("status")
 
-    def answer(stored: Mapping[tuple[str, str], DecisionObject]) -> Verdict | None:
+    def answer(stored: Mapping[tuple[str, str], DecisionObject]) -> SyncVerdict | None:
         return judge(placement, hub, decided_by(stored.values()), now)
 
     try:
@@ -150,7 +150,7 @@ def _is_own(item: DecisionObject, placement: Placement) -> bool:
 
 
 def _written(
-    stored: Mapping[tuple[str, str], DecisionObject], verdict: Verdict, placement: Placement
+    stored: Mapping[tuple[str, str], DecisionObject], verdict: SyncVerdict, placement: Placement
 ) -> dict[tuple[str, str], DecisionObject]:
     """What stands after one sync: labels change only where clusters need not."""
     result = dict(stored)
@@ -171,7 +171,7 @@ def _written(
 
 def _settle(
     stored: dict[tuple[str, str], DecisionObject],
-    answer: Callable[[Mapping[tuple[str, str], DecisionObject]], Verdict | None],
+    answer: Callable[[Mapping[tuple[str, str], DecisionObject]], SyncVerdict | None],
     placement: Placement,
     now: datetime,
     status: object,
@@ -196,7 +196,7 @@ def _settle(
     return {"syncs": MOST_SYNCS}
 
 
-def _status(verdict: Verdict) -> Body:
+def _status(verdict: SyncVerdict) -> Body:
     return {
         "numberOfSelectedClusters": len(verdict.result.ranked),
         "decisionGroups": [
@@ -220,7 +220,7 @@ def _status(verdict: Verdict) -> Body:
     }
 
 
-def _described(verdict: Verdict, members: Members, now: datetime) -> dict[str, object]:
+def _described(verdict: SyncVerdict, members: Members, now: datetime) -> dict[str, object]:
     result = verdict.result
     stopped = result.totals is None
     totals = None if stopped else _by_name(members, result.feasible, result.totals or ())
@@ -240,7 +240,7 @@ def _described(verdict: Verdict, members: Members, now: datetime) -> dict[str, o
     }
 
 
-def _prioritizers(result: Result, members: Members) -> list[Body]:
+def _prioritizers(result: ScheduleResult, members: Members) -> list[Body]:
     found = []
     for item in result.scored:
         silent = {members.fleet.names[i] for i in positions_of(item.scores.silent)}

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.core import inspect as inspecting
-from reconciler.core import rebalances
-from reconciler.core.inspect import Rules
+from reconciler.core import file_validation, rebalances
+from reconciler.core.file_validation import Rules
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import plan as karmada
@@ -300,7 +299,7 @@ def test_a_reader_that_raises_stops_its_file_only(monkeypatch: pytest.MonkeyPatc
             raise RecursionError
         return whole(data, path)
 
-    monkeypatch.setattr("reconciler.core.inspect.read", stops)
+    monkeypatch.setattr("reconciler.core.file_validation.read", stops)
     told.put({**deployment("bad"), "unlucky": 1})
     outcome = told.run(1)
 
@@ -317,7 +316,7 @@ def test_a_rule_that_raises_stops_its_document_only(monkeypatch: pytest.MonkeyPa
 
     data = text_of_both()
     rules = Rules(load_schemas(), {("apps", "Deployment"): stops})
-    found = inspecting.inspect("x.yaml", "", data, rules)
+    found = file_validation.validate_file("x.yaml", "", data, rules)
 
     assert ["settings"] == [document.identity.name for document in found.documents]
     assert [("internal-error", 3)] == [(one.fault.rule, one.fault.line) for one in found.broken]

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.core.admissions import ADMISSIONS
-from reconciler.core.inspect import Inspection, Rules, inspect
-from reconciler.core.move import move_between
+from reconciler.core.file_validation import FileValidation, Rules, validate_file
+from reconciler.core.input_index import follow_inputs, index_inputs
 from reconciler.core.state import follow_state, read_state
-from reconciler.core.survey import follow_survey, survey
+from reconciler.core.tree_change import change_between
 from reconciler.manifests.paths import blob_id
 from reconciler.model.world import Kinds
 from reconciler.shell.resources import load_schemas
@@ -54,15 +54,15 @@ def trees(paths: list[str], contents: list[str]) -> st.SearchStrategy[list[dict[
 
 
 def inspected(
-    files: Mapping[str, str], rules: Rules, known: Mapping[str, Inspection]
-) -> dict[str, Inspection]:
+    files: Mapping[str, str], rules: Rules, known: Mapping[str, FileValidation]
+) -> dict[str, FileValidation]:
     """What files hold; of those that stayed the very same inspection."""
     found = {}
     for path, text in files.items():
         blob = blob_id(text.encode(), like="")
         kept = known.get(path)
         same = kept is not None and kept.blob == blob
-        found[path] = kept if same and kept else inspect(path, blob, text.encode(), rules)
+        found[path] = kept if same and kept else validate_file(path, blob, text.encode(), rules)
     return found
 
 
@@ -70,12 +70,12 @@ def inspected(
 @given(trees(PATHS, CONTENTS))
 def test_inputs_that_are_followed_are_surveyed_alike(told: list[dict[str, str]]) -> None:
     """Faults, scopes, and the order of the manifests too; kinds follow the manifests."""
-    before: dict[str, Inspection] = {}
-    surveyed, kinds = survey(()), Kinds()
+    before: dict[str, FileValidation] = {}
+    surveyed, kinds = index_inputs(()), Kinds()
     for files in told:
         after = inspected(files, INPUTS, before)
-        surveyed = follow_survey(surveyed, move_between(before, after, {*before, *after}))
-        whole = survey(after.values())
+        surveyed = follow_inputs(surveyed, change_between(before, after, {*before, *after}))
+        whole = index_inputs(after.values())
         kinds = kinds.next()
 
         assert whole == surveyed
@@ -88,11 +88,11 @@ def test_inputs_that_are_followed_are_surveyed_alike(told: list[dict[str, str]])
 @given(trees(OUTPUT_PATHS, RECORDED))
 def test_outputs_that_are_followed_are_read_alike(told: list[dict[str, str]]) -> None:
     """Readable, canonical, frozen or none of ours."""
-    before: dict[str, Inspection] = {}
+    before: dict[str, FileValidation] = {}
     state = read_state((), "status")
     for files in told:
         after = inspected(files, OUTPUTS, before)
-        state = follow_state(state, move_between(before, after, {*before, *after}), "status")
+        state = follow_state(state, change_between(before, after, {*before, *after}), "status")
 
         assert read_state(after.values(), "status") == state
         before = after

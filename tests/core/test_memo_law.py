@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
-from reconciler.model.memory import Band, Table
+from reconciler.model.keyed_cache import AnswerCache, KeyedCache
 from reconciler.model.world import World
 from tests.builders import Body, cluster, deployment, policy, rebalancer
 from tests.core.test_laws import LAW
@@ -115,7 +115,7 @@ def entries(memo: Memo) -> int:
         table
         for memory in memo.dialects.values()
         for item in fields(memory.memory)  # type: ignore[attr-defined]
-        if isinstance(table := getattr(memory.memory, item.name), Band | Table)  # type: ignore[attr-defined]
+        if isinstance(table := getattr(memory.memory, item.name), KeyedCache | AnswerCache)  # type: ignore[attr-defined]
     ]
     return sum(map(len, tables))
 

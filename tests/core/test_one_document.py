@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reconciler.core.admissions import ADMISSIONS
-from reconciler.core.inspect import Inspection, Rules, inspect
+from reconciler.core.file_validation import FileValidation, Rules, validate_file
 from reconciler.shell.resources import load_schemas
 from tests.builders import Body, deployment, metadata, policy, selector
 from tests.stories import story
@@ -49,9 +49,9 @@ IN_SELECTORS = [
 ]
 
 
-def read(body: Body) -> Inspection:
+def read(body: Body) -> FileValidation:
     """Inspect a file that holds one object."""
-    return inspect("x.yaml", "", json.dumps(body, indent=1).encode(), RULES)
+    return validate_file("x.yaml", "", json.dumps(body, indent=1).encode(), RULES)
 
 
 @pytest.mark.parametrize(("body", "pointer"), IN_SELECTORS)

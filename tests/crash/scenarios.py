@@ -11,7 +11,7 @@ from pathlib import Path
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
-from reconciler.shell.passes import Passes, RemoteBranch, Report
+from reconciler.shell.passes import Passes, PassReport, RemoteBranch
 from reconciler.shell.resources import load_schemas
 from tests.builders import (
     after,
@@ -70,7 +70,7 @@ class Scenario:
         """Return the git folder whose branch counts."""
         return root / REMOTE if self.remote else root / PERSON
 
-    def run_pass(self, root: Path, seconds: int) -> Report:
+    def run_pass(self, root: Path, seconds: int) -> PassReport:
         """Run one pass, as a process that was just started."""
         with self._passes(root, Clock(NOW + timedelta(seconds=seconds))) as passes:
             return passes.run()
@@ -120,9 +120,9 @@ def _fled(root: Path, *, remote: bool) -> Scenario:
     person = new_checkout(root / PERSON, manifests())
     local = Scenario(name="", seconds=0, remote=False, prepare=lambda _: None)
     local.run_pass(root, 0)
-    person.commit(manifests(failed=True), "Report a as failed")
+    person.commit(manifests(failed=True), "PassReport a as failed")
     local.run_pass(root, 1)
-    person.commit(manifests(), "Report a as recovered")
+    person.commit(manifests(), "PassReport a as recovered")
     local.settle(root, 400)
     person.commit({REBALANCER: text(rebalancer("back", ttl=TTL_SECONDS))}, "Go home")
     _share(root, remote=remote)

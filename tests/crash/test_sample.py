@@ -1,4 +1,4 @@
-"""A sample of all kills; `make crash` does all of them, in half an hour."""
+"""A sample of all kills; `make crash` does all of them, in up to an hour."""
 
 import subprocess
 import sys

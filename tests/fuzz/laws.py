@@ -15,7 +15,7 @@ from reconciler.audit.usage import usage_of
 from reconciler.audit.wording import Heading
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.changes import Outcome
-from reconciler.core.inspect import Inspection, Rules, inspect
+from reconciler.core.file_validation import FileValidation, Rules, validate_file
 from reconciler.core.memo import Memo
 from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile
@@ -35,11 +35,11 @@ Files = Mapping[str, str]
 
 
 @lru_cache(maxsize=2000)
-def inspected(path: str, data: bytes) -> Inspection:
+def inspected(path: str, data: bytes) -> FileValidation:
     """A file as a pass reads it."""
     is_output = path.startswith("status/")
     rules = Rules(load_schemas(), {} if is_output else ADMISSIONS, status_only=is_output)
-    return inspect(path, blob_id(data, like=""), data, rules)
+    return validate_file(path, blob_id(data, like=""), data, rules)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifests.cutting import cut
+from reconciler.manifests.document_removal import cut
 from reconciler.manifests.reader import read
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from reconciler.manifests.admission import Admitted
 from reconciler.model.identity import ObjectKey
-from reconciler.rebalance.batches import Demand
+from reconciler.rebalance.batches import TargetDemand
 from reconciler.rebalance.rebalancer_spec import Rebalancer
-from reconciler.rebalance.rebalancer_status import Observed, Progress, Result
+from reconciler.rebalance.rebalancer_status import Observed, Progress, WorkloadResult
 from reconciler.rebalance.target import Reference, Target
 from reconciler.rebalance.workload_rebalancer import Advance, advance
 from tests.builders import NOW, Body, FoundBy, after
@@ -27,7 +27,7 @@ def key(reference: Reference) -> ObjectKey:
 class Run(NamedTuple):
     """What a rebalancer asked of a pass, and where it was then."""
 
-    triggers: Mapping[ObjectKey, Demand]
+    triggers: Mapping[ObjectKey, TargetDemand]
     after: Advance
 
 
@@ -71,8 +71,8 @@ def results(progress: Run) -> list[tuple[str, str]]:
 
 
 DONE, FAILED = (
-    Observed(A, Result.SUCCESSFUL),
-    Observed(A, Result.FAILED, "ReferencedBindingNotFound"),
+    Observed(A, WorkloadResult.SUCCESSFUL),
+    Observed(A, WorkloadResult.FAILED, "ReferencedBindingNotFound"),
 )
 
 
@@ -86,7 +86,7 @@ def test_observed_workloads_are_sorted_by_their_text() -> None:
 
 def test_a_target_is_triggered_at_the_admission() -> None:
     """Not at the moment of the pass: a preview would foresee another one."""
-    assert {key(A): Demand(after(-60))} == run(A).triggers
+    assert {key(A): TargetDemand(after(-60))} == run(A).triggers
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_what_the_pass_did_not_do_stays_pending() -> None:
 
 def test_what_had_to_wait_is_triggered_at_the_moment_of_the_pass() -> None:
     """What scheduled it in between would have taken the earlier trigger for its own."""
-    assert {key(A): Demand(NOW)} == run(A, seen=(Observed(A),), generations=(1, 1)).triggers
+    assert {key(A): TargetDemand(NOW)} == run(A, seen=(Observed(A),), generations=(1, 1)).triggers
 
 
 def test_missing_binding_fails_for_good() -> None:
@@ -155,7 +155,7 @@ def test_a_modified_workload_is_an_old_one_and_a_new_one() -> None:
 
 def test_another_order_does_nothing_new() -> None:
     """Only the generation moves, and with it the finish time."""
-    seen = (DONE, Observed(B, Result.SUCCESSFUL))
+    seen = (DONE, Observed(B, WorkloadResult.SUCCESSFUL))
     progress = run(B, A, seen=seen, generations=(2, 1), finished=after(-30))
 
     assert {} == progress.triggers

@@ -13,16 +13,16 @@ from pathlib import Path
 from reconciler.core.record import last_pass
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.world import Body, World
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
-from reconciler.shell.passes import LocalBranch, Passes, Report
+from reconciler.shell.passes import LocalBranch, Passes, PassReport
 from reconciler.shell.resources import load_schemas
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, FixedClock, new_checkout
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE_SECONDS = 300.0  # only ends what hangs, however loaded the machine is
-DAEMON = Identity("reconciler", "reconciler@localhost")
+DAEMON = CommitIdentity("reconciler", "reconciler@localhost")
 
 EXAMPLE: Mapping[str, str] = {
     path.relative_to(ROOT / "example-repo").as_posix(): path.read_text(encoding="utf-8")
@@ -68,7 +68,7 @@ def new_passes(folder: Path, clock: Clock) -> Passes:
     )
 
 
-def run_pass(folder: Path, seconds: int) -> Report:
+def run_pass(folder: Path, seconds: int) -> PassReport:
     """Run one pass at so many seconds after `NOW`, as a process that was just started."""
     return new_passes(folder, Clock(NOW + timedelta(seconds=seconds))).run()
 

@@ -10,13 +10,13 @@ from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell.git.commits import FEW_PATHS, check_path, write_commit
 from reconciler.shell.git.errors import GitError, LostRace, PathBlocked
 from reconciler.shell.git.history import read_commit
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.objects import list_files, read_file
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository
 from tests.shell.repositories import NOW, git, new_bare, new_checkout
 
-ROBOT = Identity("reconciler", "reconciler@example.com")
+ROBOT = CommitIdentity("reconciler", "reconciler@example.com")
 
 
 def commit(
@@ -180,9 +180,14 @@ def test_a_symlinked_folder_is_not_written_through(tmp_path: Path, beside: int) 
 
 @pytest.mark.parametrize(
     "identity",
-    [Identity("a\nb", "x"), Identity("a", "b>c"), Identity("<", "x"), Identity("", "x")],
+    [
+        CommitIdentity("a\nb", "x"),
+        CommitIdentity("a", "b>c"),
+        CommitIdentity("<", "x"),
+        CommitIdentity("", "x"),
+    ],
 )
-def test_an_identity_cannot_forge_a_header(tmp_path: Path, identity: Identity) -> None:
+def test_an_identity_cannot_forge_a_header(tmp_path: Path, identity: CommitIdentity) -> None:
     """Line breaks and brackets would end the field."""
     repository, parent = opened(tmp_path)
 

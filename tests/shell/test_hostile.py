@@ -12,7 +12,7 @@ from reconciler.errors import UsageError
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import GitError, RemoteMisconfigured
 from reconciler.shell.git.history import read_commit, read_removal
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.objects import (
     changed_files,
@@ -77,7 +77,7 @@ def write(repository: Repository, parent: str) -> str:
     return write_commit(
         repository,
         [WriteFile("a.evil", "new\n"), WriteFile("b.evil", "b\n"), DeleteFile("gone.evil")],
-        parent=parent, message="Place", at=NOW, author=Identity("r", "r@x"),
+        parent=parent, message="Place", at=NOW, author=CommitIdentity("r", "r@x"),
     )  # fmt: skip
 
 

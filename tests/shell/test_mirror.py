@@ -27,7 +27,7 @@ from reconciler.shell.git.errors import (
     RemoteRefused,
     RemoteUnreachable,
 )
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.objects import list_files
 from reconciler.shell.git.remote import parse_remote
@@ -44,7 +44,7 @@ def commit(mirror: Mirror, path: str, content: str, *, parent: str | None) -> st
         parent=parent,
         message=f"Write {path}",
         at=NOW,
-        author=Identity("r", "r@x"),
+        author=CommitIdentity("r", "r@x"),
     )
 
 

@@ -8,10 +8,10 @@ import pytest
 from reconciler.manifests.limits import Oversized
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commit, read_history
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.objects import (
     ChangedFile,
-    Entry,
+    TreeEntry,
     changed_files,
     list_files,
     read_blobs,
@@ -39,7 +39,7 @@ def test_files_are_listed_with_mode_and_blob(tmp_path: Path) -> None:
     files = list_files(repository, checkout.head())
 
     assert ["a/x.yaml", "link", "module", "run.sh"] == list(files)
-    assert Entry("100644", blob_of(checkout.folder, "x")) == files["a/x.yaml"]
+    assert TreeEntry("100644", blob_of(checkout.folder, "x")) == files["a/x.yaml"]
     assert ["a/x.yaml", "run.sh"] == [path for path in files if files[path].is_file]
     assert files["link"].is_symlink
     assert files["module"].is_gitlink
@@ -141,7 +141,7 @@ def test_changes_are_between_trees(tmp_path: Path) -> None:
     changes = changed_files(repository, old, new)
 
     assert ["a", "b", "b2", "t/c"] == [change.path for change in changes]
-    entry = Entry("100644", blob_of(checkout.folder, "2"))
+    entry = TreeEntry("100644", blob_of(checkout.folder, "2"))
     assert ChangedFile("b", entry, None) == changes[1]
     assert ChangedFile("b2", None, entry) == changes[2]
     assert ["c"] == [change.path for change in changed_files(repository, old, new, prefix="t")]
@@ -157,7 +157,7 @@ def test_a_commit_is_read(tmp_path: Path) -> None:
 
     commit = read_commit(Repository.open(checkout.folder), revision)
 
-    assert Identity("Ada", "ada@example.com") == commit.author
+    assert CommitIdentity("Ada", "ada@example.com") == commit.author
     assert datetime(2026, 11, 20, 10, 0, tzinfo=UTC) == commit.committed_at
     assert "Place web" == commit.subject
     assert "web: a -> b\n\nNote: not\nlast" == commit.body

@@ -13,7 +13,7 @@ from reconciler.shell import processes
 from reconciler.shell.git import journal, worktree
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import CheckoutBusy, GitError
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.journal import StepUnfinished, entries, held_entry, journalled
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.recovery import recover
@@ -33,7 +33,12 @@ CHANGES: tuple[Change, ...] = (
 def commit(repository: Repository, *changes: Change, parent: str) -> str:
     """Write a commit with the dullest of everything."""
     return write_commit(
-        repository, changes, parent=parent, message="Place", at=NOW, author=Identity("r", "r@x")
+        repository,
+        changes,
+        parent=parent,
+        message="Place",
+        at=NOW,
+        author=CommitIdentity("r", "r@x"),
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.load import Loader
 from reconciler.shell.passes import Passes, RemoteBranch
@@ -134,7 +134,7 @@ def test_passes_through_a_git_daemon(tmp_path: Path) -> None:
                 branch=RemoteBranch(mirror, mirror.repository, "main"),
                 loader=Loader(mirror.repository, load_schemas(), output_root="status"),
                 clock=clock,
-                author=Identity("reconciler", "reconciler@localhost"),
+                author=CommitIdentity("reconciler", "reconciler@localhost"),
                 pause=clock.pause,
             )
 

@@ -15,7 +15,7 @@ from reconciler.shell.git.checkouts import find_checkouts
 from reconciler.shell.git.command import Finished, Git
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.index import locked_index
 from reconciler.shell.git.journal import HeldEntry, journalled
 from reconciler.shell.git.publish import publish
@@ -37,7 +37,12 @@ FILES = {
 def commit(repository: Repository, *changes: Change, parent: str) -> str:
     """Write a commit with the dullest of everything."""
     return write_commit(
-        repository, changes, parent=parent, message="Place", at=NOW, author=Identity("r", "r@x")
+        repository,
+        changes,
+        parent=parent,
+        message="Place",
+        at=NOW,
+        author=CommitIdentity("r", "r@x"),
     )
 
 

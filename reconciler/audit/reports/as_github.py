@@ -4,18 +4,18 @@ GitHub shows ten errors and ten warnings of a step; SARIF has room for more.
 """
 
 from reconciler.audit.findings import Finding
-from reconciler.audit.reports.report import Report
+from reconciler.audit.reports.report import FindingsReport
 
 DATA = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
 PROPERTY = (*DATA, (":", "%3A"), (",", "%2C"))
 
 
-def as_github(report: Report) -> str:
+def as_github(report: FindingsReport) -> str:
     """Return one workflow command a finding."""
     return "".join(f"{_command(finding, report)}\n" for finding in report.findings)
 
 
-def _command(finding: Finding, report: Report) -> str:
+def _command(finding: Finding, report: FindingsReport) -> str:
     """Return one workflow command.
 
     Source: github.com/actions/toolkit packages/core/src/command.ts `escapeData`, `escapeProperty`.

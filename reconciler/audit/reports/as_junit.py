@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from xml.sax.saxutils import escape
 
 from reconciler.audit.findings import Finding, Severity
-from reconciler.audit.reports.report import Report
+from reconciler.audit.reports.report import FindingsReport
 
 QUOTES = {'"': "&quot;", "\n": "&#10;"}
 
 
-def as_junit(report: Report) -> str:
+def as_junit(report: FindingsReport) -> str:
     """Return one test suite a file, one test a finding, and one that passes where there is none.
 
     What makes the command fail is a failed test; a warning that does not is a test that passes and
@@ -36,7 +36,7 @@ def as_junit(report: Report) -> str:
     )
 
 
-def _suite(path: str, findings: list[Finding], report: Report) -> str:
+def _suite(path: str, findings: list[Finding], report: FindingsReport) -> str:
     """Return the tests of one file."""
     cases = [_case(path, finding, report) for finding in findings] or [
         f"    <testcase{_attributes({'name': 'valid', 'classname': path})}/>\n"
@@ -46,7 +46,7 @@ def _suite(path: str, findings: list[Finding], report: Report) -> str:
     return f"  <testsuite{_attributes(counts)}>\n{''.join(cases)}  </testsuite>\n"
 
 
-def _case(path: str, finding: Finding, report: Report) -> str:
+def _case(path: str, finding: Finding, report: FindingsReport) -> str:
     """Return the test of one finding."""
     fault = finding.fault
     place = f"{path}:{fault.line}:{fault.column}" if fault.line else path
@@ -64,7 +64,7 @@ def _case(path: str, finding: Finding, report: Report) -> str:
     return f"    <testcase{_attributes(attributes)}>\n      {inner}\n    </testcase>\n"
 
 
-def _fails(finding: Finding, report: Report) -> bool:
+def _fails(finding: Finding, report: FindingsReport) -> bool:
     """Say whether a finding is a failed test."""
     return finding.severity is Severity.ERROR or report.warnings_fail
 

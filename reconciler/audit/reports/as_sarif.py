@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from reconciler.audit.findings import Finding, finding_of
-from reconciler.audit.reports.report import Report
+from reconciler.audit.reports.report import FindingsReport
 from reconciler.audit.rules import RULES, help_uri
 from reconciler.model.world import Fault
 
@@ -18,7 +18,7 @@ ROOT = "%SRCROOT%"
 FINGERPRINT = "findingHash/v1"
 
 
-def as_sarif(report: Report) -> str:
+def as_sarif(report: FindingsReport) -> str:
     """Return one run with its rules and results.
 
     A result carries a fingerprint that does not change when lines move, so that a service knows a
@@ -56,7 +56,7 @@ def _rule(rule: str) -> dict[str, object]:
     }
 
 
-def _results(report: Report, rules: list[str]) -> Iterable[dict[str, object]]:
+def _results(report: FindingsReport, rules: list[str]) -> Iterable[dict[str, object]]:
     """Yield one result a finding."""
     alike: Counter[str] = Counter()
     for finding in report.findings:
@@ -74,7 +74,7 @@ def _results(report: Report, rules: list[str]) -> Iterable[dict[str, object]]:
         }
 
 
-def _location(finding: Finding, report: Report) -> dict[str, object]:
+def _location(finding: Finding, report: FindingsReport) -> dict[str, object]:
     """Return where a finding is; one without a line is shown at the first one."""
     fault = finding.fault
     path = report.path(fault.path)

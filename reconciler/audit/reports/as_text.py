@@ -6,12 +6,12 @@ from itertools import groupby
 from reconciler.audit.findings import Finding
 from reconciler.audit.printable import printable
 from reconciler.audit.reports.excerpt import excerpt, lines_of
-from reconciler.audit.reports.report import Report, is_hidden
+from reconciler.audit.reports.report import FindingsReport, is_hidden
 
 MOST_FINDINGS = 20  # ours: of one file; whoever mends those runs it again
 
 
-def as_text(report: Report) -> str:
+def as_text(report: FindingsReport) -> str:
     """Return each finding in a few lines; empty if there is none."""
     lines: list[str] = []
     for path, found in groupby(report.findings, key=lambda finding: finding.fault.path):

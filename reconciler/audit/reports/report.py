@@ -9,7 +9,7 @@ SECRET = "Secret"  # noqa: S105  # a kind, no secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class FindingsReport:
     """The findings of one run.
 
     Attributes:

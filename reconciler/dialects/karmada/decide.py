@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.base import Trigger as Demand
+from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.binding import (
     Binding,
     EvictionTask,
     decode_targets,
 )
 from reconciler.dialects.karmada.api.cluster_reports import Reports, reports_of
-from reconciler.dialects.karmada.api.clusters import MemberCluster, Members, Target
+from reconciler.dialects.karmada.api.clusters import MemberCluster, Members, TargetCluster
 from reconciler.dialects.karmada.api.settings import Failover
 from reconciler.dialects.karmada.detector.binding_draft import Draft, ordered
 from reconciler.dialects.karmada.eviction.application_failover import (
@@ -30,14 +30,14 @@ from reconciler.dialects.karmada.eviction.graceful_eviction import assess_tasks
 from reconciler.dialects.karmada.eviction.taint_manager import Eviction, evict
 from reconciler.dialects.karmada.scheduler.batched_moves import (
     MOVING_TO,
-    Move,
+    BatchedMove,
     move,
     read_goal,
     write_goal,
 )
 from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
 from reconciler.dialects.karmada.scheduler.schedule import schedule
-from reconciler.dialects.karmada.scheduler.schedule_result import Verdict
+from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
 from reconciler.dialects.karmada.view.binding_rendering import binding_file, is_edited, placed
 from reconciler.dialects.karmada.view.decision_record import Happened, tell
@@ -63,7 +63,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class DecidedBinding:
     """A binding after the sweep.
 
     `decision` is `None` where nothing moved and nothing is newly wrong. `edited` says that a person
@@ -79,7 +79,7 @@ class Decided:
     explain: Explain
 
 
-def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided:
+def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> DecidedBinding:
     """Take one binding through a sweep.
 
     Args:
@@ -123,7 +123,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
         verdict=verdict,
         edited=is_edited(draft.present or {}, before),
     )
-    return Decided(
+    return DecidedBinding(
         body=body,
         decision=tell(draft, before, after, happened, around.members),
         edited=happened.edited or asked.by_hand,
@@ -135,7 +135,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     )
 
 
-def _has_happened(demand: Demand, verdict: Verdict | None, moved: Move) -> bool:
+def _has_happened(demand: Demand, verdict: ScheduleVerdict | None, moved: BatchedMove) -> bool:
     """Say whether the scheduler did what a rebalancer demanded, whatever came of it."""
     return moved.followed if not demand.fresh else verdict is not None and verdict.triggered
 
@@ -192,7 +192,7 @@ def _tainted(binding: Binding, members: Members) -> list[MemberCluster]:
 
 def _hear(
     spec: Body,
-    clusters: tuple[Target, ...],
+    clusters: tuple[TargetCluster, ...],
     metadata: Body,
     reports: Reports,
     around: Surroundings,
@@ -209,8 +209,8 @@ def _hear(
 
 def _assess(
     binding: Binding,
-    verdict: Verdict | None,
-    clusters: tuple[Target, ...],
+    verdict: ScheduleVerdict | None,
+    clusters: tuple[TargetCluster, ...],
     feedback: Feedback,
     around: Surroundings,
 ) -> tuple[tuple[EvictionTask, ...], datetime | None]:
@@ -233,7 +233,7 @@ def _assess(
     return result.tasks, result.until
 
 
-def _is_observed(verdict: Verdict | None, binding: Binding) -> bool:
+def _is_observed(verdict: ScheduleVerdict | None, binding: Binding) -> bool:
     """Say whether the scheduler has seen the binding as this sweep leaves it."""
     if verdict is None:
         return binding.observed_generation == binding.generation
@@ -241,7 +241,7 @@ def _is_observed(verdict: Verdict | None, binding: Binding) -> bool:
 
 
 def _place(
-    spec: dict[str, object], clusters: tuple[Target, ...], tasks: tuple[EvictionTask, ...]
+    spec: dict[str, object], clusters: tuple[TargetCluster, ...], tasks: tuple[EvictionTask, ...]
 ) -> None:
     """Write clusters and tasks into a spec; what is empty is absent."""
     spec.pop("clusters", None)

@@ -8,12 +8,12 @@ from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.policy_match import Policies
 from reconciler.model.identity import ObjectKey
-from reconciler.model.memory import Band, Grounds, Rest, Table, forget
+from reconciler.model.keyed_cache import AnswerCache, CacheKey, KeyedCache, UnchangedUntil, forget
 from reconciler.model.world import Body
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenBinding:
     """A cluster as its controllers leave it; `record` is its status file, `None` without one."""
 
     body: Body
@@ -36,7 +36,7 @@ class Drafted:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class KarmadaMemory:
     """Tables by what they answer.
 
     Attributes:
@@ -55,21 +55,25 @@ class Memory:
         rests: Draft, marks of reports; how long the binding is as it should be, in this fleet.
     """
 
-    clusters: Table[str, Taken] = field(default_factory=Table)
-    views: Table[str, MemberCluster] = field(default_factory=Table)
-    fleet: Table[None, Members] = field(default_factory=Table)
-    policies: Table[ObjectKey, Policy] = field(default_factory=Table)
-    elections: Table[None, Policies] = field(default_factory=Table)
-    templates: Band[ObjectKey, tuple[Body, tuple[Template, ObjectKey]]] = field(
-        default_factory=Band
+    clusters: AnswerCache[str, TakenBinding] = field(default_factory=AnswerCache)
+    views: AnswerCache[str, MemberCluster] = field(default_factory=AnswerCache)
+    fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
+    policies: AnswerCache[ObjectKey, Policy] = field(default_factory=AnswerCache)
+    elections: AnswerCache[None, Policies] = field(default_factory=AnswerCache)
+    templates: KeyedCache[ObjectKey, tuple[Body, tuple[Template, ObjectKey]]] = field(
+        default_factory=KeyedCache
     )
-    priorities: Table[None, Mapping[str, int]] = field(default_factory=Table)
-    drafted: Band[ObjectKey, tuple[Template, Body | None, Drafted]] = field(default_factory=Band)
-    drafts: Table[ObjectKey, Draft] = field(default_factory=Table)
-    attached: Table[ObjectKey, Draft] = field(default_factory=Table)
-    snapshots: Table[ObjectKey, Body] = field(default_factory=Table)
-    reports: Table[ObjectKey, object] = field(default_factory=Table)
-    rests: Band[ObjectKey, tuple[Draft, Grounds, Rest]] = field(default_factory=Band)
+    priorities: AnswerCache[None, Mapping[str, int]] = field(default_factory=AnswerCache)
+    drafted: KeyedCache[ObjectKey, tuple[Template, Body | None, Drafted]] = field(
+        default_factory=KeyedCache
+    )
+    drafts: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
+    attached: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
+    snapshots: AnswerCache[ObjectKey, Body] = field(default_factory=AnswerCache)
+    reports: AnswerCache[ObjectKey, object] = field(default_factory=AnswerCache)
+    rests: KeyedCache[ObjectKey, tuple[Draft, CacheKey, UnchangedUntil]] = field(
+        default_factory=KeyedCache
+    )
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""

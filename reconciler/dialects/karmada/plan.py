@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.base import Dialect, Plan, Trigger
+from reconciler.dialects.contract import Dialect, Plan, RescheduleTrigger
 from reconciler.dialects.karmada.api.cluster_inventory import Inventory, departed, take_inventory
 from reconciler.dialects.karmada.api.cluster_reports import reports_of
 from reconciler.dialects.karmada.api.clusters import Members, decode_cluster, members_of
 from reconciler.dialects.karmada.api.settings import decode_failover, may_preempt
 from reconciler.dialects.karmada.decide import (
-    Decided,
+    DecidedBinding,
     Surroundings,
     decide,
 )
@@ -26,7 +26,7 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     named_by,
 )
 from reconciler.dialects.karmada.detector.detect import Claims, claim_workloads
-from reconciler.dialects.karmada.memory import Memory
+from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.karmada.view.binding_rendering import placed
 from reconciler.dialects.karmada.view.rebalance_target import target_of
 from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, traces_of
@@ -35,12 +35,12 @@ from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.memory import Grounds, Rest, same
+from reconciler.model.keyed_cache import CacheKey, UnchangedUntil, same
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Fault, Manifest, World
-from reconciler.rebalance.target import Reference, Selection, Target, selects
+from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Bindings:
     claims: Claims
     around: Surroundings
     settings: Settings
-    memory: Memory
+    memory: KarmadaMemory
     lost: Mapping[str, Failed]
     """The clusters that cannot be decoded, by name: what is on one of them stays as it is."""
 
@@ -75,7 +75,7 @@ class Bindings:
         waits = waiting or self._is_lost(draft)
         return Target(key, waiting=True) if waits else target_of(draft, self.around)
 
-    def select(self, selection: Selection, /) -> Iterable[Reference]:
+    def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Yield the claimed workloads that a description means."""
         for draft in self.claims.drafts.values():
             policy = None if draft.policy is None else draft.policy.key
@@ -90,7 +90,9 @@ class Bindings:
             if selects(selection, reference, draft.workload_labels):
                 yield reference
 
-    def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
+    def plan(
+        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: Container[ObjectKey], /
+    ) -> Plan:
         """Decide every binding; one that cannot be decided keeps its file and is reported."""
         told = _Told(outputs={**self.inventory.records, **self.claims.kept})
         told.failed += [*self.lost.values(), *self.claims.failed]
@@ -118,7 +120,7 @@ class Bindings:
     def _decide(
         self,
         drafts: Mapping[ObjectKey, Draft],
-        triggers: Mapping[ObjectKey, Trigger],
+        triggers: Mapping[ObjectKey, RescheduleTrigger],
         asked: Container[ObjectKey],
         told: "_Told",
     ) -> None:
@@ -147,13 +149,13 @@ class Bindings:
                 continue
             body = told.take(key, draft, found)
             if demand is None and found.decision is None and body is draft.present:
-                rests[key] = (draft, seen, Rest(now, found.until))
+                rests[key] = (draft, seen, UnchangedUntil(now, found.until))
 
     def _is_lost(self, draft: Draft) -> bool:
         """Return whether a binding names a cluster that cannot be decoded."""
         return bool(self.lost) and not self.lost.keys().isdisjoint(named_by(draft))
 
-    def _marks(self) -> Callable[[Draft], Grounds] | None:
+    def _marks(self) -> Callable[[Draft], CacheKey] | None:
         """Return what marks the reports of a binding's workload, `None` if there are no reports."""
         marks: dict[ObjectKey, list[object]] = defaultdict(list)
         for key in sorted(self.world.feedback):
@@ -170,11 +172,11 @@ class _Told:
     """What a sweep came to so far, binding by binding."""
 
     outputs: dict[ObjectKey, Body]
-    decided: dict[ObjectKey, Decided] = field(default_factory=dict)
+    decided: dict[ObjectKey, DecidedBinding] = field(default_factory=dict)
     failed: list[Failed] = field(default_factory=list)
     untils: list[datetime | None] = field(default_factory=list)
 
-    def take(self, key: ObjectKey, draft: Draft, found: Decided) -> Body:
+    def take(self, key: ObjectKey, draft: Draft, found: DecidedBinding) -> Body:
         """Take what was decided, and return the file, the present one if it stays."""
         self.decided[key] = found
         self.untils.append(found.until)
@@ -191,7 +193,7 @@ class _Told:
 class Karmada:
     """Karmada's part of all passes of one repository."""
 
-    memory: Memory = field(default_factory=Memory)
+    memory: KarmadaMemory = field(default_factory=KarmadaMemory)
 
     def prepare(self, world: World, settings: Settings, now: datetime, /) -> Bindings:
         """Let policies claim workloads, and draft the bindings."""
@@ -221,7 +223,7 @@ class Karmada:
 
 
 def _fleet(
-    inventory: Inventory, claims: Claims, memory: Memory, *, declared: bool
+    inventory: Inventory, claims: Claims, memory: KarmadaMemory, *, declared: bool
 ) -> tuple[Members, Mapping[str, Failed]]:
     """Decode the fleet; a cluster without a file counts as leaving while a binding names it.
 

@@ -29,7 +29,7 @@ from reconciler.dialects.kubefleet.placement_cycle import Present
 from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
 from reconciler.dialects.kubefleet.scheduler.failure import as_integer
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash
-from reconciler.dialects.kubefleet.snapshots.resource_selection import Selection
+from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import resources_hash, split
 from reconciler.dialects.kubefleet.snapshots.revision import (
     Owner,
@@ -64,7 +64,7 @@ _MARKS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedFiles:
     """What the snapshots in force hold unless something changed since they were made.
 
     Attributes:
@@ -73,7 +73,7 @@ class Wanted:
     """
 
     policy: Body | None
-    selection: Selection
+    selection: SelectedResources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ def owner_of(key: ObjectKey, body: Body) -> str:
     return found[1] if found else ""
 
 
-def restore(owner: Owner, left: Mapping[ObjectKey, Body], wanted: Wanted) -> Restored:
+def restore(owner: Owner, left: Mapping[ObjectKey, Body], wanted: WantedFiles) -> Restored:
     """Return what earlier passes left of a placement.
 
     Args:
@@ -150,7 +150,7 @@ def _decided_by(body: Body, owner: Owner, latest: str, policies: Sequence[Body])
     return written if int(found[2]) == int(following[2]) + 1 else latest
 
 
-def _policies(owner: Owner, found: Mapping[str, Body], wanted: Wanted) -> list[Body]:
+def _policies(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> list[Body]:
     """Return the policy snapshots; an edited status is forgotten, which has it made anew."""
     parts = {name: _POLICY_NAME.fullmatch(name) for name in found}
     indices = {name: int(part[2]) for name, part in parts.items() if part}
@@ -194,7 +194,7 @@ def _policy_spec(spec: Body, policy: Body | None) -> Body:
     return {**({} if policy is None else {"policy": policy}), "policyHash": hashed}
 
 
-def _resources(owner: Owner, found: Mapping[str, Body], wanted: Wanted) -> list[Body]:
+def _resources(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> list[Body]:
     """Return the resource snapshots; those of the newest group say what is selected now."""
     parts = {name: _RESOURCE_NAME.fullmatch(name) for name in found}
     named = {name: (int(part[2]), part[3]) for name, part in parts.items() if part}

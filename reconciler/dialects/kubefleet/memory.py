@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass, field
 
-from reconciler.dialects.base import Plan
+from reconciler.dialects.contract import Plan
 from reconciler.dialects.kubefleet.api.clusters import Member
-from reconciler.dialects.kubefleet.snapshots.resource_selection import Selection
+from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
 from reconciler.model.identity import ObjectKey
-from reconciler.model.memory import Rest, Table, forget
+from reconciler.model.keyed_cache import AnswerCache, UnchangedUntil, forget
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class KubeFleetMemory:
     """Tables by what they answer.
 
     Attributes:
@@ -21,11 +21,11 @@ class Memory:
         rests: Placements whose files are as they should be.
     """
 
-    views: Table[ObjectKey, Member] = field(default_factory=Table)
-    fleet: Table[None, tuple[Member, ...]] = field(default_factory=Table)
-    owners: Table[ObjectKey, str] = field(default_factory=Table)
-    selections: Table[ObjectKey, Selection] = field(default_factory=Table)
-    rests: Table[ObjectKey, tuple[Rest, Plan]] = field(default_factory=Table)
+    views: AnswerCache[ObjectKey, Member] = field(default_factory=AnswerCache)
+    fleet: AnswerCache[None, tuple[Member, ...]] = field(default_factory=AnswerCache)
+    owners: AnswerCache[ObjectKey, str] = field(default_factory=AnswerCache)
+    selections: AnswerCache[ObjectKey, SelectedResources] = field(default_factory=AnswerCache)
+    rests: AnswerCache[ObjectKey, tuple[UnchangedUntil, Plan]] = field(default_factory=AnswerCache)
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""

@@ -22,7 +22,7 @@ from reconciler.dialects.kubefleet.snapshots.policy_snapshot import (
     keep_wording,
 )
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_policy
-from reconciler.dialects.kubefleet.snapshots.resource_selection import Selection
+from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_resources
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
 from reconciler.model import fields
@@ -69,7 +69,7 @@ class Settled:
 def settle(
     placement: Placement,
     owner: Owner,
-    selection: Selection,
+    selection: SelectedResources,
     present: Present,
     members: Members,
     now: datetime,

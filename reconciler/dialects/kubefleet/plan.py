@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.base import Dialect, Plan, Trigger
+from reconciler.dialects.contract import Dialect, Plan, RescheduleTrigger
 from reconciler.dialects.kubefleet.api.clusters import Members, decode_member, members_of
 from reconciler.dialects.kubefleet.api.immutable_fields import policy_in_force, refuse_change
 from reconciler.dialects.kubefleet.api.names import (
@@ -16,11 +16,11 @@ from reconciler.dialects.kubefleet.api.names import (
     RESOURCE_SNAPSHOT,
 )
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
-from reconciler.dialects.kubefleet.drift_repair import Wanted, owner_of, restore
-from reconciler.dialects.kubefleet.memory import Memory
+from reconciler.dialects.kubefleet.drift_repair import WantedFiles, owner_of, restore
+from reconciler.dialects.kubefleet.memory import KubeFleetMemory
 from reconciler.dialects.kubefleet.placement_cycle import settle
 from reconciler.dialects.kubefleet.rollout.availability_reports import Witness, keys_of, reports_on
-from reconciler.dialects.kubefleet.snapshots.resource_selection import Selection as Selected
+from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.resource_selection import select_resources
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
 from reconciler.dialects.kubefleet.view.binding_rendering import targets_in
@@ -41,13 +41,13 @@ from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of, uid_of
+from reconciler.model.keyed_cache import UnchangedUntil
 from reconciler.model.labels import labels_of
-from reconciler.model.memory import Rest
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Manifest, World
-from reconciler.rebalance.target import Reference, Selection, Target, selects
+from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
 CLUSTER = ("cluster.kubernetes-fleet.io", "MemberCluster")
 OWNED = (BINDING, POLICY_SNAPSHOT, RESOURCE_SNAPSHOT)
@@ -66,7 +66,7 @@ class Fleets:
     placements: Mapping[ObjectKey, Manifest]
     left: Mapping[str, Mapping[ObjectKey, Body]]
     waiting: frozenset[str]
-    memory: Memory
+    memory: KubeFleetMemory
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the placement that a rebalancer refers to."""
@@ -77,7 +77,7 @@ class Fleets:
         waiting = str(key) in self.waiting or bool(self._idle(key))
         return Target(key, waiting=waiting) if waiting or key in self.placements else None
 
-    def select(self, selection: Selection, /) -> Iterable[Reference]:
+    def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Yield the placements that a description means; Karmada's policies claim none."""
         if selection.policy is not None:
             return
@@ -86,7 +86,9 @@ class Fleets:
             if selects(selection, reference, labels_of(manifest.body)):
                 yield reference
 
-    def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
+    def plan(
+        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: Container[ObjectKey], /
+    ) -> Plan:
         """Settle every placement; one that cannot be settled keeps its files and is reported."""
         outputs: dict[ObjectKey, Body] = {}
         explanations: dict[ObjectKey, Explain] = {}
@@ -162,7 +164,7 @@ class Fleets:
         key: ObjectKey,
         manifest: Manifest,
         members: Members,
-        trigger: Trigger | None,
+        trigger: RescheduleTrigger | None,
         asked: Container[ObjectKey],
     ) -> Plan:
         """Return the part of one placement, from memory if it would be left as it is."""
@@ -184,7 +186,7 @@ class Fleets:
         plan = replace(drawn, outputs=found)
         still = found.keys() == kept.keys() and all(found[k] is body for k, body in kept.items())
         if still and trigger is None and not plan.decisions and not plan.edited:
-            rested = (Rest(self.now, plan.until), replace(plan, explanations={}))
+            rested = (UnchangedUntil(self.now, plan.until), replace(plan, explanations={}))
             self.memory.rests.keep(key, grounds, rested)
         return plan
 
@@ -205,7 +207,7 @@ class Fleets:
         placement: Placement,
         selection: Selected,
         members: Members,
-        trigger: Trigger | None,
+        trigger: RescheduleTrigger | None,
     ) -> Plan:
         """Settle one placement."""
         key = manifest.key
@@ -215,7 +217,7 @@ class Fleets:
         status = {} if own is None else mapping(own.body, "status")
         admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, self.now)
         owner = Owner(key.name, uid_of(key), admitted.generation)
-        restored = restore(owner, left, Wanted(policy=placement.policy, selection=selection))
+        restored = restore(owner, left, WantedFiles(policy=placement.policy, selection=selection))
         if restored.present.policies:
             refuse_change(policy_in_force(restored.present.policies), placement.policy)
         witness = Witness(
@@ -268,7 +270,7 @@ class Fleets:
 class KubeFleet:
     """KubeFleet's part of all passes of one repository."""
 
-    memory: Memory = field(default_factory=Memory)
+    memory: KubeFleetMemory = field(default_factory=KubeFleetMemory)
 
     def prepare(self, world: World, settings: Settings, now: datetime, /) -> Fleets:
         """Gather placements, and their outputs by the name of their placement."""

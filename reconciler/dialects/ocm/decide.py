@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from reconciler.dialects.base import Trigger
+from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.ocm.api.placement import Placement
-from reconciler.dialects.ocm.decisions.placement_decisions import Decided, DecisionObject
+from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject, DecisionsSoFar
 from reconciler.dialects.ocm.decisions.placement_draft import Draft
 from reconciler.dialects.ocm.decisions.placement_record import (
-    Record,
+    PlacementRecord,
     decision_key,
     decode_record,
     is_edited,
@@ -17,7 +17,7 @@ from reconciler.dialects.ocm.decisions.placement_record import (
     render_placement,
     score_texts,
 )
-from reconciler.dialects.ocm.decisions.sync import Hub, Verdict, judge
+from reconciler.dialects.ocm.decisions.sync import Hub, SyncVerdict, judge
 from reconciler.dialects.ocm.scheduler.filter_predicates import selected
 from reconciler.dialects.ocm.scheduler.filter_taints import next_end
 from reconciler.dialects.ocm.scheduler.request import Scores
@@ -48,7 +48,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class PlacementOutcome:
     """What one placement becomes.
 
     Attributes:
@@ -65,7 +65,7 @@ class Outcome:
 
     bodies: Mapping[ObjectKey, Body]
     objects: tuple[DecisionObject, ...]
-    verdict: Verdict | None = None
+    verdict: SyncVerdict | None = None
     problem: str = ""
     held_until: datetime | None = None
     decision: Decision | None = None
@@ -74,7 +74,9 @@ class Outcome:
     until: datetime | None = None
 
 
-def decide(draft: Draft, demand: Trigger | None, decided: Decided, around: Surroundings) -> Outcome:
+def decide(
+    draft: Draft, demand: RescheduleTrigger | None, decided: DecisionsSoFar, around: Surroundings
+) -> PlacementOutcome:
     """Decide one placement.
 
     It is run when anything but scores differs from what its last run saw, or when a rebalancer
@@ -106,8 +108,8 @@ def decide(draft: Draft, demand: Trigger | None, decided: Decided, around: Surro
         kept = keep(draft, own)
         until = earliest(until, due)
         return replace(kept, verdict=verdict, held_until=due, faults=faults, until=until)
-    renewed = Record(fingerprint, now if moves else record.decided_at)
-    return Outcome(
+    renewed = PlacementRecord(fingerprint, now if moves else record.decided_at)
+    return PlacementOutcome(
         bodies=_render(draft, verdict, renewed, around, moves=moves),
         objects=verdict.grouped.objects,
         verdict=verdict,
@@ -118,12 +120,12 @@ def decide(draft: Draft, demand: Trigger | None, decided: Decided, around: Surro
     )
 
 
-def keep(draft: Draft, own: tuple[DecisionObject, ...], problem: str = "") -> Outcome:
+def keep(draft: Draft, own: tuple[DecisionObject, ...], problem: str = "") -> PlacementOutcome:
     """Leave a placement's files as they are, perhaps because it cannot be decided."""
     kept = dict(draft.decisions)
     if draft.status_file is not None:
         kept[draft.manifest.key] = draft.status_file
-    return Outcome(bodies=kept, objects=own, problem=problem)
+    return PlacementOutcome(bodies=kept, objects=own, problem=problem)
 
 
 def _sorted(objects: tuple[DecisionObject, ...]) -> list[tuple[object, ...]]:
@@ -131,7 +133,9 @@ def _sorted(objects: tuple[DecisionObject, ...]) -> list[tuple[object, ...]]:
     return sorted((item.name, tuple(sorted(item.labels)), item.clusters) for item in objects)
 
 
-def _fingerprint(draft: Draft, verdict: Verdict, own: tuple[DecisionObject, ...], hub: Hub) -> str:
+def _fingerprint(
+    draft: Draft, verdict: SyncVerdict, own: tuple[DecisionObject, ...], hub: Hub
+) -> str:
     """Return the digest of all that a run depends on, but for Balance and the scores of add-ons."""
     result, names = verdict.result, hub.members.fleet.names
     status = verdict.status
@@ -164,14 +168,14 @@ def _shown(scores: Scores, feasible: Mask) -> list[int | None]:
     return [None if i in silent else s for i, s in zip(positions, scores.column, strict=True)]
 
 
-def _group_masks(placement: Placement, verdict: Verdict, hub: Hub) -> list[Mask]:
+def _group_masks(placement: Placement, verdict: SyncVerdict, hub: Hub) -> list[Mask]:
     """Return the clusters of each decision group, none if the groups cannot be made."""
     if verdict.grouped.problem:
         return []
     return [selected(rule.selector, hub.members) for rule in placement.groups]
 
 
-def _next_expiry(verdict: Verdict, now: datetime) -> datetime | None:
+def _next_expiry(verdict: SyncVerdict, now: datetime) -> datetime | None:
     """Return the first moment at which a score that counts has run out, `None` if none will."""
     request = verdict.request
     resources = {
@@ -203,7 +207,12 @@ def _second_after(moment: datetime) -> datetime | None:
 
 
 def _render(
-    draft: Draft, verdict: Verdict, record: Record, around: Surroundings, *, moves: bool
+    draft: Draft,
+    verdict: SyncVerdict,
+    record: PlacementRecord,
+    around: Surroundings,
+    *,
+    moves: bool,
 ) -> dict[ObjectKey, Body]:
     """Return the files of a placement."""
     owner, now = draft.manifest.key, around.now

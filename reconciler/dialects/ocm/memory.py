@@ -4,18 +4,18 @@ from dataclasses import dataclass, field
 
 from reconciler.dialects.ocm.api.cluster_sets import ClusterSet, SetBinding
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, Members
-from reconciler.dialects.ocm.decide import Outcome
-from reconciler.dialects.ocm.decisions.placement_decisions import Decided, DecisionObject
+from reconciler.dialects.ocm.decide import PlacementOutcome
+from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject, DecisionsSoFar
 from reconciler.dialects.ocm.decisions.placement_draft import Draft
 from reconciler.dialects.ocm.decisions.sync import Hub
-from reconciler.dialects.ocm.scheduler.request import Report
+from reconciler.dialects.ocm.scheduler.request import PluginReport
 from reconciler.model.identity import ObjectKey
-from reconciler.model.memory import Rest, Table, forget
+from reconciler.model.keyed_cache import AnswerCache, UnchangedUntil, forget
 from reconciler.model.world import Body
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenPlacement:
     """A cluster as the hub has it; `record` is its status file, `None` without one."""
 
     view: ManagedCluster
@@ -23,7 +23,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class OcmMemory:
     """Tables by what they answer.
 
     Attributes:
@@ -40,17 +40,19 @@ class Memory:
         rests: Placements whose files are as they should be.
     """
 
-    clusters: Table[str, Taken] = field(default_factory=Table)
-    fleet: Table[None, Members] = field(default_factory=Table)
-    sets: Table[ObjectKey, ClusterSet] = field(default_factory=Table)
-    bindings: Table[ObjectKey, SetBinding] = field(default_factory=Table)
-    reports: Table[ObjectKey, Report] = field(default_factory=Table)
-    hub: Table[None, Hub] = field(default_factory=Table)
-    drafts: Table[ObjectKey, Draft] = field(default_factory=Table)
-    decisions: Table[ObjectKey, DecisionObject] = field(default_factory=Table)
-    standing: Table[None, Decided] = field(default_factory=Table)
-    balanced: Table[ObjectKey, bool] = field(default_factory=Table)
-    rests: Table[ObjectKey, tuple[Rest, Outcome]] = field(default_factory=Table)
+    clusters: AnswerCache[str, TakenPlacement] = field(default_factory=AnswerCache)
+    fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
+    sets: AnswerCache[ObjectKey, ClusterSet] = field(default_factory=AnswerCache)
+    bindings: AnswerCache[ObjectKey, SetBinding] = field(default_factory=AnswerCache)
+    reports: AnswerCache[ObjectKey, PluginReport] = field(default_factory=AnswerCache)
+    hub: AnswerCache[None, Hub] = field(default_factory=AnswerCache)
+    drafts: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
+    decisions: AnswerCache[ObjectKey, DecisionObject] = field(default_factory=AnswerCache)
+    standing: AnswerCache[None, DecisionsSoFar] = field(default_factory=AnswerCache)
+    balanced: AnswerCache[ObjectKey, bool] = field(default_factory=AnswerCache)
+    rests: AnswerCache[ObjectKey, tuple[UnchangedUntil, PlacementOutcome]] = field(
+        default_factory=AnswerCache
+    )
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""

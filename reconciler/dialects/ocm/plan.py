@@ -5,29 +5,29 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.base import Dialect, Plan, Trigger
+from reconciler.dialects.contract import Dialect, Plan, RescheduleTrigger
 from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
-from reconciler.dialects.ocm.api.hub import Inventory, take_inventory
+from reconciler.dialects.ocm.api.hub import HubInventory, take_inventory
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.api.settings import decode_resync
-from reconciler.dialects.ocm.decide import Outcome, Surroundings, decide, keep
-from reconciler.dialects.ocm.decisions.placement_decisions import Decided, decided_by
+from reconciler.dialects.ocm.decide import PlacementOutcome, Surroundings, decide, keep
+from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar, decided_by
 from reconciler.dialects.ocm.decisions.placement_draft import Draft, draft_of, is_left_alone
 from reconciler.dialects.ocm.decisions.placement_record import decisions_in
-from reconciler.dialects.ocm.memory import Memory
+from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.scheduler.weights import is_balanced
 from reconciler.dialects.ocm.view.decision_record import placed, undecided
 from reconciler.dialects.ocm.view.explanation import explain
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.keyed_cache import UnchangedUntil
 from reconciler.model.labels import labels_of
-from reconciler.model.memory import Rest
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Manifest, World
-from reconciler.rebalance.target import Reference, Selection, Target, selects
+from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
 KIND = "Placement"
 
@@ -39,9 +39,9 @@ class Placements:
     world: World
     settings: Settings
     now: datetime
-    inventory: Inventory
+    inventory: HubInventory
     drafts: Mapping[ObjectKey, Draft]
-    memory: Memory
+    memory: OcmMemory
     failed: Mapping[ObjectKey, Failed]
     """The placements that cannot be decoded, by key; their files stay."""
 
@@ -60,7 +60,7 @@ class Placements:
         idle = draft.placement.deleting or bool(draft.placement.disabled)
         return Target(key, waiting=faulty or draft.frozen or idle)
 
-    def select(self, selection: Selection, /) -> Iterable[Reference]:
+    def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Yield the placements that a description means; Karmada's policies claim none."""
         if selection.policy is not None:
             return
@@ -70,7 +70,9 @@ class Placements:
             if selects(selection, reference, labels_of(body)):
                 yield reference
 
-    def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
+    def plan(
+        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: Container[ObjectKey], /
+    ) -> Plan:
         """Decide every placement, in order of namespace and name, as upstream's one worker does.
 
         Balance counts the decisions of those before it as they are now, of those after it as they
@@ -82,7 +84,7 @@ class Placements:
         owners = [(key.namespace, key.name) for key in self.drafts]
         known = decisions_in(self.world.outputs, owners, self.memory.decisions).values()
         standing = self.memory.standing.recall(None, tuple(known), partial(decided_by, known))
-        outcomes: dict[ObjectKey, Outcome] = {}
+        outcomes: dict[ObjectKey, PlacementOutcome] = {}
         lost = self.inventory.failed
         failed = [*lost.values(), *self.failed.values()]
         for key, draft in self.drafts.items():
@@ -107,7 +109,7 @@ class Placements:
                 failed.append(outcome)
                 outcome = keep(draft, own, outcome.message)
             elif demand is None and _is_at_rest(draft, outcome):
-                rested = (Rest(self.now, outcome.until), replace(outcome, verdict=None))
+                rested = (UnchangedUntil(self.now, outcome.until), replace(outcome, verdict=None))
                 self.memory.rests.keep(key, grounds, rested)
             outcomes[key] = outcome
             if outcome.objects != own:
@@ -115,16 +117,20 @@ class Placements:
         return self._told(outcomes, failed, triggers, asked)
 
     def _decided(
-        self, draft: Draft, demand: Trigger | None, standing: Decided, around: Surroundings
-    ) -> Outcome:
+        self,
+        draft: Draft,
+        demand: RescheduleTrigger | None,
+        standing: DecisionsSoFar,
+        around: Surroundings,
+    ) -> PlacementOutcome:
         """Decide one placement, with the present files in place of those that say the same."""
         return self._at_rest(decide(draft, demand, standing, around))
 
     def _told(
         self,
-        outcomes: Mapping[ObjectKey, Outcome],
+        outcomes: Mapping[ObjectKey, PlacementOutcome],
         failed: Collection[Failed],
-        triggers: Mapping[ObjectKey, Trigger],
+        triggers: Mapping[ObjectKey, RescheduleTrigger],
         asked: Container[ObjectKey],
     ) -> Plan:
         """Return the plan that the outcomes of all placements make."""
@@ -162,7 +168,7 @@ class Placements:
         own = [k for k, item in found.items() if item.owner == (key.namespace, key.name)]
         return {name: outputs[name].body for name in (*own, key) if name in outputs}
 
-    def _others(self, draft: Draft, standing: Decided) -> tuple[object, ...]:
+    def _others(self, draft: Draft, standing: DecisionsSoFar) -> tuple[object, ...]:
         """Return the decisions of all if a placement looks at those of others, else nothing."""
         placement = draft.placement
         counts = self.memory.balanced.recall(
@@ -170,7 +176,7 @@ class Placements:
         )
         return (standing,) if counts else ()
 
-    def _at_rest(self, outcome: Outcome) -> Outcome:
+    def _at_rest(self, outcome: PlacementOutcome) -> PlacementOutcome:
         """Return an outcome with the present files in place of those that say the same."""
         bodies = {
             key: at_rest(body, output.body)
@@ -182,8 +188,8 @@ class Placements:
 
     def _explained(
         self,
-        outcomes: Mapping[ObjectKey, Outcome],
-        triggers: Mapping[ObjectKey, Trigger],
+        outcomes: Mapping[ObjectKey, PlacementOutcome],
+        triggers: Mapping[ObjectKey, RescheduleTrigger],
         asked: Container[ObjectKey],
     ) -> Iterator[tuple[ObjectKey, Explain]]:
         """Yield what explains each placement that was asked about, by any of its files."""
@@ -224,7 +230,7 @@ class Placements:
 class Ocm:
     """OCM's part of all passes of one repository."""
 
-    memory: Memory = field(default_factory=Memory)
+    memory: OcmMemory = field(default_factory=OcmMemory)
 
     def prepare(self, world: World, settings: Settings, now: datetime, /) -> Placements:
         """Take the inventory, and gather each placement's files."""
@@ -260,7 +266,7 @@ class Ocm:
 
 
 def _remembered_draft(
-    manifest: Manifest, world: World, decisions: Mapping[ObjectKey, Body], memory: Memory
+    manifest: Manifest, world: World, decisions: Mapping[ObjectKey, Body], memory: OcmMemory
 ) -> Draft:
     """Return a placement and its files, the same as before if none of them differs."""
     present = world.outputs.get(manifest.key)
@@ -271,7 +277,7 @@ def _remembered_draft(
     return memory.drafts.recall(manifest.key, grounds, draw)
 
 
-def _is_at_rest(draft: Draft, outcome: Outcome) -> bool:
+def _is_at_rest(draft: Draft, outcome: PlacementOutcome) -> bool:
     """Say whether a placement is left exactly as it is, with nothing to be told."""
     present = dict(draft.decisions)
     if draft.status_file is not None:

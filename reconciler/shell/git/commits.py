@@ -11,7 +11,7 @@ from typing import assert_never
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell.git.errors import GitError, PathBlocked
-from reconciler.shell.git.identity import Identity, check_identity
+from reconciler.shell.git.identity import CommitIdentity, check_identity
 from reconciler.shell.git.import_folder import importing_git
 from reconciler.shell.git.repository import Repository, check_commit
 
@@ -30,7 +30,7 @@ def write_commit(
     parent: str | None,
     message: str,
     at: datetime,
-    author: Identity,
+    author: CommitIdentity,
 ) -> str:
     """Write one commit on top of `parent`; no branch moves.
 
@@ -130,7 +130,9 @@ def _types_of_all(repository: Repository, commit: str, paths: Sequence[str]) -> 
     return types
 
 
-def _head(*, parent: str | None, message: str, at: datetime, author: Identity) -> Iterator[bytes]:
+def _head(
+    *, parent: str | None, message: str, at: datetime, author: CommitIdentity
+) -> Iterator[bytes]:
     if at.tzinfo is None:
         raise ValueError("the moment of a commit must be aware of its time zone")
     if "\0" in message or not message.strip():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.objects import read_objects
 from reconciler.shell.git.repository import Repository, check_commit
 
@@ -27,7 +27,7 @@ class CommitRecord:
     """
 
     revision: str
-    author: Identity
+    author: CommitIdentity
     authored_at: datetime
     committed_at: datetime
     subject: str
@@ -126,11 +126,13 @@ def _decoded(message: bytes, encoding: bytes) -> str:
     return message.decode(errors="replace")
 
 
-def _signed(line: bytes) -> tuple[Identity, datetime]:
+def _signed(line: bytes) -> tuple[CommitIdentity, datetime]:
     """Split `Name <email> seconds zone`; whoever wrote the commit may have left out any of it."""
     who, _, when = line.rpartition(b">")
     name, _, email = who.partition(b"<")
-    identity = Identity(name.decode(errors="replace").rstrip(" "), email.decode(errors="replace"))
+    identity = CommitIdentity(
+        name.decode(errors="replace").rstrip(" "), email.decode(errors="replace")
+    )
     return identity, _moment(when)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class CommitIdentity:
     """Name and address of an author, as git shows them."""
 
     name: str
@@ -14,7 +14,7 @@ class Identity:
         return f"{self.name} <{self.email}>"
 
 
-def check_identity(identity: Identity) -> Identity:
+def check_identity(identity: CommitIdentity) -> CommitIdentity:
     """Return `identity` if git can store it as it is.
 
     Raises:

@@ -17,7 +17,7 @@ GITLINK = "160000"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """A file of a tree: its mode as git writes it, and the full hex id of its blob."""
 
     mode: str
@@ -44,11 +44,11 @@ class ChangedFile:
     """A path that differs between two commits; `None` means absent on that side."""
 
     path: str
-    before: Entry | None
-    after: Entry | None
+    before: TreeEntry | None
+    after: TreeEntry | None
 
 
-def list_files(repository: Repository, revision: str, *, prefix: str = "") -> dict[str, Entry]:
+def list_files(repository: Repository, revision: str, *, prefix: str = "") -> dict[str, TreeEntry]:
     """Return every file of a commit, symlinks and submodules included and marked as such.
 
     Args:
@@ -69,7 +69,7 @@ def list_files(repository: Repository, revision: str, *, prefix: str = "") -> di
     for record in _records(listed):
         facts, _, path = record.partition("\t")
         mode, _, blob = facts.split(" ")
-        files[path.removeprefix(folder)] = Entry(mode, blob)
+        files[path.removeprefix(folder)] = TreeEntry(mode, blob)
     return files
 
 
@@ -169,8 +169,8 @@ def _records(listed: bytes) -> list[str]:
     return listed.decode(errors="surrogateescape").split("\0")[:-1]
 
 
-def _entry_unless_absent(mode: str, blob: str) -> Entry | None:
-    return None if mode == "000000" else Entry(mode, blob)
+def _entry_unless_absent(mode: str, blob: str) -> TreeEntry | None:
+    return None if mode == "000000" else TreeEntry(mode, blob)
 
 
 def _content(output: BinaryIO, size: int, limit: int) -> bytes | Oversized:

@@ -26,7 +26,7 @@ from reconciler.shell.git.journal import (
     held_entry,
     read_entry,
 )
-from reconciler.shell.git.objects import ChangedFile, Entry, changed_files
+from reconciler.shell.git.objects import ChangedFile, TreeEntry, changed_files
 from reconciler.shell.git.reference_locks import places_of, remove_reference_locks
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.processes import Fate, fate_of, is_dead, this_process
@@ -185,7 +185,7 @@ def _staged(locked: LockedIndex) -> Mapping[str, str]:
     return {path: facts.split(" ")[1] for facts, _, path in records}
 
 
-def _blob(entry: Entry | None) -> str | None:
+def _blob(entry: TreeEntry | None) -> str | None:
     return entry.blob if entry is not None else None
 
 

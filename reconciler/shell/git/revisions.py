@@ -6,7 +6,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import CommitRecord
-from reconciler.shell.git.objects import Entry, list_files
+from reconciler.shell.git.objects import TreeEntry, list_files
 from reconciler.shell.git.repository import COMMIT_ID, Repository, check_commit
 
 NOTHING = "000000"
@@ -100,7 +100,7 @@ def is_ancestor(repository: Repository, ancestor: str, revision: str) -> bool:
 
 def changes_of(
     repository: Repository, commits: Sequence[CommitRecord]
-) -> dict[str, list[tuple[str, Entry | None, Entry | None]]]:
+) -> dict[str, list[tuple[str, TreeEntry | None, TreeEntry | None]]]:
     """Return what each commit changed against its first parent, by one command for all of them.
 
     Returns:
@@ -112,9 +112,9 @@ def changes_of(
         "diff-tree", "--stdin", "-r", "--raw", "-z", "--no-renames", "--no-abbrev",
         "--no-ext-diff", stdin="".join(pairs).encode(),
     )  # fmt: skip
-    found: dict[str, list[tuple[str, Entry | None, Entry | None]]] = {}
+    found: dict[str, list[tuple[str, TreeEntry | None, TreeEntry | None]]] = {}
     fields = iter(listed.decode(errors="surrogateescape").split("\0")[:-1])
-    changes: list[tuple[str, Entry | None, Entry | None]] = []
+    changes: list[tuple[str, TreeEntry | None, TreeEntry | None]] = []
     for field in fields:
         if not field.startswith(":"):
             changes = found.setdefault(field.strip(), [])
@@ -129,5 +129,5 @@ def changes_of(
     return found
 
 
-def _entry(mode: str, blob: str) -> Entry | None:
-    return None if mode == NOTHING else Entry(mode, blob)
+def _entry(mode: str, blob: str) -> TreeEntry | None:
+    return None if mode == NOTHING else TreeEntry(mode, blob)

@@ -28,7 +28,7 @@ ENTRY = re.compile(r"[Ee]ntry '(.+)' (not uptodate|would be overwritten)")
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class CheckoutMove:
     """From which commit to which the files of a checkout go; full hex ids."""
 
     old: str
@@ -38,7 +38,7 @@ class Move:
 def advance(
     repository: Repository, branch: str, *, old: str | None, new: str, reason: str = "reconcile"
 ) -> None:
-    """Move a branch from `old` to `new`, and the files of its checkouts with it.
+    """CheckoutMove a branch from `old` to `new`, and the files of its checkouts with it.
 
     Edits of other files stay as they are, staged or not. The index of a checkout is locked
     meanwhile, so a `git add` waits or fails instead of getting lost.
@@ -84,8 +84,8 @@ def _advance_all(
     *,
     reason: str,
 ) -> None:
-    """Move a branch and all of its checkouts, or none."""
-    move = Move(step.entry.old, step.entry.new)
+    """CheckoutMove a branch and all of its checkouts, or none."""
+    move = CheckoutMove(step.entry.old, step.entry.new)
     changes = changed_files(repository, move.old, move.new)
     with contextlib.ExitStack() as locks:
         prepared = [
@@ -112,7 +112,7 @@ def _advance_all(
 
 
 def _publish(repository: Repository, branch: str, step: HeldEntry, *, reason: str) -> None:
-    """Move the branch for good.
+    """CheckoutMove the branch for good.
 
     Raises:
         StepUnfinished: Git was killed, and left a lock; the next pass judges it. Or the branch
@@ -149,11 +149,11 @@ def _prepared(
         head = checkout.git.run("symbolic-ref", "--quiet", "HEAD").stdout
         if head.removesuffix(b"\n") != f"refs/heads/{branch}".encode(errors="surrogateescape"):
             raise LostRace(f'{checkout.folder}: branch "{branch}" is no longer checked out')
-        _check(locked, changes, Move(step.entry.old, step.entry.new))
+        _check(locked, changes, CheckoutMove(step.entry.old, step.entry.new))
         yield locked
 
 
-def _check(locked: LockedIndex, changes: Sequence[ChangedFile], move: Move) -> None:
+def _check(locked: LockedIndex, changes: Sequence[ChangedFile], move: CheckoutMove) -> None:
     """Refuse a move that would touch a person's work; nothing changes here."""
     # Else a file that was only touched, not changed, would refuse the move.
     locked.git.run("update-index", "-q", "--refresh")
@@ -163,7 +163,7 @@ def _check(locked: LockedIndex, changes: Sequence[ChangedFile], move: Move) -> N
         raise _refusal(locked.checkout.folder, dry)
 
 
-def _move(git: Git, move: Move) -> None:
+def _move(git: Git, move: CheckoutMove) -> None:
     arguments = ("read-tree", "-m", "-u", move.old, move.new)
     finished = git.run(*arguments)
     if finished.code < 0:  # killed: it refused nothing, and may have moved some of the files
@@ -173,7 +173,7 @@ def _move(git: Git, move: Move) -> None:
 
 
 def _put_back(
-    repository: Repository, branch: str, begun: Sequence[LockedIndex], move: Move
+    repository: Repository, branch: str, begun: Sequence[LockedIndex], move: CheckoutMove
 ) -> None:
     """Undo a move that failed half-way: somebody edited a file after the dry run."""
     for locked in begun:

@@ -7,7 +7,7 @@ import pytest
 from reconciler.dialects.karmada.api.binding import decode_binding
 from reconciler.dialects.karmada.api.clusters import Members, decode_cluster, members_of
 from reconciler.dialects.karmada.scheduler.schedule import PROFILE, schedule
-from reconciler.dialects.karmada.scheduler.schedule_result import Verdict
+from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.model.moments import parse_moment
 from reconciler.schedule.framework import positions_of
 
@@ -31,7 +31,7 @@ def fleet(*, declared: bool = True, **taints: Mapping[str, str] | None) -> Membe
     )
 
 
-def place(members: Members, *, replicas: int = 5, **spec: object) -> Verdict:
+def place(members: Members, *, replicas: int = 5, **spec: object) -> ScheduleVerdict:
     """The verdict on a new Deployment."""
     body = {
         "metadata": {"name": "web-deployment", "namespace": "default", "generation": 1},

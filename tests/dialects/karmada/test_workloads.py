@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.dialects.karmada.api.replica_requirements import Demand, demand_of
+from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements, demand_of
 from tests.builders import Body
 
 
@@ -11,7 +11,7 @@ def container(**resources: object) -> Body:
     return {"name": "main", "resources": resources}
 
 
-def demand(pod: object, replicas: object = 1) -> Demand | None:
+def demand(pod: object, replicas: object = 1) -> ReplicaRequirements | None:
     """The demand of a Deployment with this pod."""
     return demand_of(
         "apps/v1", "Deployment", {"spec": {"replicas": replicas, "template": {"spec": pod}}}
@@ -31,25 +31,27 @@ def test_quantities_may_be_numbers(amount: object, expected: str) -> None:
     """YAML has no quotes to tell them apart."""
     pod = {"containers": [container(requests={"cpu": amount})]}
 
-    assert Demand(1, {"resourceRequest": {"cpu": expected}}) == demand(pod)
+    assert ReplicaRequirements(1, {"resourceRequest": {"cpu": expected}}) == demand(pod)
 
 
 @pytest.mark.parametrize("amount", ["much", "", None, True, [], "-1", 0])
 def test_what_is_no_quantity_counts_as_absent(amount: object) -> None:
     """The member cluster judges it."""
-    assert Demand(1, None) == demand({"containers": [container(requests={"cpu": amount})]})
+    assert ReplicaRequirements(1, None) == demand(
+        {"containers": [container(requests={"cpu": amount})]}
+    )
 
 
 @pytest.mark.parametrize("pod", [None, "?", [], {"containers": "?"}, {"containers": [7, None]}])
 def test_content_that_is_no_pod_asks_for_nothing(pod: object) -> None:
     """Nothing raises."""
-    assert Demand(1, None) == demand(pod)
+    assert ReplicaRequirements(1, None) == demand(pod)
 
 
 @pytest.mark.parametrize("replicas", [-1, 2**31, "3", 1.5, True, None])
 def test_replicas_that_no_api_server_admits_count_zero(replicas: object) -> None:
     """A pass must not stop for one workload."""
-    assert Demand(0, None) == demand({}, replicas)
+    assert ReplicaRequirements(0, None) == demand({}, replicas)
 
 
 def test_limits_fill_requests_and_init_containers_count_alone() -> None:
@@ -63,7 +65,9 @@ def test_limits_fill_requests_and_init_containers_count_alone() -> None:
         "overhead": {"cpu": "50m"},
     }
 
-    assert Demand(1, {"resourceRequest": {"cpu": "750m", "memory": "1Gi"}}) == demand(pod)
+    assert ReplicaRequirements(1, {"resourceRequest": {"cpu": "750m", "memory": "1Gi"}}) == demand(
+        pod
+    )
 
 
 def test_kinds_without_replicas_have_no_demand() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.kubefleet.api.names import BINDING, GROUP, PLACEMENT, POLICY_SNAPSHOT
-from reconciler.model.explanation import ClusterAnswer, Explanation, ScorePart, Verdict
+from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, deployment
 from tests.dialects.kubefleet.fleet import fixed, member, path_of_binding, pick, placement
@@ -60,12 +60,12 @@ def test_every_filter_scores_and_ranks_of_every_cluster() -> None:
     assert ("web", "the best 2 cluster(s)") == (found.subject, found.question)
     assert "found 2 cluster(s)" in found.result
     assert (
-        Verdict(
+        ClusterVerdict(
             "ClusterAffinity",
             "cluster does not match with any of the required cluster affinity terms",
             "match [env In (prod)]",
         ),
-        Verdict(
+        ClusterVerdict(
             "TaintToleration",
             "taint &{Key:old Value:yes Effect:NoSchedule} cannot be tolerated",
             "tolerate old=yes:NoSchedule",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.dialects.base import Trigger
+from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.kubefleet.api.names import GROUP, PLACEMENT
 from reconciler.dialects.kubefleet.plan import KUBEFLEET
 from reconciler.model.decision import CauseKind
@@ -143,7 +143,7 @@ def test_trigger_of_another_object_changes_nothing() -> None:
     world = told.world()
     fleets = KUBEFLEET.prepare(world, Settings(), told.now)
     other = ObjectKey(GROUP, PLACEMENT, "", "other")
-    triggers: Mapping[ObjectKey, Trigger] = {other: Trigger(told.now, "demo")}
+    triggers: Mapping[ObjectKey, RescheduleTrigger] = {other: RescheduleTrigger(told.now, "demo")}
 
     assert fleets.plan({}, ()) == fleets.plan(triggers, ())
 

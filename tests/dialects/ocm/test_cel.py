@@ -6,7 +6,7 @@ from reconciler.dialects.ocm.api.clusters import decode_cluster, members_of
 from reconciler.dialects.ocm.cel import budget as cel_budget
 from reconciler.dialects.ocm.cel import engine as cel_engine
 from reconciler.dialects.ocm.cel.expression import compile_cel
-from reconciler.dialects.ocm.scheduler.request import Report
+from reconciler.dialects.ocm.scheduler.request import PluginReport
 from reconciler.errors import Misconfigured
 from reconciler.model.moments import parse_moment
 from tests.dialects.ocm.worlds import (
@@ -31,7 +31,7 @@ LONG_AGO = parse_moment("2020-01-01T00:00:00Z")
 def matches(expression: str) -> bool:
     """Whether the cluster satisfies an expression."""
     members = members_of([decode_cluster(CLUSTER)])
-    reports = {("a", "r"): Report({"x": 7}, LONG_AGO)}
+    reports = {("a", "r"): PluginReport({"x": 7}, LONG_AGO)}
     return bool(compile_cel((expression,)).select(members.fleet.all, members, reports))
 
 

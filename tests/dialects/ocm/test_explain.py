@@ -5,7 +5,7 @@ from datetime import datetime
 
 from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import reconcile
-from reconciler.model.explanation import ClusterAnswer, Explanation, ScorePart, Verdict
+from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Body
 from tests.dialects.ocm.worlds import (
@@ -50,10 +50,10 @@ def test_every_filter_is_told_of_every_cluster() -> None:
     found = asked([*HUB, cluster("a", TAINT), placement(predicates=predicates)])
 
     assert (
-        Verdict(
+        ClusterVerdict(
             "Predicate", "cluster(s) did not match the placement's 1 predicate", "match tier=gold"
         ),
-        Verdict(
+        ClusterVerdict(
             "TaintToleration",
             "cluster(s) had untolerated taint {down:NoSelect}",
             "tolerate down:NoSelect",

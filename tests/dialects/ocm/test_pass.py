@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from reconciler.core.admissions import ADMISSIONS
-from reconciler.core.inspect import Rules, inspect
+from reconciler.core.file_validation import Rules, validate_file
 from reconciler.model.decision import CauseKind
 from tests.dialects.ocm.worlds import (
     BY_SCORE,
@@ -187,7 +187,7 @@ def test_every_file_satisfies_its_schema() -> None:
     """What a pass writes, the next one can read."""
     files, _ = run([*HUB, cluster("a"), cluster("b", TAINT), score("b", 9)], {}, at(0))
     rules = Rules(schemas(), ADMISSIONS, status_only=True)
-    found = [inspect(path, "", text.encode(), rules) for path, text in files.items()]
+    found = [validate_file(path, "", text.encode(), rules) for path, text in files.items()]
 
     assert [] == [broken.fault for inspection in found for broken in inspection.broken]
     assert len(files) == sum(len(inspection.documents) for inspection in found)

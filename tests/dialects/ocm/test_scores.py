@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import AddOnScore, Placement, decode_placement
-from reconciler.dialects.ocm.scheduler.request import Report, Request
+from reconciler.dialects.ocm.scheduler.request import PluginReport, Request
 from reconciler.dialects.ocm.scheduler.schedule import schedule
 from reconciler.dialects.ocm.scheduler.score_addon import ScoreAddOn
 from reconciler.dialects.ocm.scheduler.score_balance import score_balance
@@ -101,7 +101,7 @@ def test_addon(valid_until: str | None, expected: int, expired: tuple[str, ...])
     asked = Request(
         placement=Placement(namespace="n", name="p"),
         candidates=members.fleet.all,
-        reports={("a", "r"): Report({"s": 7}, until)},
+        reports={("a", "r"): PluginReport({"s": 7}, until)},
     )
     found = ScoreAddOn(AddOnScore("r", "s"))(asked, members, members.fleet.all, NOW)
 

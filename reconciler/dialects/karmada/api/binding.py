@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
-from reconciler.dialects.karmada.api.clusters import Requirements, Target, decode_resources
+from reconciler.dialects.karmada.api.clusters import Requirements, TargetCluster, decode_resources
 from reconciler.dialects.karmada.api.placement import Placement, decode_placement
 from reconciler.errors import UserError
 from reconciler.model import fields
@@ -53,7 +53,7 @@ class Binding:
     replicas: int
     requirements: Requirements | None
     components: int
-    clusters: tuple[Target, ...]
+    clusters: tuple[TargetCluster, ...]
     placement: Placement | None
     tasks: tuple[EvictionTask, ...]
     reschedule_triggered_at: datetime | None
@@ -123,12 +123,12 @@ def decode_binding(body: Body) -> Binding:
     )
 
 
-def decode_targets(spec: Body) -> tuple[Target, ...]:
+def decode_targets(spec: Body) -> tuple[TargetCluster, ...]:
     """Return the clusters of a binding's spec, in their order."""
     text, number = fields.text, fields.number
     return tuple(
         [
-            Target(ClusterName(text(item, "name")), number(item, "replicas"))
+            TargetCluster(ClusterName(text(item, "name")), number(item, "replicas"))
             for item in fields.bodies(spec, "clusters")
         ]
     )

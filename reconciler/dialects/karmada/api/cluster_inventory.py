@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.karmada.memory import Memory, Taken
+from reconciler.dialects.karmada.memory import KarmadaMemory, TakenBinding
 from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, place_of
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
 from reconciler.model.fields import bodies, mapping, text
@@ -37,7 +37,9 @@ class Inventory:
     failed: Mapping[str, Failed]
 
 
-def take_inventory(world: World, memory: Memory, *, failover: bool, now: datetime) -> Inventory:
+def take_inventory(
+    world: World, memory: KarmadaMemory, *, failover: bool, now: datetime
+) -> Inventory:
     """Return the clusters of the repository.
 
     Args:
@@ -71,7 +73,9 @@ def take_inventory(world: World, memory: Memory, *, failover: bool, now: datetim
     return Inventory(clusters, records, places, failed)
 
 
-def _take(manifest: Manifest, output: Manifest | None, *, failover: bool, now: datetime) -> Taken:
+def _take(
+    manifest: Manifest, output: Manifest | None, *, failover: bool, now: datetime
+) -> TakenBinding:
     """Date the taints of one cluster, and add those that follow from its conditions."""
     written = bodies(mapping(manifest.body, "spec"), "taints")
     added_at = first_seen(written, output, now)
@@ -79,7 +83,7 @@ def _take(manifest: Manifest, output: Manifest | None, *, failover: bool, now: d
     spec = {**mapping(manifest.body, "spec"), "taints": taints}
     present = output.body if output is not None else None
     record = at_rest(taint_record(manifest, added_at), present) if added_at else None
-    return Taken({**manifest.body, "spec": spec}, record)
+    return TakenBinding({**manifest.body, "spec": spec}, record)
 
 
 def _condition_taints(body: Body, failover: bool) -> list[Body]:  # noqa: FBT001  # passed on by name

@@ -33,7 +33,7 @@ Ask = tuple[Requirements | None, int]
 """A question about capacity: the requirements, and what a cluster without limit answers."""
 
 
-class Target(NamedTuple):
+class TargetCluster(NamedTuple):
     """A cluster and its replicas; a tuple, since a decision may hold thousands of them."""
 
     name: ClusterName
@@ -193,7 +193,7 @@ class Members:
     )
     rooms: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     capacities: dict[Ask, Capacity] = field(default_factory=dict, repr=False)
-    targets: dict[int, tuple[Target, ...]] = field(default_factory=dict, repr=False)
+    targets: dict[int, tuple[TargetCluster, ...]] = field(default_factory=dict, repr=False)
     orders: dict[tuple[Ask, Mask], tuple[int, ...]] = field(default_factory=dict, repr=False)
 
     def matching(self, affinity: ClusterAffinity) -> Mask:

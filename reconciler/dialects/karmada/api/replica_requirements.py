@@ -24,14 +24,14 @@ KEPT_PREFIXES = ("hugepages-", "attachable-volumes-")
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class ReplicaRequirements:
     """Replicas of a workload and the `replicaRequirements` of each, `None` if there are none."""
 
     replicas: int
     requirements: Body | None
 
 
-def demand_of(api_version: str, kind: str, body: Body) -> Demand | None:
+def demand_of(api_version: str, kind: str, body: Body) -> ReplicaRequirements | None:
     """Return what a workload asks for, `None` if its kind has no replicas.
 
     Source: karmada@f8fdd02 pkg/resourceinterpreter/default/native/replica.go
@@ -41,27 +41,27 @@ def demand_of(api_version: str, kind: str, body: Body) -> Demand | None:
     return interpreter(body) if interpreter is not None else None
 
 
-def _scaled(body: Body) -> Demand:
+def _scaled(body: Body) -> ReplicaRequirements:
     """Deployment, StatefulSet and ReplicaSet: `spec.replicas`, which counts 0 if unset."""
     spec = _mapping(body.get("spec"))
-    return Demand(_count(spec.get("replicas")), _requirements(_pod_spec(spec)))
+    return ReplicaRequirements(_count(spec.get("replicas")), _requirements(_pod_spec(spec)))
 
 
-def _job(body: Body) -> Demand:
+def _job(body: Body) -> ReplicaRequirements:
     """Job: the parallelism, but no more than the completions."""
     spec = _mapping(body.get("spec"))
     replicas = _count(spec.get("parallelism"))
     if spec.get("completions") is not None:
         replicas = min(replicas, _count(spec.get("completions")))
-    return Demand(replicas, _requirements(_pod_spec(spec)))
+    return ReplicaRequirements(replicas, _requirements(_pod_spec(spec)))
 
 
-def _pod(body: Body) -> Demand:
+def _pod(body: Body) -> ReplicaRequirements:
     """Pod: one."""
-    return Demand(1, _requirements(_mapping(body.get("spec"))))
+    return ReplicaRequirements(1, _requirements(_mapping(body.get("spec"))))
 
 
-_INTERPRETERS: Mapping[tuple[str, str], Callable[[Body], Demand]] = {
+_INTERPRETERS: Mapping[tuple[str, str], Callable[[Body], ReplicaRequirements]] = {
     ("apps/v1", "Deployment"): _scaled,
     ("apps/v1", "ReplicaSet"): _scaled,
     ("apps/v1", "StatefulSet"): _scaled,

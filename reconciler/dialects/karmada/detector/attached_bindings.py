@@ -13,7 +13,7 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     ordered,
 )
 from reconciler.dialects.karmada.detector.detect import Claims
-from reconciler.dialects.karmada.memory import Memory
+from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.object_pass import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import bodies, mapping
@@ -24,7 +24,9 @@ Needed = Mapping[ObjectKey, Draft]
 """The bindings of all that workloads need, by key; some of them have a policy of their own."""
 
 
-def needed_bindings(claims: Claims, world: World, memory: Memory, failed: list[Failed]) -> Needed:
+def needed_bindings(
+    claims: Claims, world: World, memory: KarmadaMemory, failed: list[Failed]
+) -> Needed:
     """Return the bindings of the objects that are needed, or were until now.
 
     An object that is not in the repository, or whose binding cannot be read, is left alone; what
@@ -56,7 +58,7 @@ def _unclaimed(manifest: Manifest) -> Draft:
 
 
 def attach(
-    claims: Claims, needed: Needed, decided: Mapping[ObjectKey, Body], memory: Memory
+    claims: Claims, needed: Needed, decided: Mapping[ObjectKey, Body], memory: KarmadaMemory
 ) -> Needed:
     """Return the needed bindings with those who require them, by name.
 

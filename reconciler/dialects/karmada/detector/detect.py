@@ -29,7 +29,7 @@ from reconciler.dialects.karmada.detector.policy_faults import (
     waiting_fault,
 )
 from reconciler.dialects.karmada.detector.policy_match import Policies, index_policies
-from reconciler.dialects.karmada.memory import Drafted, Memory
+from reconciler.dialects.karmada.memory import Drafted, KarmadaMemory
 from reconciler.dialects.object_pass import Failed, attempt, place_of
 from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.paths import is_frozen
@@ -66,7 +66,7 @@ class Claims:
     failed: tuple[Failed, ...]
 
 
-def claim_workloads(world: World, memory: Memory, *, preempting: bool) -> Claims:
+def claim_workloads(world: World, memory: KarmadaMemory, *, preempting: bool) -> Claims:
     """Let policies claim workloads, and draft the bindings."""
     policies = _policies(world, memory)
     priorities = _priority_classes(world, memory)
@@ -145,7 +145,7 @@ class _Found:
             self.needs[key] = drafted.needs
 
 
-def _policies(world: World, memory: Memory) -> Policies:
+def _policies(world: World, memory: KarmadaMemory) -> Policies:
     """Return the policies indexed, those as before that are as before."""
     manifests = [*world.of_kind(POLICIES, NAMESPACED), *world.of_kind(POLICIES, CLUSTER_WIDE)]
     overrides = [manifest for kind in OVERRIDES for manifest in world.of_kind(POLICIES, kind)]
@@ -164,7 +164,7 @@ def _policies(world: World, memory: Memory) -> Policies:
     return memory.elections.recall(None, grounds, index)
 
 
-def _policy(manifest: Manifest, world: World, memory: Memory) -> Policy:
+def _policy(manifest: Manifest, world: World, memory: KarmadaMemory) -> Policy:
     """Return one policy decoded."""
     there = tuple(override in world.inputs for override in overrides_of(manifest))
     decode = partial(decode_policy, manifest, world.inputs)
@@ -177,7 +177,7 @@ def _claimed(
     claim: Callable[[], Policy | None],
     present: Body | None,
     priorities: Mapping[str, int],
-    memory: Memory,
+    memory: KarmadaMemory,
 ) -> Drafted | Failed:
     """Return what a workload comes to under the policy that claims it."""
     place = place_of(world.inputs[template.key])
@@ -194,7 +194,7 @@ def _drafted(
     policy: Policy | None,
     present: Body | None,
     priorities: Mapping[str, int],
-    memory: Memory,
+    memory: KarmadaMemory,
 ) -> Drafted:
     """Return the binding of a workload before its sweep, if it has or gets one.
 
@@ -217,7 +217,9 @@ def _drafted(
     )
 
 
-def _templates(world: World, memory: Memory, found: _Found) -> list[tuple[Template, ObjectKey]]:
+def _templates(
+    world: World, memory: KarmadaMemory, found: _Found
+) -> list[tuple[Template, ObjectKey]]:
     """Return the workloads with the keys of their bindings, sorted by key.
 
     Two workloads may want a binding of the same name: then the one that has it keeps it, so those
@@ -256,7 +258,7 @@ def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:
     return named == (workload.group, workload.kind, workload.name)
 
 
-def _priority_classes(world: World, memory: Memory) -> Mapping[str, int]:
+def _priority_classes(world: World, memory: KarmadaMemory) -> Mapping[str, int]:
     """Return the values of the PriorityClasses, by name."""
     manifests = world.of_kind(*PRIORITY_CLASS)
     return memory.priorities.recall(

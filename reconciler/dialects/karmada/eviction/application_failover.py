@@ -5,7 +5,7 @@ from datetime import datetime
 
 from reconciler.dialects.karmada.api.binding import Binding, EvictionTask
 from reconciler.dialects.karmada.api.cluster_reports import Reports
-from reconciler.manifests.notes import read_moments, write_note
+from reconciler.manifests.annotation_json import read_moments, write_note
 from reconciler.model.fields import mapping, mapping_or_none, number, number_or_none, text
 from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from reconciler.dialects.karmada.api.applied_placement import read_applied
 from reconciler.dialects.karmada.api.binding import Binding, EvictionTask
-from reconciler.dialects.karmada.api.clusters import MemberCluster, Target
+from reconciler.dialects.karmada.api.clusters import MemberCluster, TargetCluster
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, earliest, span
@@ -56,7 +56,7 @@ class Eviction:
     at which time alone makes a cluster leave, `None` if there is none.
     """
 
-    clusters: tuple[Target, ...]
+    clusters: tuple[TargetCluster, ...]
     tasks: tuple[EvictionTask, ...]
     decisions: tuple[Leaving, ...]
     until: datetime | None
@@ -173,7 +173,7 @@ def with_defaults(
     return tolerations
 
 
-def _task(binding: Binding, target: Target, purge_mode: str) -> EvictionTask:
+def _task(binding: Binding, target: TargetCluster, purge_mode: str) -> EvictionTask:
     """Return the task for a cluster that is left; its moment is set by graceful eviction."""
     if binding.purge_mode is not None:
         purge_mode = binding.purge_mode or GRACEFULLY

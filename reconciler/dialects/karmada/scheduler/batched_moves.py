@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from reconciler.dialects.base import Trigger as Demand
+from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.binding import Binding
-from reconciler.dialects.karmada.api.clusters import Members, Target
-from reconciler.dialects.karmada.scheduler.divide import Strategy, strategy_of
+from reconciler.dialects.karmada.api.clusters import Members, TargetCluster
+from reconciler.dialects.karmada.scheduler.divide import DivisionStrategy, strategy_of
 from reconciler.dialects.karmada.scheduler.reschedule_requests import asked_afresh
 from reconciler.dialects.karmada.scheduler.schedule import feasible_now, schedule
-from reconciler.dialects.karmada.scheduler.schedule_result import Verdict
-from reconciler.dialects.karmada.scheduler.triggers import Trigger
-from reconciler.manifests.notes import read_note, write_note
+from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
+from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
+from reconciler.manifests.annotation_json import read_note, write_note
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.world import Body
@@ -24,11 +24,11 @@ from reconciler.model.world import Body
 MOVING_TO = "reconciler.dev/moving-to"
 """Annotation: cluster to replicas that a limited rebalance is moving towards."""
 
-Clusters = tuple[Target, ...]
+Clusters = tuple[TargetCluster, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class BatchedMove:
     """Where a binding is after this pass, and where it is going, `None` if it is there.
 
     `followed` says that it went on to the goal of an earlier batch.
@@ -45,7 +45,7 @@ def read_goal(metadata: Body) -> Clusters | None:
     counts = {name: count for name, count in found.items() if type(count) is int and count > 0}
     if not found or counts.keys() != found.keys():
         return None
-    return tuple(Target(ClusterName(name), count) for name, count in sorted(counts.items()))
+    return tuple(TargetCluster(ClusterName(name), count) for name, count in sorted(counts.items()))
 
 
 def write_goal(goal: Clusters | None) -> str:
@@ -58,7 +58,7 @@ def is_divisible(binding: Binding) -> bool:
     placement = binding.placement
     if placement is None or not binding.replicas:
         return False
-    return strategy_of(placement) not in (None, Strategy.DUPLICATED)
+    return strategy_of(placement) not in (None, DivisionStrategy.DUPLICATED)
 
 
 def _is_reachable(binding: Binding, goal: Clusters, members: Members, now: datetime) -> bool:
@@ -73,12 +73,12 @@ def _is_reachable(binding: Binding, goal: Clusters, members: Members, now: datet
 
 def move(
     binding: Binding,
-    verdict: Verdict | None,
+    verdict: ScheduleVerdict | None,
     goal: Clusters | None,
     demand: Demand | None,
     members: Members,
     now: datetime,
-) -> Move:
+) -> BatchedMove:
     """Say where a binding is after this pass.
 
     Args:
@@ -91,20 +91,20 @@ def move(
     """
     budget = None if demand is None else demand.budget
     if verdict is not None and verdict.clusters is not None:
-        fresh = verdict.trigger is Trigger.RESCHEDULE_TRIGGERED
+        fresh = verdict.trigger is ScheduleReason.RESCHEDULE_TRIGGERED
         if fresh and budget is not None and is_divisible(binding):
             return _towards(binding.clusters, verdict.clusters, budget)
-        return Move(verdict.clusters)
+        return BatchedMove(verdict.clusters)
     if goal is None:
-        return Move(binding.clusters)
+        return BatchedMove(binding.clusters)
     if demand is None or not _is_reachable(binding, goal, members, now):
-        return Move(binding.clusters, goal)
-    moved = Move(goal) if budget is None else _towards(binding.clusters, goal, budget)
+        return BatchedMove(binding.clusters, goal)
+    moved = BatchedMove(goal) if budget is None else _towards(binding.clusters, goal, budget)
     return replace(moved, followed=True)
 
 
-def _towards(present: Clusters, goal: Clusters, budget: int) -> Move:
-    """Move so many replicas towards a goal; what is missing or too much is put right beside.
+def _towards(present: Clusters, goal: Clusters, budget: int) -> BatchedMove:
+    """BatchedMove so many replicas towards a goal; what is missing or too much is put right beside.
 
     There are never fewer replicas than the goal has.
     """
@@ -122,8 +122,8 @@ def _towards(present: Clusters, goal: Clusters, budget: int) -> Move:
         given = min(surplus, max(0, shares[name] - want.get(name, 0)))
         surplus -= given
         shares[name] -= given
-    clusters = tuple(Target(name, count) for name, count in sorted(shares.items()) if count)
-    return Move(clusters) if dict(clusters) == want else Move(clusters, goal)
+    clusters = tuple(TargetCluster(name, count) for name, count in sorted(shares.items()) if count)
+    return BatchedMove(clusters) if dict(clusters) == want else BatchedMove(clusters, goal)
 
 
 def moves_afresh(binding: Binding, members: Members, now: datetime) -> int:
@@ -144,10 +144,10 @@ def moves_left(
     return distance(binding.clusters, goal)
 
 
-def distance(present: Sequence[Target], goal: Sequence[Target]) -> int:
+def distance(present: Sequence[TargetCluster], goal: Sequence[TargetCluster]) -> int:
     """Return how many replicas change their cluster; those that are new altogether do not count.
 
-    >>> distance([Target("a", 4)], [Target("a", 1), Target("b", 3)])
+    >>> distance([TargetCluster("a", 4)], [TargetCluster("a", 1), TargetCluster("b", 3)])
     3
     """
     have: Mapping[str, int] = dict(present)

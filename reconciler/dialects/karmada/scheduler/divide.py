@@ -25,7 +25,7 @@ Shares = list[tuple[int, int]]
 """Position and replicas, in upstream's order."""
 
 
-class Strategy(StrEnum):
+class DivisionStrategy(StrEnum):
     """How replicas are divided, by upstream's names; the first is ours."""
 
     NON_WORKLOAD = "NonWorkload"
@@ -45,7 +45,7 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class DivisionStep:
     """One division, for `why`: of all selected clusters, or of one overflow group.
 
     `target` is what was to be handed out, `room` what the clusters could take (`None` where room
@@ -64,27 +64,27 @@ class Step:
 class Division:
     """The result, and the steps that led to it; where nothing is divided there are none."""
 
-    strategy: Strategy
+    strategy: DivisionStrategy
     shares: Shares
-    steps: tuple[Step, ...] = ()
+    steps: tuple[DivisionStep, ...] = ()
 
 
-def strategy_of(placement: Placement) -> Strategy | None:
+def strategy_of(placement: Placement) -> DivisionStrategy | None:
     """Return how a placement divides replicas, `None` if it does not say.
 
     Source: karmada@f8fdd02 pkg/scheduler/core/assignment.go `newAssignState`.
     """
     scheduling = placement.replica_scheduling
     if scheduling is None or placement.duplicated:
-        return Strategy.DUPLICATED
+        return DivisionStrategy.DUPLICATED
     if scheduling.type != DIVIDED:
         return None
     if scheduling.preference == AGGREGATED:
-        return Strategy.AGGREGATED
+        return DivisionStrategy.AGGREGATED
     if scheduling.preference != WEIGHTED:
         return None
     dynamic = scheduling.weights is not None and scheduling.weights.dynamic_weight
-    return Strategy.DYNAMIC_WEIGHT if dynamic else Strategy.STATIC_WEIGHT
+    return DivisionStrategy.DYNAMIC_WEIGHT if dynamic else DivisionStrategy.STATIC_WEIGHT
 
 
 def divide(
@@ -111,7 +111,7 @@ def divide(
         return scheduler_error("no clusters available to schedule")
     binding = request.binding
     if (binding.replicas == 0 and binding.requirements is None) or binding.components > 1:
-        return Division(Strategy.NON_WORKLOAD, [(position, 0) for position in selected])
+        return Division(DivisionStrategy.NON_WORKLOAD, [(position, 0) for position in selected])
     division = _divide(request, members, ranking, selected)
     if isinstance(division, Failure):
         return division
@@ -138,7 +138,7 @@ def _divide(
     if not request.tiers:
         return _divide_tier(strategy, request, members, ranking, selected, wanted=wanted)
     shares: Shares = []
-    steps: list[Step] = []
+    steps: list[DivisionStep] = []
     for number, tier in enumerate(ranking.tiers):
         clusters = [position for position in selected if tier >> position & 1]
         share = min(wanted, sum(map(ranking.available, clusters)))
@@ -167,7 +167,7 @@ def _unsupported(placement: Placement) -> Failure:
 
 
 def _divide_tier(
-    strategy: Strategy,
+    strategy: DivisionStrategy,
     request: Request,
     members: Members,
     ranking: Ranking,
@@ -175,16 +175,16 @@ def _divide_tier(
     *,
     wanted: int,
 ) -> Division | Failure:
-    if strategy is Strategy.DUPLICATED:
+    if strategy is DivisionStrategy.DUPLICATED:
         return Division(strategy, [(position, wanted) for position in clusters])
-    if strategy is Strategy.STATIC_WEIGHT:
+    if strategy is DivisionStrategy.STATIC_WEIGHT:
         scheduling = request.placement.replica_scheduling
         weights = None if scheduling is None else scheduling.weights
         rules = None if weights is None else weights.static_weights
         votes = static_weights(rules or (), mask_of(clusters), members)
         parties, counts = list(votes), list(votes.values())
         shares = _dispense(wanted, parties, counts, request.binding.uid)
-        step = Step(
+        step = DivisionStep(
             tier=0, mode=Mode.FRESH, target=wanted, room=None, parties=parties, weights=counts
         )
         return Division(strategy, shares, (step,))
@@ -200,7 +200,7 @@ def _dispense(replicas: int, parties: Sequence[int], weights: Sequence[int], uid
 
 
 def _divide_by_room(
-    strategy: Strategy,
+    strategy: DivisionStrategy,
     request: Request,
     ranking: Ranking,
     clusters: Sequence[int],
@@ -227,17 +227,17 @@ def _divide_by_room(
     elif assigned < wanted:
         mode, target, step = Mode.SCALE_UP, wanted - assigned, "failed to scale up"
     else:
-        unchanged = Step(tier=0, mode=Mode.UNCHANGED, target=0, room=0)
+        unchanged = DivisionStep(tier=0, mode=Mode.UNCHANGED, target=0, room=0)
         return Division(strategy, held, (unchanged,))
     room = wrap32(sum(rooms))
     if room < target:
         return unschedulable(
             f"Clusters available replicas {room} are not enough to schedule."
         ).within(step)
-    if strategy is Strategy.AGGREGATED:
+    if strategy is DivisionStrategy.AGGREGATED:
         prior = {i for i, replicas in held if replicas > 0}
         parties, rooms = _shortest_prefix(parties, rooms, target, prior)
-    made = Step(tier=0, mode=mode, target=target, room=room, parties=parties, weights=rooms)
+    made = DivisionStep(tier=0, mode=mode, target=target, room=room, parties=parties, weights=rooms)
     if mode is Mode.SCALE_DOWN:  # of two entries of one cluster the last one counts
         weights = dict(zip(parties, rooms, strict=True))
         parties, rooms = list(weights), list(weights.values())

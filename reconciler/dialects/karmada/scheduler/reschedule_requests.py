@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from reconciler.dialects.base import Trigger as Demand
+from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.binding import Binding, decode_binding
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.model.fields import bodies, mapping, text
@@ -15,7 +15,7 @@ TRIGGERED_AT = "rescheduleTriggeredAt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RescheduleRequest:
     """A binding as the scheduler gets it.
 
     Attributes:
@@ -33,7 +33,7 @@ class Asked:
     again: bool = False
 
 
-def ask(draft: Draft, demand: Demand | None, now: datetime) -> Asked:
+def ask(draft: Draft, demand: Demand | None, now: datetime) -> RescheduleRequest:
     """Return a binding with its trigger.
 
     Args:
@@ -49,10 +49,10 @@ def ask(draft: Draft, demand: Demand | None, now: datetime) -> Asked:
         spec[TRIGGERED_AT] = format_moment(demand.at)
         binding = _decoded(draft, spec)
         afresh = asked_afresh(binding, demand.at) if demand.fresh else binding
-        return Asked(spec=spec, binding=afresh, considered=True)
+        return RescheduleRequest(spec=spec, binding=afresh, considered=True)
     binding = _decoded(draft, spec)
     if not considered:
-        return Asked(spec=spec, binding=binding, considered=False)
+        return RescheduleRequest(spec=spec, binding=binding, considered=False)
     triggered = binding.reschedule_triggered_at
     if triggered is not None and triggered > now:
         # Unlike upstream: a trigger in the future would be consumed by no scheduling before it.
@@ -60,7 +60,7 @@ def ask(draft: Draft, demand: Demand | None, now: datetime) -> Asked:
         spec[TRIGGERED_AT] = format_moment(now)
         binding = replace(binding, reschedule_triggered_at=now)
     failed = bool(known_problem(draft.status))
-    return Asked(
+    return RescheduleRequest(
         spec=spec,
         binding=binding,
         considered=True,

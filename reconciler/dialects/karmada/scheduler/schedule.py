@@ -7,9 +7,9 @@ from itertools import repeat
 
 from reconciler.dialects.karmada.api.applied_placement import applied_placement
 from reconciler.dialects.karmada.api.binding import Binding
-from reconciler.dialects.karmada.api.clusters import Members, Target
+from reconciler.dialects.karmada.api.clusters import Members, TargetCluster
 from reconciler.dialects.karmada.api.placement import AffinityTerm, Placement
-from reconciler.dialects.karmada.scheduler.divide import Division, Strategy, divide
+from reconciler.dialects.karmada.scheduler.divide import Division, DivisionStrategy, divide
 from reconciler.dialects.karmada.scheduler.estimate import estimate_fleet
 from reconciler.dialects.karmada.scheduler.failure import Failure, FailureKind, scheduler_error
 from reconciler.dialects.karmada.scheduler.filter_affinity import reject_affinity
@@ -19,9 +19,9 @@ from reconciler.dialects.karmada.scheduler.filter_spread import reject_without_t
 from reconciler.dialects.karmada.scheduler.filter_taints import reject_taints
 from reconciler.dialects.karmada.scheduler.rank import rank, score_affinity, score_locality
 from reconciler.dialects.karmada.scheduler.request import Request, request_of
-from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, Requeue, Verdict
+from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, Requeue, ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.select import select_clusters
-from reconciler.dialects.karmada.scheduler.triggers import Trigger, find_trigger
+from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason, find_trigger
 from reconciler.model.conditions import Condition
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, Profile, Rejection, run_filters
@@ -52,7 +52,7 @@ REQUEUE = {
 
 def schedule(
     binding: Binding, members: Members, now: datetime, *, propagate_empty: bool = False
-) -> Verdict:
+) -> ScheduleVerdict:
     """Decide what becomes of a binding that came up.
 
     Args:
@@ -65,12 +65,12 @@ def schedule(
     Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `doScheduleBinding`.
     """
     trigger, placement = find_trigger(binding, members), binding.placement
-    if trigger is Trigger.DELETING:
-        return Verdict(trigger=trigger, observed_affinity=binding.observed_affinity)
+    if trigger is ScheduleReason.DELETING:
+        return ScheduleVerdict(trigger=trigger, observed_affinity=binding.observed_affinity)
     if placement is None:
         return _failed(trigger, binding, (), scheduler_error("the binding has no placement"))
-    if trigger is Trigger.NONE:
-        return Verdict(
+    if trigger is ScheduleReason.NONE:
+        return ScheduleVerdict(
             trigger=trigger,
             observed_affinity=binding.observed_affinity,
             observed_generation=_renewed(binding),
@@ -161,16 +161,16 @@ def attempt_group(
     return attempt(division=division, result=_targets(members, division))
 
 
-def _targets(members: Members, division: Division) -> tuple[Target, ...]:
+def _targets(members: Members, division: Division) -> tuple[TargetCluster, ...]:
     """Name the clusters. Where all of them get the same, bindings share the entries."""
     shares, names = division.shares, members.fleet.names
-    if division.strategy is not Strategy.DUPLICATED or not shares:
-        return tuple(Target(names[position], replicas) for position, replicas in shares)
+    if division.strategy is not DivisionStrategy.DUPLICATED or not shares:
+        return tuple(TargetCluster(names[position], replicas) for position, replicas in shares)
     replicas = shares[0][1]
     column = remember(
         members.targets,
         replicas,
-        lambda: tuple(map(Target, names, repeat(replicas))),
+        lambda: tuple(map(TargetCluster, names, repeat(replicas))),
         limit=TARGETS_LIMIT,
     )
     return tuple(column[position] for position, _ in shares)
@@ -194,15 +194,18 @@ def fit_error(clusters: int, rejections: Iterable[Rejection]) -> str:
 
 
 def _succeeded(
-    trigger: Trigger, binding: Binding, attempts: tuple[Attempt, ...], placement: Placement | None
-) -> Verdict:
+    trigger: ScheduleReason,
+    binding: Binding,
+    attempts: tuple[Attempt, ...],
+    placement: Placement | None,
+) -> ScheduleVerdict:
     """The last attempt counts. Without any, only the status moves.
 
     Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `patchScheduleResultForResourceBinding`.
     """
     result = attempts[-1].result if attempts else None
     grouped = placement is not None and placement.cluster_affinities is not None
-    return Verdict(
+    return ScheduleVerdict(
         trigger=trigger,
         attempts=attempts,
         clusters=None if isinstance(result, Failure) else result,
@@ -215,15 +218,15 @@ def _succeeded(
 
 
 def _failed(
-    trigger: Trigger, binding: Binding, attempts: tuple[Attempt, ...], failure: Failure
-) -> Verdict:
+    trigger: ScheduleReason, binding: Binding, attempts: tuple[Attempt, ...], failure: Failure
+) -> ScheduleVerdict:
     """When no cluster fits the result is cleared; all other failures keep it.
 
     Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `getConditionByError` and the error handling
     of `scheduleResourceBindingWithClusterAffinity`.
     """
     unfit = failure.kind is FailureKind.NO_CLUSTER_FIT and binding.placement is not None
-    return Verdict(
+    return ScheduleVerdict(
         trigger=trigger,
         attempts=attempts,
         clusters=() if unfit else None,

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reconciler.dialects.karmada.api.clusters import Target
+from reconciler.dialects.karmada.api.clusters import TargetCluster
 from reconciler.dialects.karmada.scheduler.divide import Division
 from reconciler.dialects.karmada.scheduler.failure import Failure
 from reconciler.dialects.karmada.scheduler.rank import Ranking
 from reconciler.dialects.karmada.scheduler.request import Request
-from reconciler.dialects.karmada.scheduler.triggers import Trigger
+from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.model.conditions import Condition
 from reconciler.schedule.framework import Mask, Rejection
 
@@ -37,11 +37,11 @@ class Attempt:
     ranking: Ranking | None = None
     selected: Sequence[int] | None = None
     division: Division | None = None
-    result: tuple[Target, ...] | Failure
+    result: tuple[TargetCluster, ...] | Failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Verdict:
+class ScheduleVerdict:
     """What becomes of a binding that came up.
 
     Attributes:
@@ -58,9 +58,9 @@ class Verdict:
         returned_error: The message that upstream's worker would report, `""` for none.
     """
 
-    trigger: Trigger
+    trigger: ScheduleReason
     attempts: tuple[Attempt, ...] = ()
-    clusters: tuple[Target, ...] | None = None
+    clusters: tuple[TargetCluster, ...] | None = None
     observed_affinity: str
     observed_generation: int | None = None
     condition: Condition | None = None
@@ -73,4 +73,4 @@ class Verdict:
     @property
     def triggered(self) -> bool:
         """Whether the scheduler acted on the binding."""
-        return self.trigger not in (Trigger.DELETING, Trigger.NONE)
+        return self.trigger not in (ScheduleReason.DELETING, ScheduleReason.NONE)

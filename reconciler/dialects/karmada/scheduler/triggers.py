@@ -8,7 +8,7 @@ from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import DIVIDED
 
 
-class Trigger(StrEnum):
+class ScheduleReason(StrEnum):
     """Why a binding is scheduled, or why it is not (`deleting`, `none`)."""
 
     DELETING = "deleting"
@@ -20,28 +20,28 @@ class Trigger(StrEnum):
     NONE = "none"
 
 
-def find_trigger(binding: Binding, members: Members) -> Trigger:
+def find_trigger(binding: Binding, members: Members) -> ScheduleReason:
     """Return the first rule that makes the scheduler act on a binding that came up.
 
     Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `doScheduleBinding`.
     """
     placement = binding.placement
     if binding.deleting:
-        return Trigger.DELETING
+        return ScheduleReason.DELETING
     if placement is None:
-        return Trigger.NONE
+        return ScheduleReason.NONE
     if placement_changed(placement, binding.applied, observed_affinity=binding.observed_affinity):
-        return Trigger.PLACEMENT_CHANGED
+        return ScheduleReason.PLACEMENT_CHANGED
     if replicas_changed(binding):
-        return Trigger.REPLICAS_CHANGED
+        return ScheduleReason.REPLICAS_CHANGED
     if binding.reschedule_required:
-        return Trigger.RESCHEDULE_TRIGGERED
+        return ScheduleReason.RESCHEDULE_TRIGGERED
     if not binding.is_workload or placement.duplicated:
-        return Trigger.DUPLICATED_OR_NON_WORKLOAD
+        return ScheduleReason.DUPLICATED_OR_NON_WORKLOAD
     deleting = members.fleet.deleting
     if deleting and deleting & members.fleet.named(name for name, _ in binding.clusters):
-        return Trigger.TERMINATING_TARGET_CLUSTER
-    return Trigger.NONE
+        return ScheduleReason.TERMINATING_TARGET_CLUSTER
+    return ScheduleReason.NONE
 
 
 def replicas_changed(binding: Binding) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.karmada.api.cluster_reports import Reports
-from reconciler.manifests.notes import read_moments, write_note
+from reconciler.manifests.annotation_json import read_moments, write_note
 from reconciler.model.availability import assume
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.fields import mapping, text

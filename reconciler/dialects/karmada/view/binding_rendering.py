@@ -7,8 +7,8 @@ from functools import lru_cache
 from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.detector.binding_draft import API_VERSION, Draft
-from reconciler.dialects.karmada.scheduler.schedule_result import Verdict
-from reconciler.dialects.karmada.scheduler.triggers import Trigger
+from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
+from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.view.aggregated_status import PLACED_AT, Feedback, with_feedback
 from reconciler.manifests.admission import digest
 from reconciler.model.conditions import set_condition
@@ -26,7 +26,7 @@ def binding_file(
     spec: Body,
     after: Placed,
     binding: Binding,
-    verdict: Verdict | None,
+    verdict: ScheduleVerdict | None,
     feedback: Feedback,
     now: datetime,
     *,
@@ -54,7 +54,7 @@ def binding_file(
 
 def _metadata(
     draft: Draft,
-    verdict: Verdict | None,
+    verdict: ScheduleVerdict | None,
     notes: Mapping[str, str],
     generation: int,
     now: datetime,
@@ -85,7 +85,7 @@ def _metadata(
 def _status(
     draft: Draft,
     binding: Binding,
-    verdict: Verdict | None,
+    verdict: ScheduleVerdict | None,
     feedback: Feedback,
     generation: int,
     now: datetime,
@@ -96,7 +96,7 @@ def _status(
     """
     status = dict(draft.status)
     if verdict is not None:
-        if verdict.error is None and verdict.trigger is not Trigger.DELETING:
+        if verdict.error is None and verdict.trigger is not ScheduleReason.DELETING:
             status["schedulerObservedGeneration"] = generation
         if verdict.observed_affinity:
             status["schedulerObservingAffinityName"] = verdict.observed_affinity

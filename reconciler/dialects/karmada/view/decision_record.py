@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reconciler.dialects.base import Trigger as Demand
+from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.eviction.application_failover import Failing
 from reconciler.dialects.karmada.eviction.taint_manager import Action, Eviction, Leaving
 from reconciler.dialects.karmada.scheduler.reschedule_requests import (
     TRIGGERED_AT,
-    Asked,
+    RescheduleRequest,
     known_problem,
 )
-from reconciler.dialects.karmada.scheduler.schedule_result import Verdict
-from reconciler.dialects.karmada.scheduler.triggers import Trigger
+from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
+from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.view.explanation import LEAVING
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.fields import mapping
@@ -33,10 +33,10 @@ class Happened:
     """
 
     demand: Demand | None
-    asked: Asked
+    asked: RescheduleRequest
     eviction: Eviction | None
     failing: Failing
-    verdict: Verdict | None
+    verdict: ScheduleVerdict | None
     edited: bool
 
 
@@ -64,11 +64,11 @@ def tell(
     )
 
 
-_CAUSES: Mapping[Trigger, CauseKind] = {
-    Trigger.PLACEMENT_CHANGED: CauseKind.PLACEMENT_CHANGED,
-    Trigger.REPLICAS_CHANGED: CauseKind.REPLICAS_CHANGED,
-    Trigger.RESCHEDULE_TRIGGERED: CauseKind.REBALANCED,
-    Trigger.TERMINATING_TARGET_CLUSTER: CauseKind.CLUSTER_GONE,
+_CAUSES: Mapping[ScheduleReason, CauseKind] = {
+    ScheduleReason.PLACEMENT_CHANGED: CauseKind.PLACEMENT_CHANGED,
+    ScheduleReason.REPLICAS_CHANGED: CauseKind.REPLICAS_CHANGED,
+    ScheduleReason.RESCHEDULE_TRIGGERED: CauseKind.REBALANCED,
+    ScheduleReason.TERMINATING_TARGET_CLUSTER: CauseKind.CLUSTER_GONE,
 }
 
 
@@ -92,7 +92,7 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
         return Cause(CauseKind.EDITED)
     if happened.asked.by_hand:
         return Cause(CauseKind.REBALANCED, BY_HAND)
-    trigger = happened.verdict.trigger if happened.verdict is not None else Trigger.NONE
+    trigger = happened.verdict.trigger if happened.verdict is not None else ScheduleReason.NONE
     if happened.asked.again and _is_retry(draft, trigger):
         return Cause(CauseKind.RETRIED)
     return Cause(_CAUSES.get(trigger, CauseKind.CLUSTERS_CHANGED))
@@ -104,17 +104,17 @@ def _left(happened: Happened) -> list[Leaving]:
     return [decision for decision in decisions if decision.action is Action.EVICT]
 
 
-def _is_retry(draft: Draft, trigger: Trigger) -> bool:
+def _is_retry(draft: Draft, trigger: ScheduleReason) -> bool:
     """Say whether nothing but a trigger that failed before has the scheduler look.
 
     What has no replicas at all since then lacks them: that is no change of what is wanted.
     """
     known = mapping(draft.present or {}, "spec").get("replicas")
-    same = trigger is Trigger.REPLICAS_CHANGED and known == draft.spec.get("replicas")
-    return same or trigger is Trigger.RESCHEDULE_TRIGGERED
+    same = trigger is ScheduleReason.REPLICAS_CHANGED and known == draft.spec.get("replicas")
+    return same or trigger is ScheduleReason.RESCHEDULE_TRIGGERED
 
 
-def _rejected(verdict: Verdict | None, members: Members) -> Mapping[ClusterName, str]:
+def _rejected(verdict: ScheduleVerdict | None, members: Members) -> Mapping[ClusterName, str]:
     """Return why each cluster was turned away, by the attempt that counts.
 
     Clusters that are being deleted are not even asked upstream; here they have a reason, too.

@@ -7,25 +7,29 @@ from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import Placement
 from reconciler.dialects.karmada.detector.binding_draft import Draft
-from reconciler.dialects.karmada.scheduler.divide import Mode, Step, Strategy, strategy_of
+from reconciler.dialects.karmada.scheduler.divide import (
+    DivisionStep,
+    DivisionStrategy,
+    Mode,
+    strategy_of,
+)
 from reconciler.dialects.karmada.scheduler.estimate import NOT_ESTIMATED
 from reconciler.dialects.karmada.scheduler.failure import Failure
 from reconciler.dialects.karmada.scheduler.filter_taints import UntoleratedTaint
 from reconciler.dialects.karmada.scheduler.schedule import PROFILE, try_groups
-from reconciler.dialects.karmada.scheduler.schedule_result import Attempt
-from reconciler.dialects.karmada.scheduler.schedule_result import Verdict as Outcome
+from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.select import ignores_spread
-from reconciler.dialects.karmada.scheduler.triggers import Trigger
-from reconciler.model.explanation import ClusterAnswer, Explanation, ScorePart, Verdict
+from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
+from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.schedule.framework import Mask, Rejection, positions_of, run_every_filter
 
 LEAVING = "cluster(s) being deleted, or without a file"
 
-QUESTIONS: Mapping[Strategy | None, str] = {
-    Strategy.DUPLICATED: "on each cluster",
-    Strategy.STATIC_WEIGHT: "divided by static weights",
-    Strategy.DYNAMIC_WEIGHT: "divided by available replicas",
-    Strategy.AGGREGATED: "aggregated on as few clusters as possible",
+QUESTIONS: Mapping[DivisionStrategy | None, str] = {
+    DivisionStrategy.DUPLICATED: "on each cluster",
+    DivisionStrategy.STATIC_WEIGHT: "divided by static weights",
+    DivisionStrategy.DYNAMIC_WEIGHT: "divided by available replicas",
+    DivisionStrategy.AGGREGATED: "aggregated on as few clusters as possible",
     None: "by a strategy that there is not",
 }
 
@@ -58,7 +62,7 @@ REMEDIES: Mapping[str, Callable[[Rejection, Attempt], str]] = {
 
 
 def explain(
-    draft: Draft, binding: Binding, outcome: Outcome | None, members: Members, now: datetime
+    draft: Draft, binding: Binding, outcome: ScheduleVerdict | None, members: Members, now: datetime
 ) -> Explanation:
     """Explain one binding; where nothing made the scheduler look at it, as if it looked now.
 
@@ -100,7 +104,7 @@ def _question(binding: Binding, placement: Placement) -> str:
     return f"{binding.replicas} replica{plural}, {QUESTIONS[strategy_of(placement)]}"
 
 
-def _result(draft: Draft, outcome: Outcome | None, attempt: Attempt | None) -> str:
+def _result(draft: Draft, outcome: ScheduleVerdict | None, attempt: Attempt | None) -> str:
     """Say how it ended, in upstream's words, and why the scheduler looked."""
     if outcome is None:
         why = (
@@ -109,7 +113,7 @@ def _result(draft: Draft, outcome: Outcome | None, attempt: Attempt | None) -> s
         return f"Not scheduled: {why}."
     if outcome.condition is not None:
         return f"{outcome.condition.message} ({outcome.trigger})"
-    if outcome.trigger is Trigger.DELETING or attempt is None:
+    if outcome.trigger is ScheduleReason.DELETING or attempt is None:
         return f"Not scheduled ({outcome.trigger})."
     failed = isinstance(attempt.result, Failure)
     then = attempt.result.message if isinstance(attempt.result, Failure) else "as below"
@@ -120,14 +124,14 @@ def _answers(attempt: Attempt, members: Members, now: datetime) -> Iterator[Clus
     """Yield what one attempt says of each cluster."""
     fleet = members.fleet
     candidates = Mask(fleet.all & ~fleet.deleting)
-    verdicts: dict[int, list[Verdict]] = {
-        position: [Verdict("", LEAVING, "have its file, without a deletionTimestamp")]
+    verdicts: dict[int, list[ClusterVerdict]] = {
+        position: [ClusterVerdict("", LEAVING, "have its file, without a deletionTimestamp")]
         for position in positions_of(fleet.deleting)
     }
     for rejection in run_every_filter(PROFILE.filters, attempt.request, members, candidates, now):
         remedy = REMEDIES[rejection.plugin](rejection, attempt)
         for position in positions_of(rejection.clusters):
-            found = Verdict(rejection.plugin, str(rejection.reason), remedy)
+            found = ClusterVerdict(rejection.plugin, str(rejection.reason), remedy)
             verdicts.setdefault(position, []).append(found)
     parts = _scores(attempt, members, now)
     ranks = (
@@ -208,7 +212,7 @@ def _selection(attempt: Attempt) -> str:
     return f"{len(selected)} of {ranked} are selected by spread constraints: {limits}."
 
 
-def _division(step: Step, members: Members) -> str:
+def _division(step: DivisionStep, members: Members) -> str:
     """Say what one division handed out, by which weights."""
     names = members.fleet.names
     weights = ", ".join(

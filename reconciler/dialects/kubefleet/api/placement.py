@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.names import PARENT, RESOURCE_HASH
 from reconciler.dialects.kubefleet.api.policy import DEFAULT_MAX_SKEW, PICK_ALL, PICK_FIXED, PICK_N
-from reconciler.dialects.kubefleet.api.strategy import Strategy, decode_strategy
+from reconciler.dialects.kubefleet.api.strategy import RolloutStrategy, decode_strategy
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
 from reconciler.model import fields
 from reconciler.model.world import Body
@@ -29,7 +29,7 @@ class Placement:
 
     name: str
     policy: Body | None
-    strategy: Strategy
+    strategy: RolloutStrategy
     wanted: int | None
     history: int
     selectors: tuple[Body, ...]

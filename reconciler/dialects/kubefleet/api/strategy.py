@@ -20,7 +20,7 @@ _APPLY_DEFAULTS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strategy:
+class RolloutStrategy:
     """Limits of a rolling update; shares are numbers or percentages, as written."""
 
     type: str
@@ -30,7 +30,7 @@ class Strategy:
     apply: Body
 
 
-def decode_strategy(body: Body) -> Strategy:
+def decode_strategy(body: Body) -> RolloutStrategy:
     """Return the strategy of a placement, defaults applied.
 
     Args:
@@ -43,7 +43,7 @@ def decode_strategy(body: Body) -> Strategy:
     """
     rolling = fields.mapping(body, "rollingUpdate")
     period = fields.number_or_none(rolling, "unavailablePeriodSeconds")
-    return Strategy(
+    return RolloutStrategy(
         type=fields.text(body, "type") or ROLLING_UPDATE,
         max_unavailable=_share(rolling, "maxUnavailable"),
         max_surge=_share(rolling, "maxSurge"),

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import BOUND, PREVIOUS_STATE, SCHEDULED, UNSCHEDULED
-from reconciler.dialects.kubefleet.api.strategy import ROLLING_UPDATE, Strategy, share_of
+from reconciler.dialects.kubefleet.api.strategy import ROLLING_UPDATE, RolloutStrategy, share_of
 from reconciler.dialects.kubefleet.rollout.readiness import (
     can_be_ready,
     has_failed,
@@ -65,7 +65,7 @@ class _Survey:
 
 
 def roll_out(
-    strategy: Strategy,
+    strategy: RolloutStrategy,
     wanted: int | None,
     bindings: Iterable[Binding],
     latest: str | None,
@@ -157,7 +157,7 @@ def _survey(ordered: Sequence[Binding], latest: str, now: datetime, period: time
 def _roll(
     present: Rollout,
     survey: _Survey,
-    strategy: Strategy,
+    strategy: RolloutStrategy,
     wanted: int | None,
     latest: str,
     now: datetime,

@@ -7,11 +7,11 @@ from datetime import datetime
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
-from reconciler.dialects.kubefleet.scheduler.picks import Pick, Record, cross_reference
+from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, cross_reference
 from reconciler.dialects.kubefleet.scheduler.profile import filter_members, tell_rejections
-from reconciler.dialects.kubefleet.scheduler.rank import Scored
+from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster
 from reconciler.dialects.kubefleet.scheduler.request import Request
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Report, Snapshot
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
 from reconciler.dialects.kubefleet.view.decision_texts import MAX_UNSELECTED, list_decisions
 from reconciler.schedule.framework import positions_of
 
@@ -43,7 +43,7 @@ def pick_all(
     `runSchedulingCycleForPickAllPlacementType`.
     """
     feasible, rejections = filter_members(request, members, now)
-    picked = [Scored(members.fleet.names[position]) for position in positions_of(feasible)]
+    picked = [RankedCluster(members.fleet.names[position]) for position in positions_of(feasible)]
     pick = cross_reference(snapshot, groups, picked, existing)
     decisions = list_decisions(
         (pick.created, pick.patched, groups.scheduled, groups.bound),
@@ -52,6 +52,6 @@ def pick_all(
     count = len(pick.created) + len(pick.patched) + groups.present
     return replace(
         pick,
-        report=Report(decisions, count, fulfilled=True),
-        record=Record(request=request, feasible=feasible, picked=tuple(picked)),
+        report=SnapshotReport(decisions, count, fulfilled=True),
+        record=PickRecord(request=request, feasible=feasible, picked=tuple(picked)),
     )

@@ -12,9 +12,9 @@ from reconciler.dialects.kubefleet.api.binding import (
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
-from reconciler.dialects.kubefleet.scheduler.picks import Pick, Record
-from reconciler.dialects.kubefleet.scheduler.rank import Scored
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Report, Snapshot
+from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord
+from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
 from reconciler.dialects.kubefleet.view.decision_texts import (
     fixed_decision,
     invalid_decision,
@@ -51,7 +51,7 @@ def pick_fixed(
     valid, refused = _judge(wanted, members)
     created, patched = _bind(snapshot, groups, valid, existing)
     kept = set(valid)
-    report = Report(
+    report = SnapshotReport(
         decisions=(
             *map(fixed_decision, valid),
             *(invalid_decision(name, reason) for name, reason in refused if reason),
@@ -65,7 +65,9 @@ def pick_fixed(
         patched=patched,
         dropped=tuple(unscheduled(item) for item in groups.obsolete if item.target not in kept),
         report=report,
-        record=Record(picked=tuple(map(Scored, valid)), missing=len(wanted), limit=len(wanted)),
+        record=PickRecord(
+            picked=tuple(map(RankedCluster, valid)), missing=len(wanted), limit=len(wanted)
+        ),
     )
 
 

@@ -8,11 +8,11 @@ from itertools import islice
 from reconciler.dialects.kubefleet.api.binding import Binding, unscheduled
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
-from reconciler.dialects.kubefleet.scheduler.picks import Pick, Record, cross_reference
+from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, cross_reference
 from reconciler.dialects.kubefleet.scheduler.profile import filter_members, tell_rejections
 from reconciler.dialects.kubefleet.scheduler.rank import rank
 from reconciler.dialects.kubefleet.scheduler.request import Request
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Report, Snapshot
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
 from reconciler.dialects.kubefleet.view.decision_texts import (
     MAX_UNSELECTED,
     list_decisions,
@@ -54,13 +54,15 @@ def pick_n(
     desired = snapshot.number_of_clusters
     missing = desired - groups.present
     if missing <= 0:
-        record = Record(request=request, missing=missing, limit=0)
+        record = PickRecord(request=request, missing=missing, limit=0)
         return replace(_scale_in(groups, desired), record=record)
     limit = min(missing, TOPOLOGY_BATCH) if request.policy.constraints else missing
     feasible, rejections = filter_members(request, members, now)
     ranked = rank(request, members, feasible)
     picked = tuple(islice(ranked, limit))
-    record = Record(request=request, feasible=feasible, picked=picked, missing=missing, limit=limit)
+    record = PickRecord(
+        request=request, feasible=feasible, picked=picked, missing=missing, limit=limit
+    )
     pick = replace(cross_reference(snapshot, groups, picked, existing), record=record)
     taken = len(pick.created) + len(pick.patched)
     if missing > limit and taken == limit:
@@ -71,7 +73,7 @@ def pick_n(
         tell_rejections(rejections, members, MAX_UNSELECTED),
     )
     count = taken + groups.present
-    return replace(pick, report=Report(decisions, count, fulfilled=count >= desired))
+    return replace(pick, report=SnapshotReport(decisions, count, fulfilled=count >= desired))
 
 
 def _scale_in(groups: Groups, desired: int) -> Pick:
@@ -104,6 +106,6 @@ def _worst_first(bindings: Sequence[Binding]) -> tuple[Binding, ...]:
     return tuple(sorted(bindings, key=lambda item: (recorded_score(item.decision), item.target)))
 
 
-def _selected(groups: tuple[tuple[Binding, ...], ...], desired: int) -> Report:
+def _selected(groups: tuple[tuple[Binding, ...], ...], desired: int) -> SnapshotReport:
     count = sum(map(len, groups))
-    return Report(list_decisions(groups), count, fulfilled=count >= desired)
+    return SnapshotReport(list_decisions(groups), count, fulfilled=count >= desired)

@@ -11,9 +11,9 @@ from reconciler.dialects.kubefleet.api.binding import (
     unscheduled,
 )
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
-from reconciler.dialects.kubefleet.scheduler.rank import Scored
+from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster
 from reconciler.dialects.kubefleet.scheduler.request import Request
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Report, Snapshot
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
 from reconciler.dialects.kubefleet.view.decision_texts import picked_decision
 from reconciler.model.identity import ClusterName
 from reconciler.model.world import Body
@@ -21,7 +21,7 @@ from reconciler.schedule.framework import Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class PickRecord:
     """What one cycle looked at and what it chose, kept for whoever asks why.
 
     Attributes:
@@ -35,7 +35,7 @@ class Record:
 
     request: Request | None = None
     feasible: Mask | None = None
-    picked: tuple[Scored, ...] = ()
+    picked: tuple[RankedCluster, ...] = ()
     missing: int | None = None
     limit: int | None = None
 
@@ -56,13 +56,16 @@ class Pick:
     created: tuple[Binding, ...] = ()
     patched: tuple[Binding, ...] = ()
     dropped: tuple[Binding, ...] = ()
-    report: Report | None = None
+    report: SnapshotReport | None = None
     requeue: bool = False
-    record: Record | None = None
+    record: PickRecord | None = None
 
 
 def cross_reference(
-    snapshot: Snapshot, groups: Groups, picked: Sequence[Scored], taken: Mapping[str, Binding]
+    snapshot: Snapshot,
+    groups: Groups,
+    picked: Sequence[RankedCluster],
+    taken: Mapping[str, Binding],
 ) -> Pick:
     """Turn picked clusters into bindings: take over, take back, create, drop.
 

@@ -13,7 +13,7 @@ from reconciler.schedule.framework import Mask, bits_of
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class RankedCluster:
     """A cluster and the two scores that are shown."""
 
     name: ClusterName
@@ -21,7 +21,7 @@ class Scored:
     topology: int = 0
 
 
-def rank(request: Request, members: Members, feasible: Mask) -> Iterator[Scored]:
+def rank(request: Request, members: Members, feasible: Mask) -> Iterator[RankedCluster]:
     """Return the feasible clusters, best first; they are found as far as they are asked for.
 
     The topology score counts first, then affinity, then whether an earlier policy had picked the
@@ -57,10 +57,10 @@ def _walk(
     feasible: Mask,
     column: tuple[int, ...],
     order: tuple[int, ...],
-) -> Iterator[Scored]:
+) -> Iterator[RankedCluster]:
     names, size = members.fleet.names, len(members.views)
     for topology, clusters in sorted(request.topology.scores, key=lambda entry: -entry[0]):
         chosen = bits_of(Mask(clusters & feasible), size)
         for position in order:
             if chosen[position]:
-                yield Scored(names[position], column[position], topology)
+                yield RankedCluster(names[position], column[position], topology)

@@ -14,7 +14,7 @@ from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.scheduler.pick_all import pick_all
 from reconciler.dialects.kubefleet.scheduler.pick_fixed import pick_fixed
 from reconciler.dialects.kubefleet.scheduler.pick_n import pick_n
-from reconciler.dialects.kubefleet.scheduler.picks import Pick, Record, adopt
+from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, adopt
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.scheduler.topology import assess_topology
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, report_status
@@ -53,7 +53,7 @@ class Scheduled:
     cycles: int = 1
     error: UnexpectedBehavior | None = None
     writes: tuple[Write, ...] = ()
-    records: tuple[Record, ...] = ()
+    records: tuple[PickRecord, ...] = ()
 
 
 def schedule(

@@ -33,7 +33,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SnapshotReport:
     """What a cycle has to say: decisions in the order of listing, how many are selected."""
 
     decisions: tuple[Body, ...]
@@ -58,7 +58,7 @@ def decode_snapshot(body: Body) -> Snapshot:
     )
 
 
-def report_status(snapshot: Snapshot, report: Report, *, at: str) -> Body | None:
+def report_status(snapshot: Snapshot, report: SnapshotReport, *, at: str) -> Body | None:
     """Return the status of a policy snapshot after a cycle, `None` if the present one stays.
 
     It stays if the placement's generation is the one observed, the decisions are the same in
@@ -119,7 +119,7 @@ def _timeless(decision: Body) -> Body:
     return {**decision, "reason": timeless(fields.text(decision, "reason"))}
 
 
-def _condition(report: Report, generation: int) -> Condition:
+def _condition(report: SnapshotReport, generation: int) -> Condition:
     if report.fulfilled:
         status, reason = "True", "SchedulingPolicyFulfilled"
         message = (

@@ -18,7 +18,7 @@ from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, 
 from reconciler.dialects.kubefleet.snapshots.policy_hash import policy_hash
 from reconciler.dialects.kubefleet.snapshots.revision import (
     Owner,
-    Revisions,
+    SnapshotRevisions,
     annotations_of,
     index_of,
     is_latest,
@@ -34,7 +34,7 @@ FIRST = -1
 
 def snapshot_policy(
     owner: Owner, policy: Body | None, snapshots: Iterable[Body], limit: int
-) -> Revisions:
+) -> SnapshotRevisions:
     """Return the policy snapshots of a placement as its policy wants them.
 
     A policy that differs in more than its number gets a new snapshot, going back to an earlier one
@@ -50,7 +50,7 @@ def snapshot_policy(
     Source: kubefleet@e160c1c pkg/controllers/placement/controller.go
     `getOrCreateSchedulingPolicySnapshot`.
     """
-    present = Revisions(snapshots=owned(snapshots, owner))
+    present = SnapshotRevisions(snapshots=owned(snapshots, owner))
     digest = encoded_hash(policy)
     try:
         name, index = _latest(present)
@@ -78,7 +78,7 @@ def encoded_hash(policy: Body | None) -> str:
     return base64.b64encode(policy_hash(policy).encode()).decode()
 
 
-def _latest(present: Revisions) -> tuple[str, int]:
+def _latest(present: SnapshotRevisions) -> tuple[str, int]:
     """Return the snapshot labelled latest, else that with the highest index, and its index."""
     labelled = [name for name, body in present.snapshots.items() if is_latest(body)]
     if len(labelled) > 1:
@@ -89,7 +89,7 @@ def _latest(present: Revisions) -> tuple[str, int]:
     return (ordered[-1][1], ordered[-1][0]) if ordered else ("", FIRST)
 
 
-def _by_index(present: Revisions) -> list[tuple[int, str]]:
+def _by_index(present: SnapshotRevisions) -> list[tuple[int, str]]:
     return sorted((index_of(body, POLICY_INDEX), name) for name, body in present.snapshots.items())
 
 
@@ -104,7 +104,9 @@ def _number(policy: Body | None) -> int | None:
     return fields.number_or_none(policy, "numberOfClusters")
 
 
-def _refresh(present: Revisions, name: str, owner: Owner, policy: Body | None) -> Revisions:
+def _refresh(
+    present: SnapshotRevisions, name: str, owner: Owner, policy: Body | None
+) -> SnapshotRevisions:
     """Update the present snapshot in place.
 
     Source: kubefleet@e160c1c pkg/controllers/placement/controller.go `ensureLatestPolicySnapshot`.
@@ -130,7 +132,7 @@ def _refresh(present: Revisions, name: str, owner: Owner, policy: Body | None) -
     )
 
 
-def _retire(present: Revisions, name: str) -> Revisions:
+def _retire(present: SnapshotRevisions, name: str) -> SnapshotRevisions:
     """Take the label from the snapshot that was latest."""
     if not name or not is_latest(present.snapshots[name]):
         return present
@@ -140,7 +142,7 @@ def _retire(present: Revisions, name: str) -> Revisions:
     )
 
 
-def _prune(present: Revisions, limit: int) -> Revisions:
+def _prune(present: SnapshotRevisions, limit: int) -> SnapshotRevisions:
     """Remove the oldest snapshots until there is room for one more."""
     ordered = _by_index(present)
     surplus = [name for _, name in ordered[: max(len(ordered) - limit + 1, 0)]]

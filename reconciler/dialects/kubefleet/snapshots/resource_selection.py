@@ -65,7 +65,7 @@ Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go `so
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class SelectedResources:
     """What a placement selects, in the order of application; so many of it are envelopes."""
 
     resources: tuple[Resource, ...]
@@ -76,7 +76,7 @@ def select_resources(
     selectors: Iterable[Body],
     inputs: Mapping[ObjectKey, Manifest],
     blobs: Mapping[str, str],
-) -> Selection:
+) -> SelectedResources:
     """Return what the selectors select, in the order of application.
 
     A selected namespace brings everything that is in it, unless its scope says otherwise. Unlike
@@ -108,7 +108,7 @@ def select_resources(
                 raise UserError(f"{key} must be selected once", field="/spec/resourceSelectors")
             chosen[key] = item
     ordered = sorted(chosen.values(), key=_place)
-    return Selection(
+    return SelectedResources(
         tuple(_resource(item, blobs) for item in ordered),
         sum((key.group, key.kind) in ENVELOPES for key in chosen),
     )

@@ -20,7 +20,7 @@ from reconciler.dialects.kubefleet.api.names import (
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count, as_integer
 from reconciler.dialects.kubefleet.snapshots.revision import (
     Owner,
-    Revisions,
+    SnapshotRevisions,
     annotations_of,
     index_of,
     is_latest,
@@ -65,7 +65,7 @@ def snapshot_resources(
     limit: int,
     pace: Pace = AT_ONCE,
     envelopes: int = 0,
-) -> Revisions:
+) -> SnapshotRevisions:
     """Return the resource snapshots of a placement as its resources want them.
 
     Other resources, or others in order, make a new group: a master, and more where they do not fit
@@ -83,7 +83,7 @@ def snapshot_resources(
     Source: kubefleet@e160c1c pkg/utils/controller/resource_snapshot_resolver.go
     `GetOrCreateResourceSnapshot`.
     """
-    present = Revisions(snapshots=owned(snapshots, owner))
+    present = SnapshotRevisions(snapshots=owned(snapshots, owner))
     digest = resources_hash(resources)
     chunks = split(resources or ())
     try:
@@ -127,7 +127,7 @@ def _name(body: Body) -> str:
     return fields.text(fields.mapping(body, "metadata"), "name")
 
 
-def _latest(present: Revisions) -> tuple[str, int]:
+def _latest(present: SnapshotRevisions) -> tuple[str, int]:
     """Return the master in force, else the last of the highest index, and its index."""
     labelled = [name for name, body in present.snapshots.items() if is_latest(body)]
     masters = [n for n in labelled if annotations_of(present.snapshots[n]).get(RESOURCE_HASH)]
@@ -139,7 +139,7 @@ def _latest(present: Revisions) -> tuple[str, int]:
     return (ordered[-1][2], ordered[-1][0]) if ordered else ("", FIRST)
 
 
-def _ordered(present: Revisions) -> list[tuple[int, float, str]]:
+def _ordered(present: SnapshotRevisions) -> list[tuple[int, float, str]]:
     """Return index, subindex and name of all, ascending; the master ends its group.
 
     Source: kubefleet@e160c1c pkg/utils/controller/resource_snapshot_resolver.go
@@ -171,8 +171,12 @@ def _same(body: Body, digest: str) -> bool:
 
 
 def _complete(
-    present: Revisions, name: str, owner: Owner, chunks: Sequence[Sequence[Resource]], index: int
-) -> Revisions:
+    present: SnapshotRevisions,
+    name: str,
+    owner: Owner,
+    chunks: Sequence[Sequence[Resource]],
+    index: int,
+) -> SnapshotRevisions:
     """Label the master as latest, and create what is missing of its group."""
     body = present.snapshots[name]
     done = replace(present, latest=name)
@@ -190,7 +194,7 @@ def _complete(
     return _create(done, [_sub(owner, index, i, chunk) for i, chunk in missing])
 
 
-def _create(present: Revisions, bodies: Iterable[Body]) -> Revisions:
+def _create(present: SnapshotRevisions, bodies: Iterable[Body]) -> SnapshotRevisions:
     fresh = {_name(body): body for body in bodies}
     return replace(
         present,
@@ -199,7 +203,9 @@ def _create(present: Revisions, bodies: Iterable[Body]) -> Revisions:
     )
 
 
-def _hold_back(present: Revisions, name: str, now: datetime, pace: Pace) -> Revisions:
+def _hold_back(
+    present: SnapshotRevisions, name: str, now: datetime, pace: Pace
+) -> SnapshotRevisions:
     """Wait until changes were collected for long enough and the latest has had its time.
 
     Source: kubefleet@e160c1c pkg/utils/controller/resource_snapshot_resolver.go
@@ -227,7 +233,7 @@ def _hold_back(present: Revisions, name: str, now: datetime, pace: Pace) -> Revi
     )
 
 
-def _prune(present: Revisions, limit: int) -> Revisions:
+def _prune(present: SnapshotRevisions, limit: int) -> SnapshotRevisions:
     """Remove the oldest groups until there is room for one more.
 
     Nothing goes while there are fewer objects than the limit, however they are grouped.

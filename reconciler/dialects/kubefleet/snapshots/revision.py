@@ -32,7 +32,7 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revisions:
+class SnapshotRevisions:
     """The snapshots of a placement after a change.
 
     Attributes:

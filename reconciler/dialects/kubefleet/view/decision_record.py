@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reconciler.dialects.base import Trigger
+from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.kubefleet.api.binding import decode_binding
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.names import BINDING, NUMBER_OF_CLUSTERS, POLICY_SNAPSHOT
@@ -21,7 +21,7 @@ def tell(
     left: Mapping[ObjectKey, Body],
     settled: Settled,
     members: Members,
-    trigger: Trigger | None,
+    trigger: RescheduleTrigger | None,
     *,
     known_problem: str,
     edited: bool,
@@ -68,7 +68,7 @@ def _cause(
     left: Mapping[ObjectKey, Body],
     settled: Settled,
     members: Members,
-    trigger: Trigger | None,
+    trigger: RescheduleTrigger | None,
     *,
     edited: bool,
 ) -> Cause:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.scheduler.rank import Scored
+from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster
 from reconciler.model.fields import mapping_or_none, number, text
 from reconciler.model.world import Body
 
@@ -15,7 +15,7 @@ NotSelected = tuple[str, str]
 """A cluster turned away, and why."""
 
 
-def picked_decision(scored: Scored) -> Body:
+def picked_decision(scored: RankedCluster) -> Body:
     """Return the decision for a cluster picked by its scores."""
     return {
         "clusterName": scored.name,
@@ -26,7 +26,7 @@ def picked_decision(scored: Scored) -> Body:
     }
 
 
-def not_picked_decision(scored: Scored) -> Body:
+def not_picked_decision(scored: RankedCluster) -> Body:
     """Return the decision for a cluster whose scores were not high enough."""
     return {
         "clusterName": scored.name,
@@ -75,7 +75,7 @@ def missing_decision(name: str) -> Body:
 
 def list_decisions(
     existing: Iterable[Sequence[Binding]],
-    not_picked: Iterable[Scored] = (),
+    not_picked: Iterable[RankedCluster] = (),
     filtered: Sequence[NotSelected] = (),
 ) -> tuple[Body, ...]:
     """Return the decisions that a policy snapshot shows.
@@ -143,11 +143,11 @@ def _content(decision: Body) -> tuple[bool, tuple[int, int, int], str]:
     return selected, recorded_score(decision), text(decision, "reason")
 
 
-def _score(scored: Scored) -> Body:
+def _score(scored: RankedCluster) -> Body:
     return {"affinityScore": scored.affinity, "priorityScore": scored.topology}
 
 
-def _scores(scored: Scored) -> str:
+def _scores(scored: RankedCluster) -> str:
     return f"affinity score: {scored.affinity}, topology spread score: {scored.topology}"
 
 

@@ -10,14 +10,14 @@ from reconciler.dialects.kubefleet.api.names import BOUND, SCHEDULED
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.placement_cycle import Settled
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
-from reconciler.dialects.kubefleet.scheduler.picks import Record
+from reconciler.dialects.kubefleet.scheduler.picks import PickRecord
 from reconciler.dialects.kubefleet.scheduler.profile import PROFILE, SAME_PLACEMENT, TOPOLOGY
-from reconciler.dialects.kubefleet.scheduler.rank import Scored, rank
+from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster, rank
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import SCHEDULED_CONDITION, Snapshot
 from reconciler.dialects.kubefleet.view.remedy import remedy_of
 from reconciler.model import fields
-from reconciler.model.explanation import ClusterAnswer, Explanation, ScorePart, Verdict
+from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Body
 from reconciler.schedule.framework import Mask, positions_of, run_every_filter
@@ -27,7 +27,7 @@ NOT_FOUND = "the policy names this cluster, and there is none of this name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedPlacement:
     """What an explanation is made of.
 
     Attributes:
@@ -55,9 +55,9 @@ class _Standing:
     scores: tuple[ScorePart, ...]
 
 
-def asked_of(key: ObjectKey, settled: Settled, members: Members, now: datetime) -> Asked:
+def asked_of(key: ObjectKey, settled: Settled, members: Members, now: datetime) -> AskedPlacement:
     """Return what the explanation of a settled placement is made of."""
-    return Asked(
+    return AskedPlacement(
         key=key,
         snapshot=settled.snapshot,
         result=settled.result,
@@ -79,7 +79,7 @@ def explain_failure(key: ObjectKey, message: str) -> Explanation:
     )
 
 
-def explain(asked: Asked) -> Explanation:
+def explain(asked: AskedPlacement) -> Explanation:
     """Return what scheduling says of a placement, cluster by cluster.
 
     Where nothing made the scheduler look, it looks now, at what the pass left; that changes
@@ -115,13 +115,13 @@ def _question(snapshot: Snapshot) -> str:
     return f"the best {number} cluster(s)" + (f", spread over {keys}" if keys else "")
 
 
-def _result(asked: Asked) -> str:
+def _result(asked: AskedPlacement) -> str:
     conditions = fields.bodies(asked.snapshot.status, "conditions")
     found: Body = next((c for c in conditions if c.get("type") == SCHEDULED_CONDITION), {})
     return fields.text(found, "message") or "Scheduling has not completed"
 
 
-def _steps(asked: Asked, records: Sequence[Record]) -> Iterable[str]:
+def _steps(asked: AskedPlacement, records: Sequence[PickRecord]) -> Iterable[str]:
     """Tell the selection in order; of many equal cycles the first and the last."""
     if asked.result is None:
         yield "Nothing made the scheduler look at it in this pass; this is what it would say."
@@ -141,7 +141,7 @@ def _steps(asked: Asked, records: Sequence[Record]) -> Iterable[str]:
         )
 
 
-def _step(record: Record) -> str:
+def _step(record: PickRecord) -> str:
     """Tell one cycle in a sentence."""
     chosen = ", ".join(item.name for item in record.picked) or "no cluster"
     if record.request is None:
@@ -161,23 +161,23 @@ def _step(record: Record) -> str:
     )
 
 
-def _targets(asked: Asked) -> frozenset[str]:
+def _targets(asked: AskedPlacement) -> frozenset[str]:
     staying = (item for item in asked.bindings.values() if item.state in (SCHEDULED, BOUND))
     return frozenset(item.target for item in staying)
 
 
-def _fixed(asked: Asked) -> tuple[ClusterAnswer, ...]:
+def _fixed(asked: AskedPlacement) -> tuple[ClusterAnswer, ...]:
     """Return the answers for PickFixed: only eligibility counts, only for the clusters named."""
     members, named = asked.members, asked.snapshot.policy.cluster_names
     picked = _targets(asked)
     answers = {}
     for name, item in zip(members.fleet.names, members.eligibility, strict=True):
-        verdicts: tuple[Verdict, ...] = ()
+        verdicts: tuple[ClusterVerdict, ...] = ()
         if name not in named:
-            verdicts = (Verdict("PickFixed", "the policy does not name it", "be named"),)
+            verdicts = (ClusterVerdict("PickFixed", "the policy does not name it", "be named"),)
         elif item.reason:
             remedy = "have a member agent that reports as joined and healthy"
-            verdicts = (Verdict("ClusterEligibility", item.reason, remedy),)
+            verdicts = (ClusterVerdict("ClusterEligibility", item.reason, remedy),)
         answers[name] = ClusterAnswer(
             cluster=name,
             verdicts=verdicts,
@@ -185,12 +185,12 @@ def _fixed(asked: Asked) -> tuple[ClusterAnswer, ...]:
             note=PLACED if verdicts and name in picked else "",
         )
     for name in map(ClusterName, named):
-        missing = Verdict("PickFixed", NOT_FOUND, "exist")
+        missing = ClusterVerdict("PickFixed", NOT_FOUND, "exist")
         answers.setdefault(name, ClusterAnswer(cluster=name, verdicts=(missing,)))
     return tuple(answers[name] for name in sorted(answers))
 
 
-def _ranked(asked: Asked, records: Sequence[Record]) -> tuple[ClusterAnswer, ...]:
+def _ranked(asked: AskedPlacement, records: Sequence[PickRecord]) -> tuple[ClusterAnswer, ...]:
     """Return the answers for PickAll and PickN."""
     members, picked = asked.members, _targets(asked)
     last = records[-1] if records else None
@@ -223,10 +223,10 @@ def _names(members: Members, clusters: Mask) -> list[ClusterName]:
     return [members.fleet.names[position] for position in positions_of(clusters)]
 
 
-def _verdicts(asked: Asked, record: Record) -> dict[ClusterName, list[Verdict]]:
+def _verdicts(asked: AskedPlacement, record: PickRecord) -> dict[ClusterName, list[ClusterVerdict]]:
     """Return what every filter says against each cluster; that it is placed is no verdict."""
     request, members = record.request, asked.members
-    found: dict[ClusterName, list[Verdict]] = {}
+    found: dict[ClusterName, list[ClusterVerdict]] = {}
     if request is None:
         return found
     filters = {name: item for name, item in PROFILE.filters.items() if name != SAME_PLACEMENT}
@@ -236,13 +236,15 @@ def _verdicts(asked: Asked, record: Record) -> dict[ClusterName, list[Verdict]]:
         return found
     for rejection in rejections:
         remedy = remedy_of(rejection.reason, request)
-        verdict = Verdict(rejection.plugin, str(rejection.reason), remedy)
+        verdict = ClusterVerdict(rejection.plugin, str(rejection.reason), remedy)
         for name in _names(members, rejection.clusters):
             found.setdefault(name, []).append(verdict)
     return found
 
 
-def _standings(asked: Asked, records: Sequence[Record]) -> dict[ClusterName, _Standing]:
+def _standings(
+    asked: AskedPlacement, records: Sequence[PickRecord]
+) -> dict[ClusterName, _Standing]:
     """Return the order: who was picked, cycle after cycle, then the others as the last saw them."""
     standings: dict[ClusterName, _Standing] = {}
     scored = [r for r in records if r.missing is not None and r.feasible is not None]
@@ -258,7 +260,7 @@ def _standings(asked: Asked, records: Sequence[Record]) -> dict[ClusterName, _St
     return standings
 
 
-def _standing(place: int, item: Scored, record: Record, members: Members) -> _Standing:
+def _standing(place: int, item: RankedCluster, record: PickRecord, members: Members) -> _Standing:
     """Return the parts of a score in the order in which they are compared."""
     position = members.fleet.position[item.name]
     kept = record.request is not None and record.request.obsolete >> position & 1

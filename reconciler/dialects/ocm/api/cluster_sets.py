@@ -46,7 +46,7 @@ class SetBinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class OfferedClusters:
     """What a placement is offered.
 
     `bound` says whether its namespace has a valid binding at all. `eligible` are the sets that
@@ -84,7 +84,7 @@ def offer_of(
     sets: Mapping[str, ClusterSet],
     bindings: Iterable[SetBinding],
     members: Members,
-) -> Offer:
+) -> OfferedClusters:
     """Return what a placement may choose from.
 
     A binding is valid if a set of its own name exists. Of the sets bound, those count that the
@@ -101,7 +101,7 @@ def offer_of(
     clusters = 0
     for name in eligible:
         clusters |= _members_of_set(sets[name], members)
-    return Offer(bool(bound), tuple(eligible), Mask(clusters & ~members.fleet.deleting))
+    return OfferedClusters(bool(bound), tuple(eligible), Mask(clusters & ~members.fleet.deleting))
 
 
 def _members_of_set(cluster_set: ClusterSet, members: Members) -> Mask:

@@ -22,7 +22,7 @@ from reconciler.dialects.ocm.api.cluster_sets import (
 from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.sync import Hub
-from reconciler.dialects.ocm.memory import Memory, Taken
+from reconciler.dialects.ocm.memory import OcmMemory, TakenPlacement
 from reconciler.dialects.ocm.scheduler.request import decode_report
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
 from reconciler.model.fields import bodies, mapping, text
@@ -37,7 +37,7 @@ NO_SELECT = "NoSelect"
 
 
 @dataclass(frozen=True, slots=True)
-class Inventory:
+class HubInventory:
     """The hub of the repository, and the status files that date taints.
 
     `failed` are the clusters that cannot be made sense of, by name; they are not in the hub.
@@ -48,7 +48,9 @@ class Inventory:
     failed: Mapping[str, Failed]
 
 
-def take_inventory(world: World, memory: Memory, *, declared: bool, now: datetime) -> Inventory:
+def take_inventory(
+    world: World, memory: OcmMemory, *, declared: bool, now: datetime
+) -> HubInventory:
     """Return the hub of the repository.
 
     Args:
@@ -79,10 +81,12 @@ def take_inventory(world: World, memory: Memory, *, declared: bool, now: datetim
         if taken.record is not None:
             records[key] = taken.record
     members = memory.fleet.recall(None, tuple(views), partial(members_of, views))
-    return Inventory(_hub(world, memory, members), records, failed)
+    return HubInventory(_hub(world, memory, members), records, failed)
 
 
-def _take(manifest: Manifest, output: Manifest | None, *, declared: bool, now: datetime) -> Taken:
+def _take(
+    manifest: Manifest, output: Manifest | None, *, declared: bool, now: datetime
+) -> TakenPlacement:
     """Date the taints of one cluster, among them those that follow from its conditions."""
     taints = [
         *bodies(mapping(manifest.body, "spec"), "taints"),
@@ -91,10 +95,12 @@ def _take(manifest: Manifest, output: Manifest | None, *, declared: bool, now: d
     added_at = first_seen(taints, output, now)
     present = output.body if output is not None else None
     record = at_rest(taint_record(manifest, added_at), present) if added_at else None
-    return Taken(decode_cluster(_registered(manifest.body, dated(taints, added_at))), record)
+    return TakenPlacement(
+        decode_cluster(_registered(manifest.body, dated(taints, added_at))), record
+    )
 
 
-def _hub(world: World, memory: Memory, members: Members) -> Hub:
+def _hub(world: World, memory: OcmMemory, members: Members) -> Hub:
     """Return the hub with these clusters, the same one as before if nothing of it differs."""
     sets = [
         memory.sets.recall(manifest.key, (manifest.body,), partial(decode_set, manifest.body))

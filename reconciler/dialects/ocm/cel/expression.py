@@ -72,17 +72,17 @@ CALLS = frozenset(
 )
 
 
-class Tree(Protocol):
+class SyntaxTree(Protocol):
     """A parsed expression: the name of its rule, and its parts, trees and tokens."""
 
     data: str
-    children: list["Tree"]
+    children: list["SyntaxTree"]
 
 
 class Environment(Protocol):
     """A parser of expressions."""
 
-    def compile(self, text: str, /) -> Tree:
+    def compile(self, text: str, /) -> SyntaxTree:
         """Parse an expression."""
 
 
@@ -91,7 +91,7 @@ class Program:
     """Compiled expressions, all of which must be true."""
 
     environment: Environment
-    trees: tuple[Tree, ...]
+    trees: tuple[SyntaxTree, ...]
 
     def select(self, candidates: Mask, members: Members, reports: Reports) -> Mask:
         """Return the candidates that satisfy every expression.
@@ -174,7 +174,7 @@ def _scores(view: ManagedCluster, reports: Reports) -> Callable[..., object]:
     return scores
 
 
-def _refuse_depth(tree: Tree) -> None:
+def _refuse_depth(tree: SyntaxTree) -> None:
     """Raise if a tree is too deep to walk down."""
     level, depth = [tree], 0
     while level:
@@ -204,7 +204,7 @@ def _refuse_unknown(node: object, expression: str, known: frozenset[str]) -> Non
         _refuse_unknown(child, expression, known | bound if inside else known)
 
 
-def _bound(rule: str, children: list[Tree]) -> frozenset[str]:
+def _bound(rule: str, children: list[SyntaxTree]) -> frozenset[str]:
     """Return the variable that a macro binds: its first argument."""
     if rule != "member_dot_arg":
         return frozenset()

@@ -32,7 +32,7 @@ class DecisionObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionsSoFar:
     """Every decision of the hub: by placement, and how often each cluster is chosen in all."""
 
     by_owner: Mapping[tuple[str, str], tuple[DecisionObject, ...]]
@@ -56,11 +56,13 @@ class Decided:
                 del others[name]
         return others
 
-    def replaced(self, placement: Placement, objects: tuple[DecisionObject, ...]) -> "Decided":
+    def replaced(
+        self, placement: Placement, objects: tuple[DecisionObject, ...]
+    ) -> "DecisionsSoFar":
         """Return the decisions with others for one placement."""
         owner = (placement.namespace, placement.name)
         appearances = Counter(self.of_others(placement)) + _count(objects)
-        return Decided({**self.by_owner, owner: objects}, appearances)
+        return DecisionsSoFar({**self.by_owner, owner: objects}, appearances)
 
 
 def _count(decisions: Iterable[DecisionObject]) -> Counter[ClusterName]:
@@ -68,7 +70,7 @@ def _count(decisions: Iterable[DecisionObject]) -> Counter[ClusterName]:
     return Counter(name for decision in decisions for name in decision.clusters)
 
 
-def decided_by(decisions: Iterable[DecisionObject]) -> Decided:
+def decided_by(decisions: Iterable[DecisionObject]) -> DecisionsSoFar:
     """Index decisions, in whatever order they come."""
     by_owner: dict[tuple[str, str], list[DecisionObject]] = defaultdict(list)
     appearances: Counter[ClusterName] = Counter()
@@ -77,7 +79,7 @@ def decided_by(decisions: Iterable[DecisionObject]) -> Decided:
         owner = decision.owner
         if owner is not None:
             by_owner[owner].append(decision)
-    return Decided({owner: tuple(found) for owner, found in by_owner.items()}, appearances)
+    return DecisionsSoFar({owner: tuple(found) for owner, found in by_owner.items()}, appearances)
 
 
 def decode_decision(body: Body) -> DecisionObject:

@@ -7,14 +7,14 @@ from functools import partial
 
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject, decode_decision
-from reconciler.dialects.ocm.decisions.sync import Verdict
+from reconciler.dialects.ocm.decisions.sync import SyncVerdict
 from reconciler.manifests.admission import admit, digest
 from reconciler.model.conditions import set_condition
 from reconciler.model.explanation import ScorePart, total_of
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
+from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.labels import is_label_key
-from reconciler.model.memory import Table
 from reconciler.model.moments import format_moment, parse_moment, stamp
 from reconciler.model.world import Body, Manifest
 
@@ -27,7 +27,7 @@ SCORE = "score.reconciler.dev"
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class PlacementRecord:
     """What the last run of a placement left behind.
 
     Attributes:
@@ -39,10 +39,10 @@ class Record:
     decided_at: datetime | None = None
 
 
-def decode_record(status_file: Body | None) -> Record:
+def decode_record(status_file: Body | None) -> PlacementRecord:
     """Read a record back; what a person spoiled counts as missing."""
     annotations = mapping(mapping(status_file or {}, "metadata"), "annotations")
-    return Record(
+    return PlacementRecord(
         digest=text(annotations, SCHEDULING_DIGEST),
         decided_at=_moment(text(annotations, DECIDED_AT)),
     )
@@ -57,7 +57,11 @@ def _moment(written: str) -> datetime | None:
 
 
 def render_placement(
-    manifest: Manifest, present: Body | None, verdict: Verdict, record: Record, now: datetime
+    manifest: Manifest,
+    present: Body | None,
+    verdict: SyncVerdict,
+    record: PlacementRecord,
+    now: datetime,
 ) -> Body:
     """Return the status file of a placement.
 
@@ -85,7 +89,7 @@ def render_placement(
     }
 
 
-def _groups(verdict: Verdict) -> list[Body]:
+def _groups(verdict: SyncVerdict) -> list[Body]:
     """Return the decision groups of a status."""
     return [
         {
@@ -188,7 +192,7 @@ def _clusters_digest(decision: DecisionObject) -> str:
 def decisions_in(
     outputs: Mapping[ObjectKey, Manifest],
     owners: Iterable[tuple[str, str]],
-    known: Table[ObjectKey, DecisionObject],
+    known: AnswerCache[ObjectKey, DecisionObject],
 ) -> dict[ObjectKey, DecisionObject]:
     """Return the PlacementDecisions of these placements, by namespace and name, sorted by key."""
     asked = frozenset(owners)

@@ -4,13 +4,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from reconciler.dialects.ocm.api.cluster_sets import ClusterSet, Offer, SetBinding, offer_of
+from reconciler.dialects.ocm.api.cluster_sets import (
+    ClusterSet,
+    OfferedClusters,
+    SetBinding,
+    offer_of,
+)
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import Placement
 from reconciler.dialects.ocm.decisions.decision_groups import Grouped, group
-from reconciler.dialects.ocm.decisions.placement_decisions import Decided
+from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
 from reconciler.dialects.ocm.scheduler.request import Reports, Request
-from reconciler.dialects.ocm.scheduler.schedule import Code, Result, Status, schedule
+from reconciler.dialects.ocm.scheduler.schedule import Code, ScheduleResult, Status, schedule
 from reconciler.model.conditions import Condition
 from reconciler.schedule.framework import NOBODY
 
@@ -29,7 +34,7 @@ class Hub:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class SyncVerdict:
     """What a placement should be.
 
     `status` is that of the run, or the wrong grouping that overrides it. `conditions` come in the
@@ -37,16 +42,16 @@ class Verdict:
     """
 
     request: Request
-    offer: Offer
-    result: Result
+    offer: OfferedClusters
+    result: ScheduleResult
     grouped: Grouped
     status: Status
     conditions: tuple[Condition, ...]
 
 
 def judge(
-    placement: Placement, hub: Hub, decided: Decided, now: datetime, *, afresh: bool = False
-) -> Verdict | None:
+    placement: Placement, hub: Hub, decided: DecisionsSoFar, now: datetime, *, afresh: bool = False
+) -> SyncVerdict | None:
     """Decide a placement, `None` if nothing is to be scheduled.
 
     If `afresh`, its own decisions so far do not count: every cluster is new to it, and none is
@@ -77,7 +82,7 @@ def judge(
     status = result.status
     if grouped.problem:
         status = Status(Code.MISCONFIGURED, "", grouped.problem)
-    return Verdict(
+    return SyncVerdict(
         request=request,
         offer=offer,
         result=result,
@@ -100,7 +105,9 @@ def _misconfigured(status: Status) -> Condition:
     return Condition(MISCONFIGURED, "False", "Succeedconfigured", message)
 
 
-def _satisfied(placement: Placement, offer: Offer, result: Result, status: Status) -> Condition:
+def _satisfied(
+    placement: Placement, offer: OfferedClusters, result: ScheduleResult, status: Status
+) -> Condition:
     """Say whether the placement has all the clusters that it asks for, else the first reason.
 
     Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go

@@ -14,14 +14,14 @@ from reconciler.schedule.framework import NOBODY, Column, Mask
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PluginReport:
     """An AddOnPlacementScore: name to value, and until when it is valid, `None` for ever."""
 
     values: Mapping[str, int]
     valid_until: datetime | None = None
 
 
-Reports = Mapping[tuple[str, str], Report]
+Reports = Mapping[tuple[str, str], PluginReport]
 """(cluster, resource name) to the scores reported there."""
 
 
@@ -71,7 +71,7 @@ class Scores:
     missing: tuple[ClusterName, ...] = ()
 
 
-def decode_report(body: Body) -> Report:
+def decode_report(body: Body) -> PluginReport:
     """Return the scores of an AddOnPlacementScore; of one name the last counts.
 
     Raises:
@@ -86,7 +86,7 @@ def decode_report(body: Body) -> Report:
         valid_until = parse_instant(until) if until else None
     except ValueError as error:
         raise UserError(str(error), field="validUntil") from error
-    return Report(
+    return PluginReport(
         values={
             fields.text(item, "name"): fields.number(item, "value")
             for item in fields.bodies(status, "scores")

@@ -53,7 +53,7 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredPlacement:
     """What one prioritizer answered, with the weight it has."""
 
     name: str
@@ -62,7 +62,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class ScheduleResult:
     """A run of the scheduler.
 
     Attributes:
@@ -83,7 +83,7 @@ class Result:
     passed: Mapping[str, Mask]
     feasible: Mask
     rejections: tuple[Rejection, ...] = ()
-    scored: tuple[Scored, ...] = ()
+    scored: tuple[ScoredPlacement, ...] = ()
     totals: Column | None = None
     order: tuple[ClusterName, ...] = ()
     ranked: tuple[ClusterName, ...] = ()
@@ -91,7 +91,7 @@ class Result:
     until: datetime | None = None
 
 
-def schedule(request: Request, members: Members, now: datetime) -> Result:
+def schedule(request: Request, members: Members, now: datetime) -> ScheduleResult:
     """Choose clusters for a placement.
 
     Source: ocm@00f84c3 pkg/placement/controllers/scheduling/schedule.go `Schedule`.
@@ -106,14 +106,14 @@ def schedule(request: Request, members: Members, now: datetime) -> Result:
     if (request.placement.number_of_clusters or 0) < 0:
         # Unlike upstream: it crashes on a negative number.
         return _stopped(filtered, Status(Code.MISCONFIGURED, "", NEGATIVE))
-    scored: list[Scored] = []
+    scored: list[ScoredPlacement] = []
     status = filtered.status
     for item in prioritizers:
         try:
             scores = item.score(request, members, filtered.feasible, now)
         except UserError as error:
             return _stopped(filtered, Status(Code.ERROR, item.name, error.message), tuple(scored))
-        scored.append(Scored(item.name, item.weight, scores))
+        scored.append(ScoredPlacement(item.name, item.weight, scores))
         if scores.expired:
             expired = " ".join(scores.expired)
             message = f"AddOnPlacementScores {expired} expired"
@@ -122,7 +122,7 @@ def schedule(request: Request, members: Members, now: datetime) -> Result:
     order = _rank(filtered.feasible, totals, members)
     wanted = request.placement.number_of_clusters
     picked = order if wanted is None else order[:wanted]
-    return Result(
+    return ScheduleResult(
         status=status,
         passed=filtered.passed,
         feasible=filtered.feasible,
@@ -136,7 +136,7 @@ def schedule(request: Request, members: Members, now: datetime) -> Result:
     )
 
 
-def _filter(request: Request, members: Members, now: datetime) -> Result:
+def _filter(request: Request, members: Members, now: datetime) -> ScheduleResult:
     """Run the filters; one that has no cluster left to judge does not even look at its rules."""
     left = request.candidates
     passed: dict[str, Mask] = {}
@@ -146,15 +146,19 @@ def _filter(request: Request, members: Members, now: datetime) -> Result:
             left, turned_away = run_filters({name: reject}, request, members, left, now)
         except Misconfigured as error:
             status = Status(Code.MISCONFIGURED, name, error.message)
-            return Result(status=status, passed=passed, feasible=left, rejections=rejections)
+            return ScheduleResult(
+                status=status, passed=passed, feasible=left, rejections=rejections
+            )
         rejections += turned_away
         passed[",".join(list(FILTERS)[:number])] = left
-    return Result(status=Status(), passed=passed, feasible=left, rejections=rejections)
+    return ScheduleResult(status=Status(), passed=passed, feasible=left, rejections=rejections)
 
 
-def _stopped(filtered: Result, status: Status, scored: tuple[Scored, ...] = ()) -> Result:
+def _stopped(
+    filtered: ScheduleResult, status: Status, scored: tuple[ScoredPlacement, ...] = ()
+) -> ScheduleResult:
     """Return what is known of a run that ended after its filters."""
-    return Result(
+    return ScheduleResult(
         status=status,
         passed=filtered.passed,
         feasible=filtered.feasible,
@@ -163,7 +167,7 @@ def _stopped(filtered: Result, status: Status, scored: tuple[Scored, ...] = ()) 
     )
 
 
-def add_up(scored: tuple[Scored, ...], feasible: Mask) -> list[int]:
+def add_up(scored: tuple[ScoredPlacement, ...], feasible: Mask) -> list[int]:
     """Return the sum of weight times score of each feasible cluster."""
     totals: Iterable[int] = repeat(0, feasible.bit_count())
     for number, item in enumerate(scored):
@@ -174,7 +178,9 @@ def add_up(scored: tuple[Scored, ...], feasible: Mask) -> list[int]:
     return [*totals]
 
 
-def parts_by_cluster(result: Result, members: Members) -> dict[ClusterName, tuple[ScorePart, ...]]:
+def parts_by_cluster(
+    result: ScheduleResult, members: Members
+) -> dict[ClusterName, tuple[ScorePart, ...]]:
     """Return what makes up the total of each feasible cluster, ascending by name.
 
     The parts come in the order of the prioritizers; one that said nothing of a cluster has none.

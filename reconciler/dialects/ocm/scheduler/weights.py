@@ -26,7 +26,7 @@ BALANCE = "Balance"
 STEADY = "Steady"
 
 
-class Score(Protocol):
+class ScoreCoordinate(Protocol):
     """Scores the feasible clusters; those without a score are told apart from those with 0."""
 
     def __call__(
@@ -35,7 +35,7 @@ class Score(Protocol):
         """Return the scores."""
 
 
-BUILT_INS: Mapping[str, Score] = {
+BUILT_INS: Mapping[str, ScoreCoordinate] = {
     BALANCE: score_balance,
     STEADY: score_steady,
     "ResourceAllocatableCPU": ScoreAllocatable(CPU),
@@ -52,7 +52,7 @@ class Prioritizer:
 
     name: str
     weight: int
-    score: Score
+    score: ScoreCoordinate
 
 
 def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.dialects.base import Trigger
+from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject
 from reconciler.dialects.ocm.decisions.placement_draft import Draft
 from reconciler.dialects.ocm.decisions.placement_record import is_edited
-from reconciler.dialects.ocm.decisions.sync import SATISFIED, Hub, Verdict
+from reconciler.dialects.ocm.decisions.sync import SATISFIED, Hub, SyncVerdict
 from reconciler.dialects.ocm.scheduler.schedule import parts_by_cluster
 from reconciler.errors import UserError
 from reconciler.manifests.admission import SPEC_DIGEST, digest
@@ -21,10 +21,10 @@ MOST_NAMES = 3  # ours: so few that the fault seldom changes, as each change is 
 
 def tell(
     draft: Draft,
-    verdict: Verdict,
+    verdict: SyncVerdict,
     own: tuple[DecisionObject, ...],
     hub: Hub,
-    demand: Trigger | None,
+    demand: RescheduleTrigger | None,
     *,
     run: bool,
 ) -> Decision | None:
@@ -69,7 +69,7 @@ def placed(objects: tuple[DecisionObject, ...]) -> Placed:
     return tuple((name, 0) for name in sorted({name for item in objects for name in item.clusters}))
 
 
-def _problem(verdict: Verdict) -> str:
+def _problem(verdict: SyncVerdict) -> str:
     """Return what keeps a placement from all its clusters, `""` if it has them."""
     return next(
         (c.message for c in verdict.conditions if c.type == SATISFIED and c.status == "False"), ""
@@ -88,7 +88,7 @@ def _cause(
     draft: Draft,
     left: list[ClusterName],
     rejected: Mapping[ClusterName, str],
-    demand: Trigger | None,
+    demand: RescheduleTrigger | None,
     *,
     run: bool,
 ) -> Cause:
@@ -107,7 +107,7 @@ def _cause(
     return Cause(CauseKind.CLUSTERS_CHANGED if run else CauseKind.SCORES_CHANGED)
 
 
-def score_faults(draft: Draft, verdict: Verdict) -> Iterator[Fault]:
+def score_faults(draft: Draft, verdict: SyncVerdict) -> Iterator[Fault]:
     """Tell of the scores that count as 0 since nobody reports them, or not any longer.
 
     A fault stands as long as they are not there, and it names the first clusters only, so that it

@@ -4,18 +4,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from reconciler.dialects.base import Trigger
+from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import ClusterSelector, Placement
-from reconciler.dialects.ocm.decide import Outcome
+from reconciler.dialects.ocm.decide import PlacementOutcome
 from reconciler.dialects.ocm.decisions.placement_draft import Draft
-from reconciler.dialects.ocm.decisions.sync import Verdict as Judgement
+from reconciler.dialects.ocm.decisions.sync import SyncVerdict
 from reconciler.dialects.ocm.scheduler.filter_predicates import NoPredicateMatches
 from reconciler.dialects.ocm.scheduler.filter_taints import UntoleratedTaint
 from reconciler.dialects.ocm.scheduler.request import Request
 from reconciler.dialects.ocm.scheduler.schedule import FILTERS, Code, parts_by_cluster
 from reconciler.errors import Misconfigured
-from reconciler.model.explanation import ClusterAnswer, Explanation, Verdict, total_of
+from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, total_of
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import Requirement
 from reconciler.model.moments import format_moment
@@ -27,7 +27,11 @@ LEAVING = "cluster(s) being deleted"
 
 
 def explain(
-    draft: Draft, outcome: Outcome, demand: Trigger | None, members: Members, now: datetime
+    draft: Draft,
+    outcome: PlacementOutcome,
+    demand: RescheduleTrigger | None,
+    members: Members,
+    now: datetime,
 ) -> Explanation:
     """Explain a placement by its outcome; the filters are asked once more, for every cluster.
 
@@ -57,7 +61,7 @@ def explain(
 
 
 def _answers(
-    verdict: Judgement, members: Members, now: datetime
+    verdict: SyncVerdict, members: Members, now: datetime
 ) -> Iterator[tuple[ClusterName, ClusterAnswer]]:
     """Yield what scheduling says of each cluster."""
     result, names = verdict.result, members.fleet.names
@@ -82,9 +86,11 @@ def _answers(
         )
 
 
-def _verdicts(verdict: Judgement, members: Members, now: datetime) -> list[tuple[Verdict, ...]]:
+def _verdicts(
+    verdict: SyncVerdict, members: Members, now: datetime
+) -> list[tuple[ClusterVerdict, ...]]:
     """Return every rule against each cluster: the offer of the sets, then each filter."""
-    found: list[list[Verdict]] = [[] for _ in members.fleet.names]
+    found: list[list[ClusterVerdict]] = [[] for _ in members.fleet.names]
     fleet, request = members.fleet, verdict.request
     for position in positions_of(Mask(fleet.all & ~request.candidates)):
         leaving = fleet.deleting >> position & 1
@@ -96,20 +102,22 @@ def _verdicts(verdict: Judgement, members: Members, now: datetime) -> list[tuple
         except Misconfigured:
             continue  # the result says so, for all clusters
         for rejection in rejections:
-            told = Verdict(name, str(rejection.reason), _remedy(rejection.reason, request))
+            told = ClusterVerdict(name, str(rejection.reason), _remedy(rejection.reason, request))
             for position in positions_of(rejection.clusters):
                 found[position].append(told)
     return [tuple(one) for one in found]
 
 
-def _not_offered(verdict: Judgement, *, leaving: bool) -> Verdict:
+def _not_offered(verdict: SyncVerdict, *, leaving: bool) -> ClusterVerdict:
     """Say why a cluster is not among those to choose from."""
     if leaving:
-        return Verdict(SETS, LEAVING, "exist for good, not be deleted")
+        return ClusterVerdict(SETS, LEAVING, "exist for good, not be deleted")
     eligible = verdict.offer.eligible
     if not eligible:
-        return Verdict(SETS, OUTSIDE, "bind its ManagedClusterSet in the placement's namespace")
-    return Verdict(SETS, OUTSIDE, f"belong to {_listed('the ManagedClusterSet', eligible)}")
+        return ClusterVerdict(
+            SETS, OUTSIDE, "bind its ManagedClusterSet in the placement's namespace"
+        )
+    return ClusterVerdict(SETS, OUTSIDE, f"belong to {_listed('the ManagedClusterSet', eligible)}")
 
 
 def _remedy(reason: Reason, request: Request) -> str:
@@ -144,7 +152,7 @@ def _requirement(requirement: Requirement) -> str:
             return f"{key} {operator.lower()} ({values})"
 
 
-def _notes(verdict: Judgement) -> Mapping[ClusterName, list[str]]:
+def _notes(verdict: SyncVerdict) -> Mapping[ClusterName, list[str]]:
     """Return which scores of add-ons count as 0, and why."""
     notes: dict[ClusterName, list[str]] = {}
     for item in verdict.result.scored:
@@ -166,7 +174,7 @@ def _question(placement: Placement) -> str:
     return f"{what} of {_listed('the ManagedClusterSet', placement.cluster_sets)}"
 
 
-def _result(placement: Placement, outcome: Outcome) -> str:
+def _result(placement: Placement, outcome: PlacementOutcome) -> str:
     """Return upstream's sentence: what is misconfigured, else what is satisfied or not."""
     verdict = outcome.verdict
     if verdict is None:
@@ -179,7 +187,10 @@ def _result(placement: Placement, outcome: Outcome) -> str:
 
 
 def _steps(
-    placement: Placement, outcome: Outcome, demand: Trigger | None, members: Members
+    placement: Placement,
+    outcome: PlacementOutcome,
+    demand: RescheduleTrigger | None,
+    members: Members,
 ) -> Iterator[str]:
     """Tell the run step by step."""
     verdict = outcome.verdict

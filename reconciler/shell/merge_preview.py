@@ -12,7 +12,7 @@ from reconciler.shell.git.scratch import merge_trees, scratch
 from reconciler.shell.git.snapshot import take_files
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.shelf import Track, untracked
+from reconciler.shell.tree_cache import Track, untracked
 from reconciler.shell.workers import processors
 
 FILES = "the files of this checkout"

@@ -15,7 +15,7 @@ from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Trace, World
-from reconciler.rebalance.target import Reference, Selection, Target
+from reconciler.rebalance.target import Reference, Target, TargetSelection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Trigger:
+class RescheduleTrigger:
     """A demand to disregard an object's previous assignment.
 
     `at` is the trigger's moment, `by` names who demands it, such as `WorkloadRebalancer demo`.
@@ -65,10 +65,12 @@ class Prepared(Protocol):
     def target(self, reference: Reference, /) -> Target | None:
         """Return what a rebalancer's reference names in this dialect, `None` if nothing."""
 
-    def select(self, selection: Selection, /) -> Iterable[Reference]:
+    def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Return the objects of this dialect that a description means."""
 
-    def plan(self, triggers: Mapping[ObjectKey, Trigger], asked: Container[ObjectKey], /) -> Plan:
+    def plan(
+        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: Container[ObjectKey], /
+    ) -> Plan:
         """Decide, given the triggers by the key of their target.
 
         Of the objects in `asked` the plan has explanations, of one that nothing made the scheduler
@@ -76,7 +78,7 @@ class Prepared(Protocol):
         """
 
 
-class Memory(Protocol):
+class DialectMemory(Protocol):
     """What a dialect remembers of earlier sweeps and passes; no answer depends on it."""
 
     def prepare(self, world: World, settings: Settings, now: datetime, /) -> Prepared:
@@ -92,7 +94,7 @@ class Dialect:
 
     name: str
     groups: frozenset[str]
-    begin: Callable[[], Memory]
+    begin: Callable[[], DialectMemory]
 
     def prepare(self, world: World, settings: Settings, now: datetime) -> Prepared:
         """Begin a sweep that nothing was before."""

@@ -55,7 +55,7 @@ SPEC = Field(("spec", "suspend"), value=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class SuspensionEdit:
     """An edit: the file before and after, equal if there is nothing to do.
 
     `key` is `None` for the whole repository.
@@ -138,8 +138,8 @@ def _on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
     """Return what the files of the checkout hold, committed or not."""
     from reconciler.cli.progress import tracked
     from reconciler.core.admissions import ADMISSIONS
-    from reconciler.core.inspect import Rules, inspect
-    from reconciler.core.survey import survey
+    from reconciler.core.file_validation import Rules, validate_file
+    from reconciler.core.input_index import index_inputs
     from reconciler.manifests.limits import Oversized
     from reconciler.model.world import World
     from reconciler.shell.files import find_manifests, read_file
@@ -148,8 +148,9 @@ def _on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
     directory = delivery.directory
     rules = Rules(load_schemas(), ADMISSIONS)
     found = find_manifests(directory, (), output_root=output_root, rules=rules)
-    surveyed = survey(
-        inspect(path, "", read_file(directory, path), rules) for path in tracked(found, len(found))
+    surveyed = index_inputs(
+        validate_file(path, "", read_file(directory, path), rules)
+        for path in tracked(found, len(found))
     )
     faults = tuple(fault for broken in surveyed.broken.values() for fault, _ in broken)
     world = World(revision="", inputs=surveyed.manifests, outputs={}, faults=faults)
@@ -172,9 +173,11 @@ def _committed(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
     return loader.load(head), lambda path: read_file(repository, head, f"{prefix}{path}") or b""
 
 
-def _held(world: "World", files: Files, word: str | None, namespace: str, *, suspend: bool) -> Held:
+def _held(
+    world: "World", files: Files, word: str | None, namespace: str, *, suspend: bool
+) -> SuspensionEdit:
     """Return the edit."""
-    from reconciler.core.survey import CONFIGURATION, CONFIGURATION_PATH
+    from reconciler.core.input_index import CONFIGURATION, CONFIGURATION_PATH
 
     if word is None:
         found = [m for k, m in world.inputs.items() if (k.group, k.kind) == CONFIGURATION]
@@ -183,7 +186,9 @@ def _held(world: "World", files: Files, word: str | None, namespace: str, *, sus
             raise UsageError(f"{CONFIGURATION_PATH} is faulty; see reconciler validate")
         if not found:
             after = NEW_CONFIGURATION.encode() if suspend else b""
-            return Held(key=None, name=EVERYTHING, path=CONFIGURATION_PATH, before=b"", after=after)
+            return SuspensionEdit(
+                key=None, name=EVERYTHING, path=CONFIGURATION_PATH, before=b"", after=after
+            )
         return _edited(found[0], None, files, SPEC, suspend=suspend)
     key = find_object(world, word, namespace)
     manifest = world.inputs.get(key)
@@ -217,7 +222,7 @@ def _field_of(key: ObjectKey, manifest: "Manifest") -> Field:
 
 def _edited(
     manifest: "Manifest", key: ObjectKey | None, files: Files, field: Field, *, suspend: bool
-) -> Held:
+) -> SuspensionEdit:
     """Return the edit of the document that an object stands in."""
     name = EVERYTHING if key is None else spelled(key)
     from reconciler.manifests.fields_in_text import drop_field, set_field
@@ -241,7 +246,7 @@ def _edited(
             f"{path} cannot be edited for you: {error}; "
             f"{'add' if suspend else 'remove'} {'.'.join(field.parts)}: {written} by hand"
         ) from None
-    return Held(key=key, name=name, path=path, before=before, after=after)
+    return SuspensionEdit(key=key, name=name, path=path, before=before, after=after)
 
 
 def _check_place(manifest: "Manifest", data: bytes) -> None:
@@ -254,7 +259,7 @@ def _check_place(manifest: "Manifest", data: bytes) -> None:
         raise UsageError(f"{path} is faulty, mend it first; see reconciler validate")
 
 
-def _print(held: Held, output: str, *, suspend: bool) -> None:
+def _print(held: SuspensionEdit, output: str, *, suspend: bool) -> None:
     """Print the edit."""
     from reconciler.audit.json_shapes import object_json
     from reconciler.cli.print_json import print_json

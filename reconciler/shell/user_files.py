@@ -15,7 +15,7 @@ from reconciler.core.changes import WriteFile
 from reconciler.errors import UsageError
 from reconciler.shell.git.commits import check_path, write_commit
 from reconciler.shell.git.errors import LostRace
-from reconciler.shell.git.identity import Identity
+from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository, check_branch
 
@@ -44,7 +44,7 @@ def branch_off(
     *,
     base: str,
     message: str,
-    author: Identity,
+    author: CommitIdentity,
     at: datetime,
 ) -> str:
     """Commit files on a new branch, and return the full hex id of the commit.

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.audit.event_text import NORMAL, WARNING, Told, condition_of, said
 from reconciler.audit.karmada_events import tell_binding
 from reconciler.audit.placed import OCM_GROUP, PLACEMENT_LABEL, WORK_GROUP, owner_of
 from reconciler.audit.rebalance_events import tell_rebalancer, tell_trigger
 from reconciler.audit.revisions import Commit
-from reconciler.audit.told import NORMAL, WARNING, Told, condition_of, said
-from reconciler.core.survey import REBALANCER, TRIGGER
+from reconciler.core.input_index import REBALANCER, TRIGGER
 from reconciler.dialects.kubefleet.api.names import GROUP as FLEET_GROUP
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey

@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from reconciler.core.inspect import Inspection
-from reconciler.core.move import Move, move_between
-from reconciler.core.survey import CONFIGURATION_PATH
+from reconciler.core.file_validation import FileValidation
+from reconciler.core.input_index import CONFIGURATION_PATH
+from reconciler.core.tree_change import TreeChange, change_between
 from reconciler.manifests.selection import selects
 from reconciler.shell.git.objects import read_blobs
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.inspections import Inspectors
 from reconciler.shell.listings import Listings
+from reconciler.shell.validators import FileValidators
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ class Inputs:
 Choice = Below | Inputs
 
 
-class Shelf:
+class TreeCache:
     """What the files of one tree hold, and versions of files that were asked for beside."""
 
     def __init__(self, repository: Repository, listings: Listings, name: str, track: Track) -> None:
@@ -69,16 +69,16 @@ class Shelf:
         self._listings = listings
         self._name = name
         self._track = track
-        self._files: Mapping[str, Inspection] = {}
+        self._files: Mapping[str, FileValidation] = {}
         self._last: tuple[str, Choice] | None = None
-        self._versions: dict[tuple[str, str], Inspection] = {}
+        self._versions: dict[tuple[str, str], FileValidation] = {}
 
     @property
-    def files(self) -> Iterable[Inspection]:
+    def files(self) -> Iterable[FileValidation]:
         """What the chosen files hold at the commit that was asked for last."""
         return self._files.values()
 
-    def follow(self, revision: str, choice: Choice, by: Inspectors) -> Move:
+    def follow(self, revision: str, choice: Choice, by: FileValidators) -> TreeChange:
         """Go on to a commit, and return what became of the files that are chosen."""
         before, entries = self._files, self._listings.entries(revision)
         if self._last is not None and self._last[1] == choice:
@@ -97,11 +97,11 @@ class Shelf:
         ]
         files |= {file.path: file for file in self._read(fresh, by)}
         self._files, self._last = files, (revision, choice)
-        move = move_between(before, files, paths)
+        move = change_between(before, files, paths)
         self._versions |= {(file.path, file.blob): file for file in move.gone}
         return move
 
-    def version(self, path: str, blob: str, by: Inspectors) -> Inspection:
+    def version(self, path: str, blob: str, by: FileValidators) -> FileValidation:
         """Return what a version of a file holds."""
         present = self._files.get(path)
         if present is not None and present.blob == blob:
@@ -114,10 +114,10 @@ class Shelf:
         """Forget every other version."""
         self._versions = {pair: one for pair, one in self._versions.items() if pair in needed}
 
-    def _read(self, pairs: list[tuple[str, str]], by: Inspectors) -> Iterable[Inspection]:
+    def _read(self, pairs: list[tuple[str, str]], by: FileValidators) -> Iterable[FileValidation]:
         """Read and inspect files."""
         if not pairs:
             return []
         contents = read_blobs(self._repository, [blob for _, blob in pairs])
         files = ((*pair, content) for pair, (_, content) in zip(pairs, contents, strict=True))
-        return self._track(by.inspect(files, len(pairs), self._name), len(pairs))
+        return self._track(by.validate(files, len(pairs), self._name), len(pairs))

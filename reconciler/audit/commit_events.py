@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from reconciler.audit.happenings import BINDINGS, TELLERS, Happening, edited, happened
+from reconciler.audit.event_text import Told
 from reconciler.audit.karmada_events import evicted, leaving, may_have_ended
 from reconciler.audit.placed import PARTS
 from reconciler.audit.revisions import Commit, FileChange, pass_of
-from reconciler.audit.told import Told
+from reconciler.audit.upstream_events import BINDINGS, TELLERS, Happening, edited, happened
 from reconciler.core.changes import Outcome
 from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.reader import read

@@ -1,15 +1,15 @@
 """The two trees, composed into a World: valid inputs, last good ones for the faulty, outputs."""
 
+from reconciler.core.input_index import CONFIGURATION, InputIndex
 from reconciler.core.last_known_good import LastKnownGood
-from reconciler.core.state import State
-from reconciler.core.survey import CONFIGURATION, Survey
+from reconciler.core.state import StateTree
 from reconciler.model.world import Body, Kinds, World
 
 
 def compose(
-    surveyed: Survey,
+    surveyed: InputIndex,
     good: LastKnownGood,
-    state: State,
+    state: StateTree,
     *,
     revision: str,
     output_root: str,
@@ -49,7 +49,7 @@ def compose(
     )
 
 
-def configuration_of(surveyed: Survey, good: LastKnownGood) -> Body | None:
+def configuration_of(surveyed: InputIndex, good: LastKnownGood) -> Body | None:
     """Return the configuration in force, `None` if there is none; see `compose`."""
     found = {**surveyed.manifests, **good.manifests}
     return next(

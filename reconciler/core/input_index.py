@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from reconciler.core.inspect import Inspected, Inspection, described
-from reconciler.core.move import Move, replaced
+from reconciler.core.file_validation import FileValidation, ValidDocument, described
 from reconciler.core.record import DUPLICATE
+from reconciler.core.tree_change import TreeChange, replaced
 from reconciler.manifests.feedback import FEEDBACK, is_feedback, reporter_of
 from reconciler.manifests.identify import OUR_GROUPS, OWNED_KINDS, Identity
 from reconciler.manifests.scope import CRD, namespace_for, scopes_of_crds
@@ -22,7 +22,7 @@ DELETABLE = frozenset({REBALANCER, TRIGGER})
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class InputIndex:
     """The inputs at first sight: valid manifests with unique keys, and what is wrong.
 
     `broken` maps a path to its faults; the key beside a fault is `None` where it cannot be told
@@ -34,14 +34,16 @@ class Survey:
     manifests: Mapping[ObjectKey, Manifest]
     broken: Mapping[str, tuple[tuple[Fault, ObjectKey | None], ...]]
     foreign: frozenset[str]
-    partial: Mapping[str, Inspection]
+    partial: Mapping[str, FileValidation]
     scopes: Mapping[tuple[str, str], bool]
     blobs: Mapping[str, str]
     texts: Mapping[str, bytes]
     traces: tuple[Trace, ...] = ()
 
 
-def survey(inspections: Iterable[Inspection], held: Iterable[Manifest] = ()) -> Survey:
+def index_inputs(
+    inspections: Iterable[FileValidation], held: Iterable[Manifest] = ()
+) -> InputIndex:
     """Resolve scopes and find what is wrong between the documents of the input tree.
 
     `held` are the documents of earlier versions that are in force: a CRD among them still says
@@ -57,7 +59,7 @@ def survey(inspections: Iterable[Inspection], held: Iterable[Manifest] = ()) -> 
     crds += [one.body for one in held if (one.key.group, one.key.kind) == CRD]
     scopes = scopes_of_crds(crds)
     broken: dict[str, list[tuple[Fault, ObjectKey | None]]] = defaultdict(list)
-    places: dict[ObjectKey, list[tuple[Inspection, Inspected]]] = defaultdict(list)
+    places: dict[ObjectKey, list[tuple[FileValidation, ValidDocument]]] = defaultdict(list)
     for file in files:
         for item in file.broken:
             broken[file.path].append(_keyed(item.fault, _key_of(file.path, item.identity, scopes)))
@@ -78,7 +80,7 @@ def survey(inspections: Iterable[Inspection], held: Iterable[Manifest] = ()) -> 
         for file, document in found:
             broken[file.path].append(_keyed(_duplicate(file, document, found), key))
     foreign = frozenset(file.path for file in files if file.broken and not file.looks_ours)
-    return Survey(
+    return InputIndex(
         manifests=manifests,
         broken={path: tuple(broken[path]) for path in sorted(broken)},
         foreign=foreign,
@@ -90,15 +92,15 @@ def survey(inspections: Iterable[Inspection], held: Iterable[Manifest] = ()) -> 
     )
 
 
-def follow_survey(before: Survey, move: Move) -> Survey:
-    """Return what `survey` returns for the files now, from what it returned for those before.
+def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
+    """Return what `index_inputs` returns for the files now, from what it returned for those before.
 
     Where a document says of another one what it means (a CRD), or may be written twice, or is
     faulty, all of them are looked at again.
     """
     files = (*move.gone, *move.came)
     if not all(map(_stands_alone, files)):
-        return survey(move.files.values())
+        return index_inputs(move.files.values())
     left = [key for file in move.gone for key in _keys(file, before.scopes)]
     found = [
         Manifest(key_of(file.path, one, before.scopes), Origin(file.path, one.index), one.body)
@@ -109,10 +111,10 @@ def follow_survey(before: Survey, move: Move) -> Survey:
     disputed = {key for faults in before.broken.values() for _, key in faults}
     taken = {key for key in came if key in before.manifests}.difference(left)
     if len(came) < len(found) or taken or not disputed.isdisjoint((*left, *came)):
-        return survey(move.files.values())
+        return index_inputs(move.files.values())
     manifests = replaced(before.manifests, left, came)
     gone = {file.path for file in move.gone}
-    return Survey(
+    return InputIndex(
         manifests=manifests if came.keys() <= before.manifests.keys() else _sorted(manifests),
         broken=before.broken,
         foreign=before.foreign,
@@ -130,7 +132,7 @@ def follow_survey(before: Survey, move: Move) -> Survey:
     )
 
 
-def _stands_alone(file: Inspection) -> bool:
+def _stands_alone(file: FileValidation) -> bool:
     """Say whether nothing about a file depends on other files, but for keys written twice."""
     return not file.broken and all(
         (one.identity.group, one.identity.kind) != CRD and misplaced_fault(file.path, one) is None
@@ -138,7 +140,7 @@ def _stands_alone(file: Inspection) -> bool:
     )
 
 
-def _keys(file: Inspection, scopes: Mapping[tuple[str, str], bool]) -> list[ObjectKey]:
+def _keys(file: FileValidation, scopes: Mapping[tuple[str, str], bool]) -> list[ObjectKey]:
     """Return the keys of the documents of a file."""
     return [key_of(file.path, document, scopes) for document in file.documents]
 
@@ -148,12 +150,12 @@ def _sorted(manifests: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest
     return {key: manifests[key] for key in sorted(manifests)}
 
 
-def _partial(files: Iterable[Inspection]) -> dict[str, Inspection]:
+def _partial(files: Iterable[FileValidation]) -> dict[str, FileValidation]:
     """Return the files with documents that are no manifests."""
     return {file.path: file for file in files if file.ignored}
 
 
-def _texts(files: Iterable[Inspection]) -> dict[str, bytes]:
+def _texts(files: Iterable[FileValidation]) -> dict[str, bytes]:
     """Return the content of the files that hold what a pass may remove."""
     return {
         file.path: file.data
@@ -162,7 +164,7 @@ def _texts(files: Iterable[Inspection]) -> dict[str, bytes]:
     }
 
 
-def key_of(path: str, document: Inspected, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey:
+def key_of(path: str, document: ValidDocument, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey:
     """Return the key of a valid document."""
     return _key(path, document.identity, scopes)
 
@@ -186,7 +188,7 @@ def _keyed(fault: Fault, key: ObjectKey | None) -> tuple[Fault, ObjectKey | None
     return (fault if key is None else replace(fault, subject=str(key))), key
 
 
-def misplaced_fault(path: str, document: Inspected) -> Fault | None:
+def misplaced_fault(path: str, document: ValidDocument) -> Fault | None:
     """Say why a valid document may not stand in this file."""
     kind = (document.identity.group, document.identity.kind)
     if kind in OWNED_KINDS:
@@ -211,7 +213,7 @@ def misplaced_fault(path: str, document: Inspected) -> Fault | None:
 
 
 def _duplicate(
-    file: Inspection, document: Inspected, found: list[tuple[Inspection, Inspected]]
+    file: FileValidation, document: ValidDocument, found: list[tuple[FileValidation, ValidDocument]]
 ) -> Fault:
     """Say that an object is written more than once, and where else."""
     others = ", ".join(f"{other.path}:{twin.line}" for other, twin in found if twin is not document)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from reconciler.core.changes import Removal
 from reconciler.core.rebalances import NO_HOLDS, Holds, ask_rebalancers
-from reconciler.dialects.base import Dialect, Memory
+from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.object_pass import traces_of
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
@@ -17,7 +17,7 @@ from reconciler.model.world import Body, Fault, Trace, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
+class Round:
     """What one sweep wants: all outputs, the inputs to remove, and what is to be told.
 
     `rescheduled` are the targets of whom what a rebalancer demanded was done.
@@ -34,15 +34,15 @@ class Sweep:
     explanations: Mapping[ObjectKey, Explain]
 
 
-def sweep(
+def run_round(
     world: World,
     settings: Settings,
     now: datetime,
-    memories: Mapping[Dialect, Memory],
+    memories: Mapping[Dialect, DialectMemory],
     *,
     asked: Container[ObjectKey] = (),
     holds: Holds = NO_HOLDS,
-) -> Sweep:
+) -> Round:
     """Ask everyone once.
 
     Args:
@@ -63,7 +63,7 @@ def sweep(
     outputs = dict(rebalances.outputs)
     for plan in plans:
         outputs |= plan.outputs
-    return Sweep(
+    return Round(
         outputs=outputs,
         removed=rebalances.removed,
         rescheduled=rescheduled,

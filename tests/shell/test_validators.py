@@ -10,13 +10,13 @@ from multiprocessing.context import SpawnProcess
 import pytest
 
 from reconciler.core.admissions import ADMISSIONS
-from reconciler.core.inspect import Inspection, Rules
+from reconciler.core.file_validation import FileValidation, Rules
 from reconciler.errors import ShellError
 from reconciler.manifests.limits import Oversized
 from reconciler.manifests.violations import Violation
 from reconciler.model.world import Body
-from reconciler.shell.inspections import PIECE, File, inspectors
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.validators import PIECE, File, file_validators
 
 RULES = Rules(load_schemas(), ADMISSIONS)
 LONG_SECONDS = 9
@@ -34,12 +34,12 @@ def files(count: int) -> list[File]:
     return [*found, ("large.yaml", "f" * 40, Oversized(1 << 30))]
 
 
-def found(given: Iterable[File], rules: Rules, *, processes: int) -> list[Inspection]:
+def found(given: Iterable[File], rules: Rules, *, processes: int) -> list[FileValidation]:
     """What is found in files, by path."""
-    with inspectors({"rules": rules}, 2 * PIECE, processes=processes, enough=PIECE) as by:
+    with file_validators({"rules": rules}, 2 * PIECE, processes=processes, enough=PIECE) as by:
         for helper in by.helpers:
             helper.connection.poll(LONG_SECONDS)  # it says that it has started
-        return sorted(by.inspect(given, 4 * PIECE, "rules"), key=lambda one: one.path)
+        return sorted(by.validate(given, 4 * PIECE, "rules"), key=lambda one: one.path)
 
 
 def die_elsewhere(body: Body) -> tuple[Violation, ...]:

@@ -7,7 +7,7 @@ from itertools import islice, takewhile
 
 from reconciler.audit.placed import Side, decided_on, paths_of, places_of, sides_of
 from reconciler.audit.replay import Replay, Run
-from reconciler.audit.revisions import Commit, Revisions, Unreadable, pass_of
+from reconciler.audit.revisions import Commit, Revisions, UnreadableRevision, pass_of
 from reconciler.core.changes import WriteFile
 from reconciler.manifests.paths import blob_id
 from reconciler.model.decision import Decision, Placed
@@ -149,7 +149,7 @@ def _event(
 def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
     """Tell what a person did to the outputs of an object; `None` if nothing."""
     sides = sides_of(key, commit, revisions)
-    if isinstance(sides, Unreadable):
+    if isinstance(sides, UnreadableRevision):
         note = f"{BY_HAND}; {sides.reason}"
         return Event(commit=commit, at=commit.committed_at, causes=(commit,), note=note)
     before, after = sides
@@ -178,13 +178,13 @@ def _pass(
     """Compute a pass again; `None` if it decided nothing about the object."""
     inputs, at = pass_of(commit) or ("", commit.committed_at)
     run = replay.run(inputs, commit.parent or inputs, at)
-    if isinstance(run, Unreadable):
+    if isinstance(run, UnreadableRevision):
         return Event(commit=commit, at=at, note=run.reason)
     decision = run.decision_on(key)
     as_computed = _is_as_computed(key, commit, run, replay.revisions)
     if not as_computed:
         sides = sides_of(key, commit, replay.revisions)
-        if isinstance(sides, Unreadable):
+        if isinstance(sides, UnreadableRevision):
             return Event(commit=commit, at=at, note=sides.reason)
         if not _went_as(decision, sides):
             before, after = (side.placed for side in sides)
@@ -268,7 +268,7 @@ def _causes(
         if asked == (candidate.revision, candidate.revision):
             return (candidate,)  # that is what the pass looked at
         run = replay.run(candidate.revision, candidate.revision, now)
-        if isinstance(run, Unreadable):
+        if isinstance(run, UnreadableRevision):
             continue
         found = run.decision_on(decision.key)
         if found is not None and (found.before, found.after) == (decision.before, decision.after):

@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
-Grounds = tuple[object, ...]
+CacheKey = tuple[object, ...]
 """What an answer was drawn from, in an order that the asker keeps to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Generic[K, T]):
+class AnswerCache(Generic[K, T]):
     """Answers by name, each with its grounds.
 
     What nobody asked for between two calls of `forget` is dropped, so a table holds no more than
     two passes need.
     """
 
-    _recent: dict[K, tuple[Grounds, T]] = field(default_factory=dict, repr=False)
-    _older: dict[K, tuple[Grounds, T]] = field(default_factory=dict, repr=False)
+    _recent: dict[K, tuple[CacheKey, T]] = field(default_factory=dict, repr=False)
+    _older: dict[K, tuple[CacheKey, T]] = field(default_factory=dict, repr=False)
 
-    def find(self, name: K, grounds: Grounds) -> T | None:
+    def find(self, name: K, grounds: CacheKey) -> T | None:
         """Return the answer drawn from these very objects, `None` if there is none."""
         known = self._recent.get(name)
         if known is None:
@@ -42,12 +42,12 @@ class Table(Generic[K, T]):
             self._recent[name] = known
         return known[1] if same(known[0], grounds) else None
 
-    def keep(self, name: K, grounds: Grounds, answer: T) -> T:
+    def keep(self, name: K, grounds: CacheKey, answer: T) -> T:
         """Remember an answer in place of any earlier one of that name, and return it."""
         self._recent[name] = (grounds, answer)
         return answer
 
-    def recall(self, name: K, grounds: Grounds, draw: Callable[[], T]) -> T:
+    def recall(self, name: K, grounds: CacheKey, draw: Callable[[], T]) -> T:
         """Return the answer drawn from these very objects, or draw it now."""
         found = self.find(name, grounds)
         return self.keep(name, grounds, draw()) if found is None else found
@@ -68,14 +68,14 @@ class Table(Generic[K, T]):
 
 
 @dataclass(slots=True)
-class Band(Generic[K, T]):
+class KeyedCache(Generic[K, T]):
     """Answers by name that have their grounds in common, for what is asked of everything each time.
 
     Whoever asks compares what an answer has of grounds beyond the common ones, and puts new answers
     in; so the usual question costs one look into a mapping.
     """
 
-    _grounds: Grounds = ()
+    _grounds: CacheKey = ()
     _answers: dict[K, T] = field(default_factory=dict, repr=False)
 
     def under(self, *grounds: object) -> dict[K, T]:
@@ -94,7 +94,7 @@ class Band(Generic[K, T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class UnchangedUntil:
     """The stretch of time over which a sweep leaves an object exactly as it is.
 
     From `since` until before `until`, `None` for ever; what it was drawn from must stay, too.
@@ -112,11 +112,11 @@ def forget(memory: "DataclassInstance") -> None:
     """Let every table among the fields of a memory forget what nobody asked for."""
     for item in fields(memory):
         table = getattr(memory, item.name)
-        if isinstance(table, Table):
+        if isinstance(table, AnswerCache):
             table.forget()
 
 
-def same(first: Grounds, second: Grounds) -> bool:
+def same(first: CacheKey, second: CacheKey) -> bool:
     """Say whether two tuples hold the very same objects.
 
     >>> body = {}

@@ -41,7 +41,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Inspected:
+class ValidDocument:
     """A document that may take effect. `line` is its first, from 1."""
 
     identity: Identity
@@ -51,7 +51,7 @@ class Inspected:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class FaultyDocument:
     """A document that may not. `identity` is `None` where it cannot be told whose it is."""
 
     fault: Fault
@@ -59,7 +59,7 @@ class Broken:
 
 
 @dataclass(frozen=True, slots=True)
-class Inspection:
+class FileValidation:
     """What one file holds.
 
     `ignored` counts documents that are no manifests: of another program, or of none. `canonical`
@@ -69,8 +69,8 @@ class Inspection:
 
     path: str
     blob: str
-    documents: tuple[Inspected, ...]
-    broken: tuple[Broken, ...]
+    documents: tuple[ValidDocument, ...]
+    broken: tuple[FaultyDocument, ...]
     ignored: int
     data: bytes
     canonical: bool = False
@@ -87,7 +87,7 @@ class Inspection:
         return pointer or any(mark in self.data for mark in MARKS)
 
 
-def inspect(path: str, blob: str, data: bytes | Oversized, rules: Rules) -> Inspection:
+def validate_file(path: str, blob: str, data: bytes | Oversized, rules: Rules) -> FileValidation:
     """Read one file and hold each of its documents against the rules.
 
     What stops the reader is a fault of the file, what stops a rule one of the document.
@@ -97,19 +97,21 @@ def inspect(path: str, blob: str, data: bytes | Oversized, rules: Rules) -> Insp
     found = attempt(partial(_inspected, path, blob, data, rules), FaultPlace(path, ""))
     if not isinstance(found, Failed):
         return found
-    broken = (Broken(found.fault, None),)
-    return Inspection(path, blob, (), broken, 0, data, traces=traces_of((found,)))
+    broken = (FaultyDocument(found.fault, None),)
+    return FileValidation(path, blob, (), broken, 0, data, traces=traces_of((found,)))
 
 
-def _inspected(path: str, blob: str, data: bytes, rules: Rules) -> Inspection:
+def _inspected(path: str, blob: str, data: bytes, rules: Rules) -> FileValidation:
     """Read one file and hold each of its documents against the rules."""
     ours = rules.status_only and not path.endswith(".json")
     own = read_canonical(data) if ours else None
     reading = read(data, path) if own is None else Reading((Document(0, 1, own),))
-    documents: list[Inspected] = []
+    documents: list[ValidDocument] = []
     objections: list[_Objection] = []
     failed: list[Failed] = []
-    broken = [Broken(located.fault, None) for located in reading.faults if not located.foreign]
+    broken = [
+        FaultyDocument(located.fault, None) for located in reading.faults if not located.foreign
+    ]
     ignored = reading.passed + sum(1 for located in reading.faults if located.foreign)
     for document in reading.documents:
         identity = identify(document.body)
@@ -124,17 +126,17 @@ def _inspected(path: str, blob: str, data: bytes, rules: Rules) -> Inspection:
                 if isinstance(judged, Failed):
                     failed.append(judged)
                     fault = replace(judged.fault, line=document.line, column=1)
-                    broken.append(Broken(fault, identity))
+                    broken.append(FaultyDocument(fault, identity))
                     continue
                 objections += [_Objection(document, identity, one) for one in judged.violations]
                 if not judged.violations:
                     documents.append(
-                        Inspected(identity, document.index, document.line, judged.body)
+                        ValidDocument(identity, document.index, document.line, judged.body)
                     )
     if objections:
         places = locate_all(data, [objection.spot for objection in objections])
         broken += [objection.broken(path, places) for objection in objections]
-    return Inspection(
+    return FileValidation(
         path,
         blob,
         tuple(documents),
@@ -160,7 +162,7 @@ class _Objection:
         unknown = self.reason.rule == "schema-unknown-field"
         return Spot(self.document.index, self.reason.pointer, unknown)
 
-    def broken(self, path: str, places: Mapping[Spot, Place]) -> Broken:
+    def broken(self, path: str, places: Mapping[Spot, Place]) -> FaultyDocument:
         """Return it as a fault at its place in the file."""
         alias = self.document.aliased_at if self.reason.rule == ALIAS else None
         line, column = alias or places[self.spot]
@@ -174,10 +176,10 @@ class _Objection:
             expected=self.reason.expected,
             subject="" if self.identity is None else described(self.identity),
         )
-        return Broken(fault, self.identity)
+        return FaultyDocument(fault, self.identity)
 
 
-def _oversized(path: str, blob: str, size_bytes: int) -> Inspection:
+def _oversized(path: str, blob: str, size_bytes: int) -> FileValidation:
     """Return the inspection of a file that is too large to be read."""
     fault = Fault(
         path=path,
@@ -188,7 +190,7 @@ def _oversized(path: str, blob: str, size_bytes: int) -> Inspection:
         message=f"the file has {size_bytes} bytes, it must have at most {MAX_BYTES}",
         expected="several smaller files",
     )
-    return Inspection(path, blob, (), (Broken(fault, None),), 0, b"apiVersion")
+    return FileValidation(path, blob, (), (FaultyDocument(fault, None),), 0, b"apiVersion")
 
 
 def _judged(document: Document, identity: Identity, rules: Rules) -> Judged:

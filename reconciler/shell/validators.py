@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from reconciler.core.inspect import Inspection, Rules, inspect
+from reconciler.core.file_validation import FileValidation, Rules, validate_file
 from reconciler.manifests.limits import Oversized
 from reconciler.shell.workers import start_helpers
 
@@ -30,7 +30,7 @@ class Helper:
 
 
 @dataclass(slots=True)
-class Inspectors:
+class FileValidators:
     """Who inspects: this process, and helpers where there are any.
 
     Attributes:
@@ -41,7 +41,7 @@ class Inspectors:
     rules: Mapping[str, Rules]
     helpers: list[Helper] = field(default_factory=list)
 
-    def inspect(self, files: Iterable[File], total: int, name: str) -> Iterator[Inspection]:
+    def validate(self, files: Iterable[File], total: int, name: str) -> Iterator[FileValidation]:
         """Inspect files; helpers get the smaller shares the less there is left.
 
         Args:
@@ -70,12 +70,12 @@ class Inspectors:
         for helper in tuple(self.helpers):
             yield from self._gather(helper, name, wait=True)
 
-    def _here(self, files: Iterable[File], name: str) -> Iterator[Inspection]:
+    def _here(self, files: Iterable[File], name: str) -> Iterator[FileValidation]:
         """Inspect in this process."""
         rules = self.rules[name]
-        return (inspect(*file, rules) for file in files)
+        return (validate_file(*file, rules) for file in files)
 
-    def _give(self, helper: Helper, name: str) -> Iterator[Inspection]:
+    def _give(self, helper: Helper, name: str) -> Iterator[FileValidation]:
         """Hand a helper its files; if it is gone, inspect them here."""
         try:
             if helper.files:
@@ -83,12 +83,12 @@ class Inspectors:
         except OSError:
             yield from self._lose(helper, name)
 
-    def _gather(self, helper: Helper, name: str, *, wait: bool) -> Iterator[Inspection]:
+    def _gather(self, helper: Helper, name: str, *, wait: bool) -> Iterator[FileValidation]:
         """Take what a helper has found; its first word is that it has started."""
         try:
             if not (wait and helper.files) and not helper.connection.poll():
                 return
-            found: list[Inspection] = helper.connection.recv()
+            found: list[FileValidation] = helper.connection.recv()
             if not helper.ready:
                 helper.connection.send(self.rules)
         except (EOFError, OSError):
@@ -97,16 +97,16 @@ class Inspectors:
         helper.ready, helper.files = True, ()
         yield from found
 
-    def _lose(self, helper: Helper, name: str) -> Iterator[Inspection]:
+    def _lose(self, helper: Helper, name: str) -> Iterator[FileValidation]:
         """Go on without a helper that was killed."""
         self.helpers.remove(helper)
         yield from self._here(helper.files, name)
 
 
 @contextlib.contextmanager
-def inspectors(
+def file_validators(
     rules: Mapping[str, Rules], total: int, *, processes: int, enough: int = ENOUGH
-) -> Iterator[Inspectors]:
+) -> Iterator[FileValidators]:
     """Call up who inspects; helpers are there until the block ends.
 
     Args:
@@ -120,7 +120,7 @@ def inspectors(
         connections: Sequence[Connection] = ()
         if count > 0:
             connections = stack.enter_context(start_helpers(count, _help))
-        yield Inspectors(rules, [Helper(connection) for connection in connections])
+        yield FileValidators(rules, [Helper(connection) for connection in connections])
 
 
 def _help(connection: "Connection") -> None:
@@ -131,4 +131,4 @@ def _help(connection: "Connection") -> None:
     files: Sequence[File]
     while True:
         name, files = connection.recv()
-        connection.send([inspect(*file, rules[name]) for file in files])
+        connection.send([validate_file(*file, rules[name]) for file in files])

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from reconciler.core.inspect import Inspection
+from reconciler.core.file_validation import FileValidation
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class TreeChange:
     """The files of a tree, and how they differ from those before.
 
     Attributes:
@@ -20,17 +20,17 @@ class Move:
         came: The files as they are that are new, or were different before; by path.
     """
 
-    files: Mapping[str, Inspection]
-    gone: tuple[Inspection, ...]
-    came: tuple[Inspection, ...]
+    files: Mapping[str, FileValidation]
+    gone: tuple[FileValidation, ...]
+    came: tuple[FileValidation, ...]
 
 
-def move_between(
-    before: Mapping[str, Inspection], files: Mapping[str, Inspection], paths: Iterable[str]
-) -> Move:
+def change_between(
+    before: Mapping[str, FileValidation], files: Mapping[str, FileValidation], paths: Iterable[str]
+) -> TreeChange:
     """Return the move from one set of files to another that differ in these paths at most."""
     differing = sorted(path for path in paths if before.get(path) is not files.get(path))
-    return Move(
+    return TreeChange(
         files=files,
         gone=tuple(before[path] for path in differing if path in before),
         came=tuple(files[path] for path in differing if path in files),
