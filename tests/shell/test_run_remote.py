@@ -1,5 +1,7 @@
 """A remote on this machine: passes and daemons that read and push it through mirrors."""
 
+import os
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -75,6 +77,7 @@ def git_daemon(base: Path) -> Iterator[str]:
         ],
         env=ENVIRONMENT,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,  # `git daemon` is a child of `git`
     )  # fmt: skip
 
     def listens() -> bool:
@@ -85,7 +88,7 @@ def git_daemon(base: Path) -> Iterator[str]:
         eventually(listens, "the git daemon")
         yield f"git://127.0.0.1:{port}"
     finally:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
