@@ -56,7 +56,7 @@ def violations(source: str, imported: list[str], order: list[str]) -> list[str]:
         if (
             own == "dialects" == layer
             and len(parts) > 2
-            and names[2] not in (parts[1], "base", "object_pass")
+            and names[2] not in (parts[1], "contract", "object_pass")
         ):
             wrong.append(module)
     return wrong

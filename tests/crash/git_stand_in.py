@@ -52,7 +52,7 @@ die "$@"
 """
 
 TRACED = re.compile(r"^(?P<pid>\d+)?\s*(?P<call>\w+)\((?P<rest>.*)$")
-OUTPUTS = re.compile(r"^(?:[012]|\d+<(?:pipe|socket|/dev|anon_inode)[^>]*>?)")
+OUTPUTS = re.compile(r"^(?:[012]|\d+<(?:pipe|socket|/dev/(?!shm/)|anon_inode)[^>]*>?)")
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def main() -> int:
         for share in shares:
             tally.add(share.result())
     strict.enforce()
-    commanded, served = _through_the_command(time.monotonic() + through_command, tally)
+    commanded, served = _through_the_command(through_command, tally)
     for line in tally.broken[:50]:
         print(line)
     print(
@@ -46,14 +46,15 @@ def main() -> int:
     return 1 if tally.broken else 0
 
 
-def _through_the_command(until: float, tally: Tally) -> tuple[int, int]:
-    """Run some mutations through the command and before a daemon; return how many."""
+def _through_the_command(seconds: float, tally: Tally) -> tuple[int, int]:
+    """Run some mutations before a daemon, then others through the command; return how many."""
     spots = ordered(repositories())
     example = [spot for spot in spots if spot.repository.name == "example-repo"]
     done = 0
     with tempfile.TemporaryDirectory() as place:
         steps = list(islice(example, DAEMON_STEPS))
         tally.broken += broken_by_daemon(steps, Path(place) / "daemon")
+        until = time.monotonic() + seconds
         for spot in spots:
             if time.monotonic() > until:
                 break
