@@ -27,7 +27,7 @@ FIRST_DELAY_SECONDS = 1.0
 LONGEST_DELAY_SECONDS = 60.0
 
 
-class Wakeups(Protocol):
+class WakeupSource(Protocol):
     """What the daemon sleeps on."""
 
     @property
@@ -57,7 +57,7 @@ class Daemon:
     """
 
     passes: Passes
-    wakeups: Wakeups
+    wakeups: WakeupSource
     poll_seconds: float
 
     def run(self) -> None:
