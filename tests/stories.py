@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -20,6 +20,7 @@ from reconciler.core.step import FileTree, Step
 from reconciler.core.world_composition import compose, configuration_of
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.selection import selects
+from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import decode_settings
 from reconciler.model.world import World
 from reconciler.shell.resources import load_schemas
@@ -86,7 +87,7 @@ class Story:
         state = read_state(outputs, "status")
         last = last_pass(state.manifests)
         surveyed = index_inputs(inputs)
-        step = None if last is None else self._step(surveyed, last)
+        step = None if last is None else self._step(surveyed, last, state.manifests)
         return compose(
             surveyed,
             last_known_good(surveyed, step, allow=self._allow(surveyed)),
@@ -95,13 +96,14 @@ class Story:
             output_root="status",
         )
 
-    def _step(self, surveyed: InputIndex, last: LastPass) -> Step:
+    def _step(self, surveyed: InputIndex, last: LastPass, recorded: Container[ObjectKey]) -> Step:
         step = Step(
             surveyed=surveyed,
             now=self._tree(self.files),
             then=self._tree(self.trees.get(last.revision, {})),
             last=last,
             covers=lambda path: selects(path, include=(), exclude=()),
+            recorded=recorded,
         )
         contents = {
             (path, blob_id(data.encode(), like="")): data.encode()

@@ -4,11 +4,11 @@ What the shell knows of both trees without reading a file, and the earlier versi
 read where something cannot be understood now.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from reconciler.core.file_validation import FileValidation, ValidDocument
-from reconciler.core.input_index import InputIndex, key_of, misplaced_fault
+from reconciler.core.input_index import DELETABLE, InputIndex, key_of, misplaced_fault
 from reconciler.core.record import LastPass
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.world import HeldFile, Manifest
@@ -45,6 +45,7 @@ class Step:
         then: The files of the input tree of the last committing pass.
         last: What that pass recorded.
         covers: Return whether a path is read as an input.
+        recorded: Objects that the last pass left a file of.
         versions: Those that `versions_needed` named; empty until they are read.
     """
 
@@ -53,6 +54,7 @@ class Step:
     then: FileTree
     last: LastPass
     covers: Callable[[str], bool]
+    recorded: Container[ObjectKey]
     versions: Versions = field(default_factory=dict)
 
     def versions_needed(self) -> frozenset[tuple[str, str]]:
@@ -121,12 +123,20 @@ class Step:
         )
 
     def _manifests(self, inspection: FileValidation) -> dict[ObjectKey, Manifest]:
-        """Return the valid documents of an earlier version."""
-        return dict(
+        """Return the valid documents of an earlier version.
+
+        What a pass itself removed when its time was over left no record, and stays removed.
+        """
+        found = (
             self._keyed(inspection.path, document)
             for document in inspection.documents
             if misplaced_fault(inspection.path, document) is None
         )
+        return {
+            key: manifest
+            for key, manifest in found
+            if (key.group, key.kind) not in DELETABLE or key in self.recorded
+        }
 
     def _keyed(self, path: str, document: ValidDocument) -> tuple[ObjectKey, Manifest]:
         """Return a document with its key."""

@@ -171,10 +171,16 @@ class Loader:
         doubts = surveyed.broken or surveyed.partial or now.links
         if last is None or not (doubts or last.held):
             return None
+        recorded = {} if self._state is None else self._state.manifests
         try:
             then = self._listings.listing(last.revision)
             step = Step(
-                surveyed=surveyed, now=_tree(now), then=_tree(then), last=last, covers=covers
+                surveyed=surveyed,
+                now=_tree(now),
+                then=_tree(then),
+                last=last,
+                covers=covers,
+                recorded=recorded,
             )
             needed = step.versions_needed()
             used.update(needed)

@@ -12,6 +12,7 @@ from tests.builders import (
     groups,
     path_of,
     policy,
+    rebalancer,
     text,
 )
 from tests.stories import BINDINGS, Story, story
@@ -283,3 +284,41 @@ PRIORITY = {
     "priorityClassSource": "KubePriorityClass",
     "priorityClassName": "absent",
 }
+
+
+def test_a_rebalancer_that_a_pass_removed_is_not_brought_back() -> None:
+    """Its file is in the inputs of that pass, and gone by that pass itself."""
+    told = placed_story()
+    told.put(rebalancer("once", ttl=0)).run(10)
+    assert path_of(rebalancer("once")) not in told.files
+    told.files["broken.yaml"] = BROKEN
+    outcome = told.run(20)
+
+    assert [("broken.yaml", "yaml-syntax")] == faults(told)
+    assert () == outcome.decisions
+
+
+def test_a_document_that_a_pass_took_out_is_not_brought_back() -> None:
+    """Also where its file stayed and breaks now."""
+    told = placed_story()
+    told.put(rebalancer("once", ttl=0), configmap("kept"), path="mixed.yaml").run(10)
+    assert "WorkloadRebalancer" not in told.files["mixed.yaml"]
+    told.files["mixed.yaml"] += "---\n" + BROKEN
+    outcome = told.run(20)
+
+    assert [("mixed.yaml", "yaml-syntax")] == faults(told)
+    assert () == outcome.decisions
+
+
+def test_a_finished_rebalancer_renamed_with_a_syntax_error_does_not_run_again() -> None:
+    """Its record stays with it, also when the file is mended."""
+    told = placed_story()
+    told.put(rebalancer("once")).run(10)
+    whole = told.files.pop(path_of(rebalancer("once")))
+    told.files["done.yaml"] = BROKEN
+    told.run(20)
+    told.files["done.yaml"] = whole
+    outcome = told.run(30)
+
+    assert () == outcome.decisions
+    assert [] == faults(told)

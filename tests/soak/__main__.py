@@ -7,6 +7,7 @@ same inputs at the same moments.
 import argparse
 import random
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -31,6 +32,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--keep", type=Path, help="where the remote goes if anything is wrong")
     asked = parser.parse_args()
     print(f"soaking for {asked.seconds:.0f} s, seed {asked.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as name:
@@ -47,7 +49,10 @@ def main() -> int:
         finally:
             for daemon in daemons:
                 daemon.end()
-        return report(remote, folder, daemons, writers)
+        code = report(remote, folder, daemons, writers)
+        if code and asked.keep is not None:
+            shutil.copytree(remote, asked.keep)
+        return code
 
 
 def soak(
@@ -96,7 +101,9 @@ def report(remote: Path, folder: Path, daemons: Sequence[Daemon], writers: Seque
     demanded = [name for writer in writers for name in writer.demanded]
     done = finished(remote, demanded)
     undone = [name for name in demanded if done[name] != 1]
-    twice = [name for name, count in rebalanced(remote).items() if count > 1]
+    twice = [
+        "\n  ".join([name, *lines]) for name, lines in rebalanced(remote).items() if len(lines) > 1
+    ]
     differing = replay(remote, folder)
     for title, found in (
         ("lost", lost),

@@ -65,10 +65,11 @@ def replay(remote: Path, folder: Path) -> list[str]:
     return wrong
 
 
-def rebalanced(remote: Path) -> dict[str, int]:
-    """Return how many decisions each rebalancer caused, by its name."""
-    counts: dict[str, int] = {}
+def rebalanced(remote: Path) -> dict[str, list[str]]:
+    """Return the decisions that each rebalancer caused, by its name."""
+    lines: dict[str, list[str]] = {}
     for one in recorded(remote):
-        for name in DECIDED_BY.findall(one.body) if one.at else ():
-            counts[name] = counts.get(name, 0) + 1
-    return counts
+        for line in one.body.splitlines() if one.at else ():
+            for name in DECIDED_BY.findall(line):
+                lines.setdefault(name, []).append(f"{one.commit[:12]} {one.at} {line}")
+    return lines
