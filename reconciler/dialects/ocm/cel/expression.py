@@ -2,7 +2,7 @@
 
 What differs from upstream: no type check before the run, a cost budget of our own that makes the
 placement misconfigured, no optional types, and of Kubernetes' libraries those that
-`cel_functions.py` has.
+`functions.py` has.
 """
 
 from collections.abc import Callable
