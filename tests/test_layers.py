@@ -88,3 +88,25 @@ def test_every_package_is_a_layer() -> None:
 def test_a_wrong_import_is_found(source: str, module: str) -> None:
     """The check itself can fail."""
     assert [module] == violations(source, [module], layers())
+
+
+def test_no_two_files_import_each_other() -> None:
+    """Late imports count, too: two such files are one, or a third is missing."""
+    modules = {
+        "reconciler." + source.removesuffix(".py").removesuffix("/__init__").replace("/", "."): (
+            frozenset(imports_of(PACKAGE / source))
+        )
+        for source in SOURCES
+    }
+
+    def uses(one: str, other: str) -> bool:
+        return any(name == other or name.startswith(f"{other}.") for name in modules[one])
+
+    pairs = [
+        (one, other)
+        for one, names in modules.items()
+        for name in names
+        for other in (name, name.rpartition(".")[0])
+        if one < other and other in modules and uses(other, one)
+    ]
+    assert [] == sorted(set(pairs))

@@ -1,8 +1,6 @@
 """Options that several verbs share, and the objects that they stand for."""
 
 import functools
-import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -15,7 +13,6 @@ from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.shell.git.identity import CommitIdentity
-    from reconciler.shell.passes import Branch, Passes
 
 FIRST_YEAR, LAST_YEAR = 1970, 2999  # ours: leaves room for every timeout that is added
 
@@ -132,53 +129,6 @@ def service_options(function: Callable[..., int]) -> Callable[..., int]:
     for option in reversed(SERVICE_OPTIONS):
         verb = option(verb)
     return verb
-
-
-def open_passes(directory: Path, service: Service) -> "Passes":
-    """Return what runs passes on the branch that the options name.
-
-    Raises:
-        UsageError: The options name nothing that can be served; the message says what would do.
-    """
-    from reconciler.cli.world import open_loader
-    from reconciler.shell.clock import SystemClock
-    from reconciler.shell.passes import Passes
-
-    served = _branch(directory, service)
-    root = check_output_root(service.output_root)
-    return Passes(
-        branch=served,
-        loader=open_loader(served.repository, root),
-        clock=SystemClock(),
-        author=parse_author(service.author),
-    )
-
-
-def _branch(directory: Path, service: Service) -> "Branch":
-    """Return the branch to serve, here or at a remote."""
-    from reconciler.shell.git.mirror import Mirror
-    from reconciler.shell.git.repository import Repository
-    from reconciler.shell.passes import LocalBranch, RemoteBranch
-
-    if service.remote is not None:
-        mirror = Mirror.open(service.remote, service.mirror or _default_mirror(service.remote))
-        click.get_current_context().call_on_close(mirror.close)
-        return RemoteBranch(mirror, mirror.repository, service.branch or "main")
-    if service.mirror is not None:
-        raise UsageError("--mirror goes with --remote")
-    repository = Repository.open(directory)
-    branch = service.branch or repository.head_branch()
-    repository.resolve(branch)
-    return LocalBranch(repository, branch)
-
-
-def _default_mirror(remote: str) -> Path:
-    """Return the folder of a remote's mirror below the user's cache; credentials change nothing."""
-    from reconciler.shell.git.remote import parse_remote
-
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    digest = hashlib.sha256(parse_remote(remote).url.encode()).hexdigest()[:16]
-    return Path(base).expanduser() / "reconciler" / f"{digest}.git"
 
 
 def check_output_root(folder: str) -> str:

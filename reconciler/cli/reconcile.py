@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.options import Moment, Service, open_passes, service_options
+from reconciler.cli.options import Moment, Service, service_options
+from reconciler.cli.serving import open_passes
 
 
 @click.command(name="reconcile")

@@ -7,7 +7,8 @@ from types import FrameType
 
 import click
 
-from reconciler.cli.options import Service, open_passes, service_options
+from reconciler.cli.options import Service, service_options
+from reconciler.cli.serving import open_passes
 
 LOCAL_POLL_SECONDS = 5.0
 REMOTE_POLL_SECONDS = 60.0

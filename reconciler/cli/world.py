@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reconciler.cli.options import check_output_root
+
 if TYPE_CHECKING:
     from reconciler.model.world import World
     from reconciler.shell.git.repository import Repository
@@ -31,7 +33,6 @@ def load_world(directory: Path, at: str, output_root: str) -> "World":
     Raises:
         UsageError: There is no repository or no such revision.
     """
-    from reconciler.cli.options import check_output_root
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.git.revisions import resolve_revision
 

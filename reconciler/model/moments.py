@@ -19,7 +19,7 @@ class Stamp(str):
     """The text of a moment that this pass sets.
 
     A desired file that differs from the present one in stamps alone is not written: see
-    `core/changes.py`. A moment whose change must be written is a plain `str`.
+    `model/stamps.py`. A moment whose change must be written is a plain `str`.
     """
 
     __slots__ = ()

@@ -12,6 +12,9 @@ Mask = NewType("Mask", int)
 Column = Sequence[int]
 """One number for each cluster of a set, ascending by name."""
 
+Levels = Sequence[tuple[int, Mask]]
+"""Scores with the clusters that have them: no two sets overlap, and who is in none has 0."""
+
 NOBODY = Mask(0)
 _ONE = ord("1")
 _BITS_OF_TEXT = bytes.maketrans(b"01", b"\x00\x01")
@@ -53,7 +56,7 @@ def positions_of(mask: Mask) -> list[int]:
 
 
 class Reason(Protocol):
-    """Why a cluster is turned away: read by the user, formatted late."""
+    """Why a cluster is turned away, or what would help: read by the user, formatted late."""
 
     def __str__(self) -> str: ...
 
@@ -62,11 +65,14 @@ class Reason(Protocol):
 class Rejection:
     """Clusters that one filter turns away for one reason; of one filter, no two overlap.
 
-    `plugin` is the name under which the filter is registered, set by `run_filters`.
+    `remedy` says what would have to change, as a clause that follows "to be eligible"; `""` where
+    nothing would help. `plugin` is the name under which the filter is registered, set by
+    `run_filters`.
     """
 
     clusters: Mask
     reason: Reason
+    remedy: Reason
     plugin: str = ""
 
 
@@ -74,6 +80,8 @@ R = TypeVar("R")
 F = TypeVar("F")
 R_contra = TypeVar("R_contra", contravariant=True)
 F_contra = TypeVar("F_contra", contravariant=True)
+S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
 
 
 class Filter(Protocol[R_contra, F_contra]):
@@ -86,21 +94,22 @@ class Filter(Protocol[R_contra, F_contra]):
         """Yield the rejections."""
 
 
-class Score(Protocol[R_contra, F_contra]):
+class Score(Protocol[R_contra, F_contra, S_co]):
     """Ranks the feasible clusters in one call, since most scores are relative to the others.
 
-    Returns one int64 for each bit of `feasible`, ascending by name, within the range of its
-    dialect: OCM [-100, 100], Karmada [0, 100], KubeFleet unbounded.
+    `S` is how a dialect's scores answer: Karmada and KubeFleet by `Levels`, since most clusters
+    score alike, OCM by a number for each feasible cluster. What is said of others does not count.
+    The range is the dialect's: OCM [-100, 100], Karmada [0, 100], KubeFleet unbounded.
     """
 
     def __call__(
         self, request: R_contra, fleet: F_contra, feasible: Mask, now: datetime, /
-    ) -> Column:
+    ) -> S_co:
         """Return the scores."""
 
 
 @dataclass(frozen=True, slots=True)
-class Profile(Generic[R, F]):
+class Profile(Generic[R, F, S]):
     """The plugins of one dialect by their upstream names, run in the order written.
 
     How scores combine is the dialect's affair: OCM sums them by weight, Karmada sums them,
@@ -108,7 +117,52 @@ class Profile(Generic[R, F]):
     """
 
     filters: Mapping[str, Filter[R, F]]
-    scores: Mapping[str, Score[R, F]]
+    scores: Mapping[str, Score[R, F, S]]
+
+
+def graded(levels: Levels, clusters: Mask) -> list[tuple[int, Mask]]:
+    """Return these clusters by their score, the greatest first; every cluster is in one set.
+
+    >>> graded([(5, Mask(0b001)), (-1, Mask(0b010))], Mask(0b111))
+    [(5, 1), (0, 4), (-1, 2)]
+    """
+    found: dict[int, int] = {}
+    rest = clusters
+    for score, having in levels:
+        among = having & rest
+        if among:
+            found[score] = found.get(score, NOBODY) | among
+            rest = Mask(rest & ~among)
+    if rest:
+        found[0] = found.get(0, NOBODY) | rest
+    return [(score, Mask(found[score])) for score in sorted(found, reverse=True)]
+
+
+def score_at(levels: Levels, position: int) -> int:
+    """Return what a cluster scores.
+
+    >>> score_at([(100, Mask(0b10))], 1), score_at([(100, Mask(0b10))], 0)
+    (100, 0)
+    """
+    return next((score for score, having in levels if having >> position & 1), 0)
+
+
+def added(answers: Iterable[Levels], clusters: Mask) -> list[tuple[int, Mask]]:
+    """Return these clusters by the sum of their scores, the greatest first.
+
+    >>> added([[(5, Mask(0b011))], [(1, Mask(0b110))]], Mask(0b111))
+    [(6, 2), (5, 1), (1, 4)]
+    """
+    total: list[tuple[int, Mask]] = [(0, clusters)] if clusters else []
+    for levels in answers:
+        if levels:
+            parts = [
+                (score + more, among)
+                for score, having in total
+                for more, among in graded(levels, having)
+            ]
+            total = graded(parts, clusters)
+    return total
 
 
 def run_filters(

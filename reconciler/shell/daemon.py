@@ -6,7 +6,6 @@ at once when the branch moves. So it never ends for what a repository holds.
 """
 
 import random
-import time
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +24,7 @@ from reconciler.shell.passes import Passes, PassReport
 
 FIRST_DELAY_SECONDS = 1.0
 LONGEST_DELAY_SECONDS = 60.0
+SHORTEST_SLEEP_SECONDS = 0.05
 
 
 class WakeupSource(Protocol):
@@ -108,7 +108,8 @@ class Daemon:
         recheck_at = seen.recheck_at if seen is not None else None
         if recheck_at is None:
             return self.poll_seconds
-        return min(self.poll_seconds, max(recheck_at.timestamp() - time.time(), 0.05))
+        left = (recheck_at - self.passes.clock.now()).total_seconds()
+        return min(self.poll_seconds, max(left, SHORTEST_SLEEP_SECONDS))
 
 
 def _tell_failure(

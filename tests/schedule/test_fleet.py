@@ -11,6 +11,7 @@ from reconciler.model.identity import ClusterName
 from reconciler.model.labels import LabelSelector, Requirement, matches
 from reconciler.schedule.fleet import Fleet, fleet_of
 from reconciler.schedule.framework import (
+    Levels,
     Mask,
     Profile,
     Rejection,
@@ -67,15 +68,18 @@ def test_first_filter_gives_the_reason() -> None:
     """A cluster that two filters turn away is counted once, for the first."""
 
     def first(_request: None, _fleet: Fleet, _now: datetime, /) -> Iterator[Rejection]:
-        yield Rejection(Mask(0b011), "no API")
+        yield Rejection(Mask(0b011), "no API", "serve it")
 
     def second(_request: None, _fleet: Fleet, _now: datetime, /) -> Iterator[Rejection]:
-        yield Rejection(Mask(0b110), "tainted")
+        yield Rejection(Mask(0b110), "tainted", "lose it")
 
-    profile: Profile[None, Fleet] = Profile(filters={"A": first, "B": second}, scores={})
+    profile: Profile[None, Fleet, Levels] = Profile(filters={"A": first, "B": second}, scores={})
     found = run_filters(profile.filters, None, fleet([{}, {}, {}, {}]), Mask(0b1111), NOW)
 
     assert found == (
         0b1000,
-        (Rejection(Mask(0b011), "no API", "A"), Rejection(Mask(0b100), "tainted", "B")),
+        (
+            Rejection(Mask(0b011), "no API", "serve it", "A"),
+            Rejection(Mask(0b100), "tainted", "lose it", "B"),
+        ),
     )

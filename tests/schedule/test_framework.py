@@ -20,7 +20,7 @@ def turning_away(clusters: int, reason: str) -> Filter[None, None]:
     """A filter that turns these clusters away."""
 
     def reject(_request: None, _fleet: None, _now: datetime, /) -> Iterable[Rejection]:
-        return [Rejection(Mask(clusters), reason)]
+        return [Rejection(Mask(clusters), reason, "")]
 
     return reject
 

@@ -92,3 +92,16 @@ def test_an_object_that_stops_unforeseen_is_told_once(
     traced = [entry for entry in logs if "ZeroDivisionError" in entry.get("trace", "")]
     assert len({entry["object"] for entry in traced}) == len(traced) > 0
     assert [] == [entry for entry in logs if entry["event"].startswith("pass failed")]
+
+
+def test_the_daemon_sleeps_by_the_clock_of_its_passes(tmp_path: Path) -> None:
+    """The next moment is measured from where the passes take theirs, not from the machine's."""
+    fleet = new_fleet(tmp_path / "fleet")
+    clock = Clock(NOW)
+
+    def wait() -> None:
+        clock.moment += timedelta(seconds=20)
+
+    wakeups = served(fleet, clock, lambda: None, wait)
+
+    assert [0.0, 1.0, 60.0] == wakeups.timeouts

@@ -1,7 +1,8 @@
 """What earlier passes left of a placement, with what people did to its files undone.
 
 A snapshot's labels, owner and index follow from its name, its annotations and content from the
-placement and its resources; only an edit of a binding's decision counts, see `binding_file.py`.
+placement and its resources; only an edit of a binding's decision counts, see
+`view/binding_rendering.py`.
 """
 
 import re

@@ -20,9 +20,9 @@ from reconciler.dialects.ocm.decisions.placement_record import (
 from reconciler.dialects.ocm.decisions.sync import Hub, SyncVerdict, judge
 from reconciler.dialects.ocm.scheduler.filter_predicates import selected
 from reconciler.dialects.ocm.scheduler.filter_taints import next_end
+from reconciler.dialects.ocm.scheduler.profile import BALANCE
 from reconciler.dialects.ocm.scheduler.request import Scores
 from reconciler.dialects.ocm.scheduler.schedule import Code, parts_by_cluster
-from reconciler.dialects.ocm.scheduler.weights import BALANCE
 from reconciler.dialects.ocm.view.decision_record import score_faults, tell
 from reconciler.manifests.admission import digest
 from reconciler.model.decision import Decision

@@ -6,7 +6,8 @@ import pytest
 
 from reconciler.dialects.karmada.api.binding import decode_binding
 from reconciler.dialects.karmada.api.clusters import Members, decode_cluster, members_of
-from reconciler.dialects.karmada.scheduler.schedule import PROFILE, schedule
+from reconciler.dialects.karmada.scheduler.profile import PROFILE
+from reconciler.dialects.karmada.scheduler.schedule import schedule
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.model.moments import parse_moment
 from reconciler.schedule.framework import positions_of

@@ -14,10 +14,10 @@ from reconciler.dialects.kubefleet.scheduler.filter_namespace import reject_name
 from reconciler.dialects.kubefleet.scheduler.filter_taints import covers
 from reconciler.dialects.kubefleet.scheduler.rank import rank
 from reconciler.dialects.kubefleet.scheduler.request import Request
-from reconciler.dialects.kubefleet.scheduler.score_affinity import affinity_scores
+from reconciler.dialects.kubefleet.scheduler.score_affinity import score_affinity
 from reconciler.dialects.kubefleet.scheduler.topology import assess_topology
 from reconciler.model.taints import Taint, TaintEffect, Toleration
-from reconciler.schedule.framework import NOBODY, Mask, Rejection, positions_of
+from reconciler.schedule.framework import NOBODY, Mask, Rejection, positions_of, score_at
 from tests.builders import NOW, Body, text_of
 from tests.dialects.kubefleet.fleet import member
 
@@ -122,7 +122,9 @@ def test_sorter_shares_its_weight(order: str, weight: int, scores: tuple[int, ..
     sorter = {"name": "resources.kubernetes-fleet.io/available-cpu", "sortOrder": order}
     request = request_of(preferred((weight, {"propertySorter": sorter})), fleet)
 
-    assert scores == affinity_scores(request, fleet, fleet.fleet.all)
+    levels = score_affinity(request, fleet, fleet.fleet.all, NOW)
+
+    assert scores == tuple(score_at(levels, position) for position in range(4))
 
 
 @pytest.mark.parametrize(
@@ -230,8 +232,8 @@ def test_ties_go_to_kept_clusters_then_to_the_greater_name() -> None:
     plain = request_of(Policy(placement_type="PickN"), fleet)
     kept = Request(policy=plain.policy, topology=plain.topology, obsolete=Mask(1))
 
-    assert ["c", "b", "a"] == [item.name for item in rank(plain, fleet, fleet.fleet.all)]
-    assert ["a", "c", "b"] == [item.name for item in rank(kept, fleet, fleet.fleet.all)]
+    assert ["c", "b", "a"] == [item.name for item in rank(plain, fleet, fleet.fleet.all, NOW)]
+    assert ["a", "c", "b"] == [item.name for item in rank(kept, fleet, fleet.fleet.all, NOW)]
 
 
 def test_namespaced_placement_needs_its_namespace() -> None:

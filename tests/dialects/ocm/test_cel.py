@@ -1,14 +1,16 @@
 """celSelector: what an expression sees, and what is said of one that cannot be compiled."""
 
+import sys
+
 import pytest
 
 from reconciler.dialects.ocm.api.clusters import decode_cluster, members_of
 from reconciler.dialects.ocm.cel import budget as cel_budget
-from reconciler.dialects.ocm.cel import engine as cel_engine
 from reconciler.dialects.ocm.cel.expression import compile_cel
 from reconciler.dialects.ocm.scheduler.request import PluginReport
 from reconciler.errors import Misconfigured
 from reconciler.model.moments import parse_moment
+from reconciler.model.world import Body
 from tests.dialects.ocm.worlds import (
     GROUP,
     at,
@@ -26,6 +28,11 @@ CLUSTER = {
     "status": {"allocatable": {"cpu": "0.5", "memory": "1024Mi"}, "capacity": {}},
 }
 LONG_AGO = parse_moment("2020-01-01T00:00:00Z")
+
+
+def meaning(*expressions: str) -> list[Body]:
+    """Predicates of one selector with these expressions."""
+    return [{"requiredClusterSelector": {"celSelector": {"celExpressions": [*expressions]}}}]
 
 
 def matches(expression: str) -> bool:
@@ -104,15 +111,22 @@ def test_wrong_expression_is_misconfigured(expression: str, message: str) -> Non
     assert message in found.value.message
 
 
-def test_missing_engine_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extra an expression is misconfigured, and the message helps."""
+def test_a_broken_installation_moves_nothing(
+    monkeypatch: pytest.MonkeyPatch, contained: None
+) -> None:
+    """What cannot be imported is no answer: the placement keeps its clusters, and says so."""
+    hub = [cluster_set(), binding(), cluster("a"), cluster("b")]
+    files, _ = run(
+        [*hub, placement(predicates=meaning("managedCluster.metadata.name == 'a'"))], {}, at(0)
+    )
+    for name in ("celpy", "re2"):
+        edited = placement(predicates=meaning(f"managedCluster.metadata.name != '{name}'"))
+        with monkeypatch.context() as broken:
+            broken.setitem(sys.modules, name, None)
+            later, outcome = run([*hub, edited], files, at(60))
 
-    def missing(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr(cel_engine, "import_module", missing)
-    with pytest.raises(Misconfigured, match=r"reconciler\[cel\]"):
-        compile_cel(("managedCluster.never.asked.before",))
+        assert ["a"] == chosen(later)
+        assert ["internal-error"] == [fault.rule for fault in outcome.faults]
 
 
 LIST = f"[{','.join('1' * 300)}]"
@@ -162,8 +176,7 @@ def test_all_clusters_share_one_budget() -> None:
 
 def test_expensive_expression_concerns_its_placement_only() -> None:
     """The other placement of the pass is decided; the condition says what is too much."""
-    cel = {"celExpressions": [f"{LIST}.all(x, {LIST}.all(y, {LIST}.all(z, true)))"]}
-    wild = [{"requiredClusterSelector": {"celSelector": cel}}]
+    wild = meaning(f"{LIST}.all(x, {LIST}.all(y, {LIST}.all(z, true)))")
     hub = [cluster_set(), binding(), cluster("a"), placement("q"), placement(predicates=wild)]
     files, _ = run(hub, {}, at(0))
 

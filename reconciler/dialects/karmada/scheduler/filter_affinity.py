@@ -21,4 +21,10 @@ def reject_affinity(request: Request, members: Members, _now: datetime, /) -> It
     matching = NOBODY
     for affinity in request.affinities:
         matching = Mask(matching | members.matching(affinity))
-    yield Rejection(Mask(members.fleet.all & ~matching), REASON)
+    yield Rejection(Mask(members.fleet.all & ~matching), REASON, _remedy(request))
+
+
+def _remedy(request: Request) -> str:
+    if request.affinity_name:
+        return f"be meant by the affinity group {request.affinity_name}"
+    return "be meant by placement.clusterAffinity: its names, labels and fields"

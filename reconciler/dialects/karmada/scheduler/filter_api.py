@@ -1,6 +1,7 @@
 """APIEnablement: the cluster must serve the kind of the workload."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.karmada.api.clusters import Members
@@ -8,6 +9,17 @@ from reconciler.dialects.karmada.scheduler.request import Request
 from reconciler.schedule.framework import NOBODY, Mask, Rejection
 
 REASON = "cluster(s) did not have the API resource"
+
+
+@dataclass(frozen=True, slots=True)
+class MissingApi:
+    """What the cluster would have to serve."""
+
+    api_version: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"serve {self.kind} of {self.api_version} (status.apiEnablements)"
 
 
 def reject_missing_apis(
@@ -22,4 +34,4 @@ def reject_missing_apis(
     """
     api = (request.binding.api_version, request.binding.kind)
     serving = members.by_api.get(api, NOBODY) | members.declared | request.targets
-    yield Rejection(Mask(members.fleet.all & ~serving), REASON)
+    yield Rejection(Mask(members.fleet.all & ~serving), REASON, MissingApi(*api))

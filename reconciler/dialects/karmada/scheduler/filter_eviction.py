@@ -8,6 +8,7 @@ from reconciler.dialects.karmada.scheduler.request import Request
 from reconciler.schedule.framework import Rejection
 
 REASON = "cluster(s) is in the process of eviction"
+REMEDY = "end the eviction: healthy elsewhere, or its time over"
 
 
 def reject_evicting(request: Request, _members: Members, _now: datetime, /) -> Iterator[Rejection]:
@@ -16,4 +17,4 @@ def reject_evicting(request: Request, _members: Members, _now: datetime, /) -> I
     Source: karmada@f8fdd02 pkg/scheduler/framework/plugins/clustereviction/cluster_eviction.go
     `Filter`.
     """
-    yield Rejection(request.evicting, REASON)
+    yield Rejection(request.evicting, REASON, REMEDY)

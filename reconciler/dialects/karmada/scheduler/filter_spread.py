@@ -7,6 +7,8 @@ from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.scheduler.request import Request
 from reconciler.schedule.framework import NOBODY, Mask, Rejection
 
+REMEDY = "name in its spec the property by which it spreads"
+
 
 def reject_without_topology(
     request: Request, members: Members, _now: datetime, /
@@ -32,4 +34,4 @@ def reject_without_topology(
             continue
         lacking = Mask(everyone & ~having & ~seen)
         seen = Mask(seen | lacking)
-        yield Rejection(lacking, f"cluster(s) did not have {name} property")
+        yield Rejection(lacking, f"cluster(s) did not have {name} property", REMEDY)

@@ -23,6 +23,16 @@ class UntoleratedTaint:
         return f"cluster(s) had untolerated taint {{{self.taint}}}"
 
 
+@dataclass(frozen=True, slots=True)
+class ToleratedTaint:
+    """What would help against a taint."""
+
+    taint: Taint
+
+    def __str__(self) -> str:
+        return f"lose the taint {self.taint}, or be tolerated (placement.clusterTolerations)"
+
+
 def reject_taints(request: Request, members: Members, _now: datetime, /) -> Iterator[Rejection]:
     """Reject clusters with an untolerated taint, unless the workload is there already.
 
@@ -45,7 +55,8 @@ def _untolerated(tolerations: tuple[Toleration, ...], members: Members) -> tuple
         if taint is not None:
             carriers[taint] = Mask(carriers.get(taint, NOBODY) | clusters)
     return tuple(
-        Rejection(clusters, UntoleratedTaint(taint)) for taint, clusters in carriers.items()
+        Rejection(clusters, UntoleratedTaint(taint), ToleratedTaint(taint))
+        for taint, clusters in carriers.items()
     )
 
 

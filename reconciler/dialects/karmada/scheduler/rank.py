@@ -1,39 +1,23 @@
-"""Scores and the order of the feasible clusters."""
+"""The order of the feasible clusters, and the scores that it is made of."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import compress
 
 from reconciler.dialects.karmada.api.clusters import Capacity, Members
+from reconciler.dialects.karmada.scheduler.profile import PROFILE
 from reconciler.dialects.karmada.scheduler.request import Request
 from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import NOBODY, Column, Mask, bits_of, positions_of
-
-MIN_SCORE = 0
-MAX_SCORE = 100
-
-
-def score_affinity(
-    _request: Request, _members: Members, feasible: Mask, _now: datetime, /
-) -> Column:
-    """Score every cluster alike; the affinity only filters.
-
-    Source: karmada@f8fdd02 pkg/scheduler/framework/plugins/clusteraffinity/cluster_affinity.go
-    `Score`.
-    """
-    return [MIN_SCORE] * feasible.bit_count()
-
-
-def score_locality(
-    request: Request, _members: Members, feasible: Mask, _now: datetime, /
-) -> Column:
-    """Prefer the clusters where the workload is already, with whatever replicas.
-
-    Source: karmada@f8fdd02 pkg/scheduler/framework/plugins/clusterlocality/cluster_locality.go
-    `Score`.
-    """
-    bits = bits_of(request.targets, feasible.bit_length())
-    return [MAX_SCORE * bits[position] for position in positions_of(feasible)]
+from reconciler.schedule.framework import (
+    NOBODY,
+    Levels,
+    Mask,
+    added,
+    bits_of,
+    positions_of,
+    score_at,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,14 +28,16 @@ class Ranking:
         order: Positions, best first.
         capacity: What each cluster of the fleet can take beyond what it holds.
         held: Position to replicas of the clusters in spec.clusters; of two entries the first.
-        local: The clusters that score 100, all others score 0.
+        scores: What each score answered, by its name.
+        totals: The feasible clusters by the sum of their scores, the greatest first.
         tiers: The feasible clusters by overflow group, disjoint; one entry where nothing overflows.
     """
 
     order: Sequence[int]
     capacity: Capacity
     held: Mapping[int, int]
-    local: Mask
+    scores: Mapping[str, Levels]
+    totals: Levels
     tiers: tuple[Mask, ...]
 
     def available(self, position: int) -> int:
@@ -60,34 +46,50 @@ class Ranking:
 
     def score(self, position: int) -> int:
         """Return the sum of the cluster's scores."""
-        return MAX_SCORE if self.local >> position & 1 else MIN_SCORE
+        return score_at(self.totals, position)
 
 
-def rank(request: Request, members: Members, feasible: Mask, capacity: Capacity) -> Ranking:
+def rank(
+    request: Request, members: Members, feasible: Mask, capacity: Capacity, now: datetime
+) -> Ranking:
     """Order the feasible clusters by overflow group, score, available replicas and name.
 
-    Clusters that hold nothing keep the order of the capacity alone, which equal questions share; so
-    only the few where the workload is already are sorted here.
+    Clusters that hold nothing keep the order of the capacity alone, which equal questions share.
+    Only those are sorted here that score like one where the workload is already.
 
     Source: karmada@f8fdd02 pkg/scheduler/core/spreadconstraint/util.go `sortClusters`.
     """
     held: dict[int, int] = {}
     for position, replicas in request.held:
         held.setdefault(position, replicas)
-    local = Mask(request.targets & feasible)
+    scores = {
+        name: score(request, members, feasible, now) for name, score in PROFILE.scores.items()
+    }
+    totals = added(scores.values(), feasible)
     tiers = _tiers(request, members, feasible)
     column = capacity.column
     parts: list[Sequence[int]] = []
     for tier in tiers:
-        placed = positions_of(Mask(tier & local))
-        placed.sort(key=lambda i: (-column[i] - held.get(i, 0), i))
-        others = _by_capacity(members, capacity, tier)
-        if placed:
-            there = set(placed)
-            others = tuple(position for position in others if position not in there)
-        parts += [part for part in (placed, others) if part]
+        for _, having in totals:
+            among = Mask(tier & having)
+            if among & request.targets:
+                placed = positions_of(among)
+                placed.sort(key=lambda i: (-column[i] - held.get(i, 0), i))
+                parts.append(placed)
+            elif among:
+                parts.append(_among(_by_capacity(members, capacity, tier), among, tier))
     order = parts[0] if len(parts) == 1 else [position for part in parts for position in part]
-    return Ranking(order=order, capacity=capacity, held=held, local=local, tiers=tiers)
+    return Ranking(
+        order=order, capacity=capacity, held=held, scores=scores, totals=totals, tiers=tiers
+    )
+
+
+def _among(order: tuple[int, ...], clusters: Mask, everyone: Mask) -> tuple[int, ...]:
+    """Return the order of some of the clusters in it."""
+    if clusters == everyone:
+        return order
+    bits = bits_of(clusters, everyone.bit_length())
+    return tuple(compress(order, map(bits.__getitem__, order)))
 
 
 def _by_capacity(members: Members, capacity: Capacity, clusters: Mask) -> tuple[int, ...]:

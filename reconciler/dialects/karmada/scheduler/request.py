@@ -13,6 +13,7 @@ class Request:
     """One binding, tried with one affinity group.
 
     Attributes:
+        affinity_name: That group's name, `""` where there are no groups.
         affinities: The sets of clusters of which one must match; `None` when any cluster will do.
         tiers: The primary group and its overflow groups; empty where nothing overflows.
         targets: The clusters in spec.clusters, with whatever replicas.
@@ -23,6 +24,7 @@ class Request:
 
     binding: Binding
     placement: Placement
+    affinity_name: str
     affinities: tuple[ClusterAffinity, ...] | None
     tiers: tuple[ClusterAffinity, ...]
     targets: Mask
@@ -48,6 +50,7 @@ def request_of(
     return Request(
         binding=binding,
         placement=placement,
+        affinity_name="" if term is None else term.affinity_name,
         affinities=affinities,
         tiers=tiers,
         targets=members.fleet.named(name for name, _ in binding.clusters),

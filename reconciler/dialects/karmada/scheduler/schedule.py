@@ -12,36 +12,19 @@ from reconciler.dialects.karmada.api.placement import AffinityTerm, Placement
 from reconciler.dialects.karmada.scheduler.divide import Division, DivisionStrategy, divide
 from reconciler.dialects.karmada.scheduler.estimate import estimate_fleet
 from reconciler.dialects.karmada.scheduler.failure import Failure, FailureKind, scheduler_error
-from reconciler.dialects.karmada.scheduler.filter_affinity import reject_affinity
-from reconciler.dialects.karmada.scheduler.filter_api import reject_missing_apis
-from reconciler.dialects.karmada.scheduler.filter_eviction import reject_evicting
-from reconciler.dialects.karmada.scheduler.filter_spread import reject_without_topology
-from reconciler.dialects.karmada.scheduler.filter_taints import reject_taints
-from reconciler.dialects.karmada.scheduler.rank import rank, score_affinity, score_locality
+from reconciler.dialects.karmada.scheduler.profile import PROFILE
+from reconciler.dialects.karmada.scheduler.rank import rank
 from reconciler.dialects.karmada.scheduler.request import Request, request_of
 from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, Requeue, ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.select import select_clusters
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason, find_trigger
 from reconciler.model.conditions import Condition
 from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import Mask, Profile, Rejection, run_filters
+from reconciler.schedule.framework import Mask, Rejection, run_filters
 
 SCHEDULED = "Scheduled"
 TARGETS_LIMIT = 128  # ours: 5,000 clusters times 128 numbers of replicas take about 50 MB
 SUCCESS = Condition(SCHEDULED, "True", "Success", "Binding has been scheduled successfully.")
-
-PROFILE: Profile[Request, Members] = Profile(
-    # Upstream's registry is a Go map: which plugin gives the reason is random there. This is the
-    # order in which it registers them; feasibility does not depend on it.
-    filters={
-        "APIEnablement": reject_missing_apis,
-        "TaintToleration": reject_taints,
-        "ClusterAffinity": reject_affinity,
-        "SpreadConstraint": reject_without_topology,
-        "ClusterEviction": reject_evicting,
-    },
-    scores={"ClusterAffinity": score_affinity, "ClusterLocality": score_locality},
-)
 
 REQUEUE = {
     FailureKind.NO_CLUSTER_FIT: Requeue.NO,
@@ -58,7 +41,7 @@ def schedule(
     Args:
         binding: As it stands in the manifest.
         members: All clusters, deleting ones included.
-        now: Aware UTC; the decision does not depend on it.
+        now: Aware UTC, for the plugins; upstream's do not look at it.
         propagate_empty: `--enable-empty-workload-propagation`: selected clusters without a replica
             stay in the result.
 
@@ -100,8 +83,7 @@ def try_groups(
     attempts: list[Attempt] = []
     for term in _terms(binding, placement):
         request = request_of(binding, placement, term, members)
-        name = "" if term is None else term.affinity_name
-        attempt = attempt_group(request, members, now, name=name, propagate_empty=propagate_empty)
+        attempt = attempt_group(request, members, now, propagate_empty=propagate_empty)
         attempts.append(attempt)
         if not isinstance(attempt.result, Failure):
             break
@@ -129,7 +111,7 @@ def feasible_now(binding: Binding, placement: Placement, members: Members, now: 
 
 
 def attempt_group(
-    request: Request, members: Members, now: datetime, *, name: str, propagate_empty: bool
+    request: Request, members: Members, now: datetime, *, propagate_empty: bool
 ) -> Attempt:
     """Try to schedule a binding with one affinity group; keep the record of every stage.
 
@@ -138,9 +120,7 @@ def attempt_group(
     fleet, binding = members.fleet, request.binding
     candidates = Mask(fleet.all & ~fleet.deleting)
     feasible, rejections = run_filters(PROFILE.filters, request, members, candidates, now)
-    attempt = partial(
-        Attempt, affinity_name=name, request=request, feasible=feasible, rejections=rejections
-    )
+    attempt = partial(Attempt, request=request, feasible=feasible, rejections=rejections)
     if not feasible:
         message = fit_error(len(fleet.clusters), rejections)
         return attempt(result=Failure(FailureKind.NO_CLUSTER_FIT, message))
@@ -150,7 +130,7 @@ def attempt_group(
         requirements=binding.requirements,
         components=binding.components,
     )
-    ranking = rank(request, members, feasible, capacity)
+    ranking = rank(request, members, feasible, capacity, now)
     selected = select_clusters(request.placement, binding.replicas, ranking, members)
     if isinstance(selected, Failure):
         return attempt(ranking=ranking, result=selected.within("failed to select clusters"))

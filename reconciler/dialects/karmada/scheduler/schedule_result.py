@@ -24,13 +24,12 @@ class Requeue(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Attempt:
-    """One affinity group tried, `""` where there are no groups.
+    """One affinity group tried.
 
     `result` holds the clusters in upstream's order, or why there are none. The record of a stage
     that was not reached is `None`; positions and masks are those of the fleet that was asked.
     """
 
-    affinity_name: str
     request: Request
     feasible: Mask
     rejections: tuple[Rejection, ...]
@@ -38,6 +37,11 @@ class Attempt:
     selected: Sequence[int] | None = None
     division: Division | None = None
     result: tuple[TargetCluster, ...] | Failure
+
+    @property
+    def affinity_name(self) -> str:
+        """The affinity group that was tried."""
+        return self.request.affinity_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,6 +1,6 @@
 """Why a binding is where it is: the scheduler's own records, put into words."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from reconciler.dialects.karmada.api.binding import Binding
@@ -15,13 +15,13 @@ from reconciler.dialects.karmada.scheduler.divide import (
 )
 from reconciler.dialects.karmada.scheduler.estimate import NOT_ESTIMATED
 from reconciler.dialects.karmada.scheduler.failure import Failure
-from reconciler.dialects.karmada.scheduler.filter_taints import UntoleratedTaint
-from reconciler.dialects.karmada.scheduler.schedule import PROFILE, try_groups
+from reconciler.dialects.karmada.scheduler.profile import PROFILE
+from reconciler.dialects.karmada.scheduler.schedule import try_groups
 from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.select import ignores_spread
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
-from reconciler.schedule.framework import Mask, Rejection, positions_of, run_every_filter
+from reconciler.schedule.framework import Mask, positions_of, run_every_filter, score_at
 
 LEAVING = "cluster(s) being deleted, or without a file"
 
@@ -39,26 +39,6 @@ MODES: Mapping[Mode, str] = {
     Mode.SCALE_DOWN: "by what is there, since fewer are wanted",
     Mode.UNCHANGED: "what is there adds up, nothing is divided",
 }
-
-REMEDIES: Mapping[str, Callable[[Rejection, Attempt], str]] = {
-    "APIEnablement": lambda _, attempt: (
-        f"serve {attempt.request.binding.kind} of {attempt.request.binding.api_version} "
-        "(status.apiEnablements)"
-    ),
-    "TaintToleration": lambda rejection, _: (
-        f"lose the taint {rejection.reason.taint}, or be tolerated (placement.clusterTolerations)"
-        if isinstance(rejection.reason, UntoleratedTaint)
-        else "lose its taints"
-    ),
-    "ClusterAffinity": lambda _, attempt: (
-        "be meant by placement.clusterAffinity: its names, labels and fields"
-        if not attempt.affinity_name
-        else f"be meant by the affinity group {attempt.affinity_name}"
-    ),
-    "SpreadConstraint": lambda _, __: "name in its spec the property by which it spreads",
-    "ClusterEviction": lambda _, __: "end the eviction: healthy elsewhere, or its time over",
-}
-"""Filter to what would have to change, given its rejection and the attempt."""
 
 
 def explain(
@@ -129,11 +109,10 @@ def _answers(attempt: Attempt, members: Members, now: datetime) -> Iterator[Clus
         for position in positions_of(fleet.deleting)
     }
     for rejection in run_every_filter(PROFILE.filters, attempt.request, members, candidates, now):
-        remedy = REMEDIES[rejection.plugin](rejection, attempt)
+        found = ClusterVerdict(rejection.plugin, str(rejection.reason), str(rejection.remedy))
         for position in positions_of(rejection.clusters):
-            found = ClusterVerdict(rejection.plugin, str(rejection.reason), remedy)
             verdicts.setdefault(position, []).append(found)
-    parts = _scores(attempt, members, now)
+    parts = _scores(attempt)
     ranks = (
         {position: rank for rank, position in enumerate(attempt.ranking.order, start=1)}
         if attempt.ranking is not None
@@ -154,20 +133,16 @@ def _answers(attempt: Attempt, members: Members, now: datetime) -> Iterator[Clus
         )
 
 
-def _scores(
-    attempt: Attempt, members: Members, now: datetime
-) -> Mapping[int, tuple[ScorePart, ...]]:
+def _scores(attempt: Attempt) -> Mapping[int, tuple[ScorePart, ...]]:
     """Return the parts of the score of each cluster that was ranked."""
-    if attempt.ranking is None:
+    ranking = attempt.ranking
+    if ranking is None:
         return {}
-    positions = positions_of(attempt.feasible)
-    columns = {
-        name: score(attempt.request, members, attempt.feasible, now)
-        for name, score in PROFILE.scores.items()
-    }
     return {
-        position: tuple(ScorePart(name, column[place]) for name, column in columns.items())
-        for place, position in enumerate(positions)
+        position: tuple(
+            ScorePart(name, score_at(levels, position)) for name, levels in ranking.scores.items()
+        )
+        for position in positions_of(attempt.feasible)
     }
 
 

@@ -20,7 +20,7 @@ from reconciler.model.moments import earliest
 from reconciler.model.taints import Taint, TaintEffect, Toleration
 from reconciler.model.world import Body
 from reconciler.schedule.fleet import Fleet, fleet_of
-from reconciler.schedule.framework import NOBODY, Mask, Rejection, mask_of
+from reconciler.schedule.framework import NOBODY, Levels, Mask, Rejection, mask_of
 
 Usage = Mapping[str, Mapping[str, str]]
 """Kind of capacity (`total`, `allocatable`, `available`) to resource to quantity, as written."""
@@ -130,10 +130,7 @@ class Members:
     untolerated: dict[tuple[Toleration, ...], tuple[Rejection, ...]] = field(
         default_factory=dict, repr=False
     )
-    affinities: dict[tuple[Preference, ...], tuple[tuple[int, ...], tuple[Unscorable, ...]]] = (
-        field(default_factory=dict, repr=False)
-    )
-    orders: dict[tuple[tuple[Preference, ...], Mask], tuple[int, ...]] = field(
+    affinities: dict[tuple[Preference, ...], tuple[Levels, tuple[Unscorable, ...]]] = field(
         default_factory=dict, repr=False
     )
     domains: dict[tuple[str, ...], tuple[tuple[tuple[str | None, ...], Mask], ...]] = field(

@@ -22,6 +22,27 @@ class Unmatched:
         return "cluster does not match with any of the required cluster affinity terms"
 
 
+@dataclass(frozen=True, slots=True)
+class MatchedTerm:
+    """What the cluster would have to fit: one of these terms."""
+
+    terms: tuple[SelectorTerm, ...]
+
+    def __str__(self) -> str:
+        return f"match {' or '.join(map(_term, self.terms))}"
+
+
+def _term(term: SelectorTerm) -> str:
+    """Return one required term as a person would say it."""
+    labels = term.labels.requirements if term.labels is not None else ()
+    parts = []
+    for item in labels:
+        values = f" ({', '.join(item.values)})" if item.values else ""
+        parts.append(f"{item.key} {item.operator}{values}")
+    parts += [f"{p.name} {p.operator} {', '.join(p.values)}" for p in term.properties]
+    return f"[{'; '.join(parts)}]" if parts else "[anything]"
+
+
 def reject_affinity(request: Request, members: Members, _now: datetime, /) -> Iterable[Rejection]:
     """Reject clusters that fit no required term; without any term all pass.
 
@@ -43,7 +64,7 @@ def _unmatched(terms: tuple[SelectorTerm, ...], members: Members) -> tuple[Rejec
     left = members.fleet.all
     for term in terms:
         left = Mask(left & ~matching(term, members, left))
-    return (Rejection(left, Unmatched()),)
+    return (Rejection(left, Unmatched(), MatchedTerm(terms)),)
 
 
 def matching(term: SelectorTerm, members: Members, candidates: Mask) -> Mask:

@@ -9,6 +9,9 @@ from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.schedule.fleet import group_by, remember
 from reconciler.schedule.framework import Rejection
 
+REPORT = "have a member agent that reports as joined and healthy"
+STAY = "stay in the fleet"
+
 
 @dataclass(frozen=True, slots=True)
 class Ineligible:
@@ -32,4 +35,7 @@ def reject_ineligible(
 
 def _ineligible(members: Members) -> tuple[Rejection, ...]:
     by_reason = group_by([item.reason for item in members.eligibility], skip="")
-    return tuple(Rejection(clusters, Ineligible(reason)) for reason, clusters in by_reason.items())
+    return tuple(
+        Rejection(clusters, Ineligible(reason), STAY if "left the fleet" in reason else REPORT)
+        for reason, clusters in by_reason.items()
+    )

@@ -36,5 +36,6 @@ def reject_namespace(request: Request, members: Members, _now: datetime, /) -> I
         for i, view in views
         if view.namespaces is not None and request.namespace not in view.namespaces
     )
-    yield Rejection(untold, NoNamespace(known=False))
-    yield Rejection(missing, NoNamespace(known=True))
+    remedy = f"have the namespace {request.namespace}, and report it"
+    yield Rejection(untold, NoNamespace(known=False), remedy)
+    yield Rejection(missing, NoNamespace(known=True), remedy)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.request import Request
-from reconciler.schedule.framework import Rejection, bits_of
+from reconciler.schedule.framework import Rejection
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +23,4 @@ def reject_placed(request: Request, _members: Members, _now: datetime, /) -> Ite
     Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/sameplacementaffinity/filtering.go
     `Filter`, status ClusterAlreadySelected.
     """
-    yield Rejection(request.placed, AlreadySelected())
-
-
-def kept_scores(request: Request, members: Members) -> bytes:
-    """Return 1 for each cluster that an earlier policy had picked, ascending by name.
-
-    It is the last tie-breaker before the name, and is shown nowhere.
-
-    Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/sameplacementaffinity/scoring.go
-    `Score`.
-    """
-    return bits_of(request.obsolete, len(members.views))
+    yield Rejection(request.placed, AlreadySelected(), "")

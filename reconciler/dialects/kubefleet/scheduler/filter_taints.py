@@ -25,6 +25,17 @@ class UntoleratedTaint:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ToleratedTaint:
+    """What would help against a taint."""
+
+    taint: Taint
+
+    def __str__(self) -> str:
+        value = f"={self.taint.value}" if self.taint.value else ""
+        return f"tolerate {self.taint.key}{value}:{self.taint.effect}"
+
+
 def reject_taints(request: Request, members: Members, _now: datetime, /) -> Iterable[Rejection]:
     """Reject clusters that carry a taint the placement does not tolerate.
 
@@ -45,7 +56,8 @@ def _untolerated(tolerations: tuple[Toleration, ...], members: Members) -> tuple
                 carriers[taint] = Mask(carriers.get(taint, NOBODY) | clusters)
                 break
     return tuple(
-        Rejection(clusters, UntoleratedTaint(taint)) for taint, clusters in carriers.items()
+        Rejection(clusters, UntoleratedTaint(taint), ToleratedTaint(taint))
+        for taint, clusters in carriers.items()
     )
 
 

@@ -58,7 +58,7 @@ def pick_n(
         return replace(_scale_in(groups, desired), record=record)
     limit = min(missing, TOPOLOGY_BATCH) if request.policy.constraints else missing
     feasible, rejections = filter_members(request, members, now)
-    ranked = rank(request, members, feasible)
+    ranked = rank(request, members, feasible, now)
     picked = tuple(islice(ranked, limit))
     record = PickRecord(
         request=request, feasible=feasible, picked=picked, missing=missing, limit=limit

@@ -13,35 +13,42 @@ from reconciler.dialects.kubefleet.scheduler.filter_eligibility import reject_in
 from reconciler.dialects.kubefleet.scheduler.filter_namespace import reject_namespace
 from reconciler.dialects.kubefleet.scheduler.filter_same_placement import reject_placed
 from reconciler.dialects.kubefleet.scheduler.filter_taints import reject_taints
+from reconciler.dialects.kubefleet.scheduler.filter_topology import reject_skew
 from reconciler.dialects.kubefleet.scheduler.request import Request
+from reconciler.dialects.kubefleet.scheduler.score_affinity import score_affinity
+from reconciler.dialects.kubefleet.scheduler.score_same_placement import score_placed
+from reconciler.dialects.kubefleet.scheduler.score_topology import score_topology
 from reconciler.dialects.kubefleet.scheduler.topology import SkewViolation
-from reconciler.schedule.framework import Mask, Profile, Rejection, positions_of, run_filters
+from reconciler.schedule.framework import (
+    Levels,
+    Mask,
+    Profile,
+    Rejection,
+    positions_of,
+    run_filters,
+)
 
+AFFINITY = "ClusterAffinity"
 SAME_PLACEMENT = "SamePlacementAffinity"
 TOPOLOGY = "TopologySpreadConstraints"
 
 
-def reject_skew(request: Request, _members: Members, _now: datetime, /) -> Iterable[Rejection]:
-    """Reject clusters whose picking would violate a hard spread constraint.
-
-    Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/topologyspreadconstraints/plugin.go
-    `Filter`.
-    """
-    return request.topology.rejections
-
-
-PROFILE: Profile[Request, Members] = Profile(
+PROFILE: Profile[Request, Members, Levels] = Profile(
     filters={
-        "ClusterAffinity": reject_affinity,
+        AFFINITY: reject_affinity,
         "ClusterEligibility": reject_ineligible,
         "NamespaceAffinity": reject_namespace,
         "TaintToleration": reject_taints,
         SAME_PLACEMENT: reject_placed,
         TOPOLOGY: reject_skew,
     },
-    scores={},
+    scores={
+        TOPOLOGY: score_topology,
+        AFFINITY: score_affinity,
+        SAME_PLACEMENT: score_placed,
+    },
 )
-"""Scores compare one after the other and are found lazily: see `rank.py`."""
+"""Scores are compared one after the other, in the order written."""
 
 
 def filter_members(

@@ -1,36 +1,47 @@
 """The order in which clusters are picked: topology, affinity, kept before new, greater name."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.clusters import Members
-from reconciler.dialects.kubefleet.scheduler.filter_same_placement import kept_scores
+from reconciler.dialects.kubefleet.scheduler.profile import AFFINITY, PROFILE, TOPOLOGY
 from reconciler.dialects.kubefleet.scheduler.request import Request
-from reconciler.dialects.kubefleet.scheduler.score_affinity import affinity_scores
 from reconciler.model.identity import ClusterName
-from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import Mask, bits_of
+from reconciler.schedule.framework import Levels, Mask, graded, positions_of
 
 
 @dataclass(frozen=True, slots=True)
 class RankedCluster:
-    """A cluster and the two scores that are shown."""
+    """A cluster and its scores by their names, in the order in which they are compared."""
 
     name: ClusterName
-    affinity: int = 0
-    topology: int = 0
+    scores: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def affinity(self) -> int:
+        """What decisions show as the affinity score."""
+        return self.scores.get(AFFINITY, 0)
+
+    @property
+    def topology(self) -> int:
+        """What decisions show as the topology spread score."""
+        return self.scores.get(TOPOLOGY, 0)
 
 
-def rank(request: Request, members: Members, feasible: Mask) -> Iterator[RankedCluster]:
+def rank(
+    request: Request, members: Members, feasible: Mask, now: datetime
+) -> Iterator[RankedCluster]:
     """Return the feasible clusters, best first; they are found as far as they are asked for.
 
-    The topology score counts first, then affinity, then whether an earlier policy had picked the
-    cluster; of equals the one with the greater name comes first.
+    The scores are compared in the order of the profile; of equals the cluster with the greater name
+    comes first.
 
     Args:
         request: Policy and state of the placement.
         members: Everyone.
         feasible: Clusters that passed the filters.
+        now: Aware UTC, for the scores; upstream's do not look at it.
 
     Raises:
         UnexpectedBehavior: A cluster cannot be scored; raised at once, not at the first item.
@@ -38,29 +49,24 @@ def rank(request: Request, members: Members, feasible: Mask) -> Iterator[RankedC
     Source: kubefleet@e160c1c pkg/scheduler/framework/score.go `ClusterScore.Less`, and
     frameworkutils.go `pickTopNScoredClusters`, which sorts in reverse.
     """
-    column = affinity_scores(request, members, feasible)
-    key = (request.policy.preferred, request.obsolete)
-    order = remember(members.orders, key, lambda: _order(request, members, column))
-    return _walk(request, members, feasible, column, order)
-
-
-def _order(request: Request, members: Members, column: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the positions of all clusters, best first as far as topology leaves it open."""
-    kept = kept_scores(request, members)
-    positions = range(len(members.views) - 1, -1, -1)
-    return tuple(sorted(positions, key=lambda i: (column[i], kept[i]), reverse=True))
+    answers = tuple(
+        (name, score(request, members, feasible, now)) for name, score in PROFILE.scores.items()
+    )
+    return _walk(members, feasible, answers, {})
 
 
 def _walk(
-    request: Request,
     members: Members,
-    feasible: Mask,
-    column: tuple[int, ...],
-    order: tuple[int, ...],
+    clusters: Mask,
+    answers: tuple[tuple[str, Levels], ...],
+    scores: Mapping[str, int],
 ) -> Iterator[RankedCluster]:
-    names, size = members.fleet.names, len(members.views)
-    for topology, clusters in sorted(request.topology.scores, key=lambda entry: -entry[0]):
-        chosen = bits_of(Mask(clusters & feasible), size)
-        for position in order:
-            if chosen[position]:
-                yield RankedCluster(names[position], column[position], topology)
+    """Yield clusters of equal scores so far by those scores that are still to be compared."""
+    if not answers:
+        names = members.fleet.names
+        for position in reversed(positions_of(clusters)):
+            yield RankedCluster(names[position], scores)
+        return
+    (name, levels), *others = answers
+    for score, among in graded(levels, clusters):
+        yield from _walk(members, among, tuple(others), {**scores, name: score})

@@ -1,6 +1,7 @@
 """ClusterAffinity, preferred terms: weights of the terms that a cluster fits."""
 
 import math
+from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.clusters import Members, Unscorable
 from reconciler.dialects.kubefleet.api.policy import Preference
@@ -12,15 +13,15 @@ from reconciler.dialects.kubefleet.scheduler.properties import (
 )
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.model.selectors import refusal_of
-from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import NOBODY, Mask, mask_of, positions_of
+from reconciler.schedule.fleet import group_by, remember
+from reconciler.schedule.framework import NOBODY, Levels, Mask, mask_of, positions_of
 
 ASCENDING = "Ascending"
 DESCENDING = "Descending"
 
 
-def affinity_scores(request: Request, members: Members, feasible: Mask) -> tuple[int, ...]:
-    """Return what the preferred terms give to each cluster of the fleet, ascending by name.
+def score_affinity(request: Request, members: Members, feasible: Mask, _now: datetime, /) -> Levels:
+    """Score by what the preferred terms give to each cluster of the fleet.
 
     A term of weight 0 gives nothing, but its sorter's property is read all the same. The property
     selector of a preferred term is not looked at.
@@ -33,18 +34,18 @@ def affinity_scores(request: Request, members: Members, feasible: Mask) -> tuple
     `PreScore`, `Score`.
     """
     preferred = request.policy.preferred
-    column, unscorable = remember(
+    levels, unscorable = remember(
         members.affinities, preferred, lambda: _score_all(preferred, members)
     )
     for item in unscorable:
         if item.clusters & feasible:
             raise UnexpectedBehavior(f"failed to calculate score: {item.message}")
-    return column
+    return levels
 
 
 def _score_all(
     preferred: tuple[Preference, ...], members: Members
-) -> tuple[tuple[int, ...], tuple[Unscorable, ...]]:
+) -> tuple[Levels, tuple[Unscorable, ...]]:
     total = [0] * len(members.views)
     unscorable = []
     for preference in preferred:
@@ -59,7 +60,7 @@ def _score_all(
             unscorable.append(gained)
             continue
         total = [one + other for one, other in zip(total, gained, strict=True)]
-    return tuple(total), tuple(unscorable)
+    return tuple(group_by(total, skip=0).items()), tuple(unscorable)
 
 
 def _score_term(preference: Preference, members: Members) -> list[int] | Unscorable:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.policy import DEFAULT_MAX_SKEW, SpreadConstraint
 from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import NOBODY, Mask, Rejection, mask_of
+from reconciler.schedule.framework import NOBODY, Levels, Mask, Rejection, mask_of
 
 VIOLATION_PENALTY = 1000  # topologyspreadconstraints/plugin.go defaultMaxSkewViolationPenality
 
@@ -35,7 +35,7 @@ class Topology:
     """What the constraints say: rejections, and a score for each set of other clusters."""
 
     rejections: tuple[Rejection, ...] = ()
-    scores: tuple[tuple[int, Mask], ...] = ()
+    scores: Levels = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,16 @@ def assess_topology(
         else:
             scored[answer] = Mask(scored.get(answer, NOBODY) | clusters)
     return Topology(
-        tuple(Rejection(mask, SkewViolation(constraint)) for constraint, mask in rejected.items()),
+        tuple(
+            Rejection(mask, SkewViolation(constraint), _remedy(constraint))
+            for constraint, mask in rejected.items()
+        ),
         tuple(scored.items()),
     )
+
+
+def _remedy(constraint: SpreadConstraint) -> str:
+    return f"stand in another {constraint.topology_key}, or be allowed a greater maxSkew"
 
 
 def _domains(

@@ -10,12 +10,17 @@ from reconciler.dialects.kubefleet.api.names import BOUND, SCHEDULED
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.placement_cycle import Settled
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
+from reconciler.dialects.kubefleet.scheduler.filter_eligibility import REPORT
 from reconciler.dialects.kubefleet.scheduler.picks import PickRecord
-from reconciler.dialects.kubefleet.scheduler.profile import PROFILE, SAME_PLACEMENT, TOPOLOGY
+from reconciler.dialects.kubefleet.scheduler.profile import (
+    AFFINITY,
+    PROFILE,
+    SAME_PLACEMENT,
+    TOPOLOGY,
+)
 from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster, rank
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import SCHEDULED_CONDITION, Snapshot
-from reconciler.dialects.kubefleet.view.remedy import remedy_of
 from reconciler.model import fields
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -23,6 +28,11 @@ from reconciler.model.world import Body
 from reconciler.schedule.framework import Mask, positions_of, run_every_filter
 
 PLACED = "is placed there already and stays, whatever the filters say now"
+ORDER: Mapping[str, str] = {
+    TOPOLOGY: "the one with the greater topology spread score comes first",
+    AFFINITY: "the one with the greater affinity score",
+    SAME_PLACEMENT: "one placed before",
+}
 NOT_FOUND = "the policy names this cluster, and there is none of this name"
 
 
@@ -135,10 +145,8 @@ def _steps(asked: AskedPlacement, records: Sequence[PickRecord]) -> Iterable[str
         head = f"Cycle {number} of {total}: " if total > 1 else ""
         yield head + _step(record)
     if records and asked.snapshot.policy.placement_type == PICK_N:
-        yield (
-            "Of two clusters the one with the greater topology spread score comes first, then the "
-            "one with the greater affinity score, then one placed before, then the greater name."
-        )
+        order = ", then ".join(ORDER.get(name, f"the greater {name}") for name in PROFILE.scores)
+        yield f"Of two clusters {order}, then the greater name."
 
 
 def _step(record: PickRecord) -> str:
@@ -176,8 +184,7 @@ def _fixed(asked: AskedPlacement) -> tuple[ClusterAnswer, ...]:
         if name not in named:
             verdicts = (ClusterVerdict("PickFixed", "the policy does not name it", "be named"),)
         elif item.reason:
-            remedy = "have a member agent that reports as joined and healthy"
-            verdicts = (ClusterVerdict("ClusterEligibility", item.reason, remedy),)
+            verdicts = (ClusterVerdict("ClusterEligibility", item.reason, REPORT),)
         answers[name] = ClusterAnswer(
             cluster=name,
             verdicts=verdicts,
@@ -235,8 +242,7 @@ def _verdicts(asked: AskedPlacement, record: PickRecord) -> dict[ClusterName, li
     except UnexpectedBehavior:  # what one of them cannot judge is told as the result
         return found
     for rejection in rejections:
-        remedy = remedy_of(rejection.reason, request)
-        verdict = ClusterVerdict(rejection.plugin, str(rejection.reason), remedy)
+        verdict = ClusterVerdict(rejection.plugin, str(rejection.reason), str(rejection.remedy))
         for name in _names(members, rejection.clusters):
             found.setdefault(name, []).append(verdict)
     return found
@@ -250,23 +256,16 @@ def _standings(
     scored = [r for r in records if r.missing is not None and r.feasible is not None]
     for record in scored:
         for item in record.picked:
-            standings[item.name] = _standing(len(standings) + 1, item, record, asked.members)
+            standings[item.name] = _standing(len(standings) + 1, item)
     for record in scored[-1:]:
         if record.request is None or record.feasible is None:
             continue
-        for item in rank(record.request, asked.members, record.feasible):
+        for item in rank(record.request, asked.members, record.feasible, asked.now):
             if item.name not in standings:
-                standings[item.name] = _standing(len(standings) + 1, item, record, asked.members)
+                standings[item.name] = _standing(len(standings) + 1, item)
     return standings
 
 
-def _standing(place: int, item: RankedCluster, record: PickRecord, members: Members) -> _Standing:
+def _standing(place: int, item: RankedCluster) -> _Standing:
     """Return the parts of a score in the order in which they are compared."""
-    position = members.fleet.position[item.name]
-    kept = record.request is not None and record.request.obsolete >> position & 1
-    parts = (
-        ScorePart(TOPOLOGY, item.topology),
-        ScorePart("ClusterAffinity", item.affinity),
-        ScorePart(SAME_PLACEMENT, int(kept)),
-    )
-    return _Standing(place, parts)
+    return _Standing(place, tuple(ScorePart(*part) for part in item.scores.items()))

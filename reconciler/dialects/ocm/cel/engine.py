@@ -1,42 +1,28 @@
-"""The engine that evaluates CEL, an optional dependency that is imported late."""
+"""The engine that evaluates CEL, imported late: it takes half a second.
+
+What cannot be imported is a broken installation, never an answer: the error goes up before any
+cluster is asked, and the placement keeps its decisions.
+"""
 
 from importlib import import_module
 from types import ModuleType
-
-from reconciler.errors import Misconfigured
-
-MISSING = "celSelector needs the extra `cel`, install it with pip install 'reconciler[cel]'"
 
 
 def engine() -> ModuleType:
     """Return cel-python.
 
     Raises:
-        Misconfigured: It is not installed; the message says what to install.
+        ImportError: It is not installed, or RE2 is not.
     """
-    return _import("celpy")
+    regexes()
+    return import_module("celpy")
 
 
 def regexes() -> ModuleType:
-    """Return RE2, which cel-python brings along: its patterns take linear time.
-
-    Raises:
-        Misconfigured: It is not installed; the message says what to install.
-    """
-    return _import("re2")
+    """Return RE2, which cel-python brings along: its patterns take linear time."""
+    return import_module("re2")
 
 
 def runner() -> ModuleType:
-    """Return what evaluates expressions on a meter.
-
-    Raises:
-        Misconfigured: cel-python is not installed; the message says what to install.
-    """
-    return _import("reconciler.dialects.ocm.cel.runner")
-
-
-def _import(name: str) -> ModuleType:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise Misconfigured(MISSING) from error
+    """Return what evaluates expressions on a meter."""
+    return import_module("reconciler.dialects.ocm.cel.runner")

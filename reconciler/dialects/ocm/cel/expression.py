@@ -1,8 +1,8 @@
-"""Expressions in CEL over a managed cluster; needs the extra `cel`.
+"""Expressions in CEL over a managed cluster.
 
 What differs from upstream: no type check before the run, a cost budget of our own that makes the
 placement misconfigured, no optional types, and of Kubernetes' libraries those that
-`cel_functions.py` has.
+`functions.py` has.
 """
 
 from collections.abc import Callable
@@ -109,14 +109,14 @@ class Program:
         return mask_of(i for i in positions if self._holds(members.views[i], reports, meter))
 
     def _holds(self, view: ManagedCluster, reports: Reports, meter: Meter) -> bool:
-        celpy = engine()
+        celpy, evaluate = engine(), runner().evaluate
         value = celpy.json_to_cel(cluster_object(view.body))
         functions = {**FUNCTIONS, "scores": _scores(view, reports)}
         for tree in self.trees:
             meter.restart()
             try:
                 context = {VARIABLE: value}
-                found = runner().evaluate(self.environment, tree, functions, context, meter)
+                found = evaluate(self.environment, tree, functions, context, meter)
             except Misconfigured:
                 raise
             except Exception:  # noqa: BLE001  # whatever goes wrong in an expression is "no match"
@@ -130,7 +130,7 @@ def compile_cel(expressions: tuple[str, ...]) -> Program:
     """Compile the expressions of one selector.
 
     Raises:
-        Misconfigured: An expression cannot be compiled, or the extra is not installed.
+        Misconfigured: An expression cannot be compiled.
 
     Source: ocm@00f84c3 pkg/placement/helpers/cel.go `Compile`.
     """

@@ -9,6 +9,7 @@ from reconciler.dialects.ocm.api.placement import ClusterSelector
 from reconciler.dialects.ocm.cel.expression import Program, compile_cel
 from reconciler.dialects.ocm.scheduler.request import Reports, Request
 from reconciler.errors import Misconfigured
+from reconciler.model.labels import Requirement
 from reconciler.model.selectors import refusal_of
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, Rejection
@@ -23,6 +24,37 @@ class NoPredicateMatches:
     def __str__(self) -> str:
         plural = "s" if self.number > 1 else ""
         return f"cluster(s) did not match the placement's {self.number} predicate{plural}"
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """What the cluster would have to match: one of these predicates."""
+
+    predicates: tuple[ClusterSelector, ...]
+
+    def __str__(self) -> str:
+        return f"match {' or '.join(map(_predicate, self.predicates))}"
+
+
+def _predicate(selector: ClusterSelector) -> str:
+    """Return a predicate in one line, labels as kubectl writes them."""
+    claims = (f"claim {_requirement(item)}" for item in selector.claims.requirements)
+    parts = [*map(_requirement, selector.labels.requirements), *claims, *selector.cel]
+    return ", ".join(parts) or "anything"
+
+
+def _requirement(requirement: Requirement) -> str:
+    """Return one expression as kubectl writes it."""
+    key, values = requirement.key, ",".join(requirement.values or ())
+    match requirement.operator:
+        case "Exists":
+            return key
+        case "DoesNotExist":
+            return f"!{key}"
+        case "In" if len(requirement.values or ()) == 1:
+            return f"{key}={values}"
+        case operator:
+            return f"{key} {operator.lower()} ({values})"
 
 
 def reject_predicates(request: Request, members: Members, _now: datetime, /) -> Iterator[Rejection]:
@@ -45,7 +77,8 @@ def reject_predicates(request: Request, members: Members, _now: datetime, /) -> 
         if program is not None and rest:
             rest = _express(predicate.cel, program, rest, request.reports, members)
         passed |= rest
-    yield Rejection(Mask(members.fleet.all & ~passed), NoPredicateMatches(len(predicates)))
+    reason = NoPredicateMatches(len(predicates))
+    yield Rejection(Mask(members.fleet.all & ~passed), reason, Matched(predicates))
 
 
 def _express(

@@ -29,6 +29,16 @@ class UntoleratedTaint:
 
 
 @dataclass(frozen=True, slots=True)
+class Tolerated:
+    """What would help against a taint."""
+
+    taint: Taint
+
+    def __str__(self) -> str:
+        return f"tolerate {self.taint}"
+
+
+@dataclass(frozen=True, slots=True)
 class Tolerance:
     """How a list of taints is put up with: the taint that is not, else until when, if limited."""
 
@@ -59,7 +69,8 @@ def reject_taints(request: Request, members: Members, now: datetime, /) -> Itera
             clusters = Mask(carriers & (request.decided if decided else ~request.decided))
             found = tolerance(taints, tolerations, decided=decided, now=now) if clusters else None
             if found is not None and found.untolerated is not None:
-                yield Rejection(clusters, UntoleratedTaint(found.untolerated))
+                taint = found.untolerated
+                yield Rejection(clusters, UntoleratedTaint(taint), Tolerated(taint))
 
 
 def refuse_tolerations(tolerations: tuple[Toleration, ...]) -> None:

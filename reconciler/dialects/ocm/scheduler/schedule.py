@@ -8,8 +8,8 @@ from itertools import compress, repeat
 from operator import add, mul
 
 from reconciler.dialects.ocm.api.clusters import Members
-from reconciler.dialects.ocm.scheduler.filter_predicates import reject_predicates
-from reconciler.dialects.ocm.scheduler.filter_taints import reject_taints, tolerated_until
+from reconciler.dialects.ocm.scheduler.filter_taints import tolerated_until
+from reconciler.dialects.ocm.scheduler.profile import PROFILE
 from reconciler.dialects.ocm.scheduler.request import Request, Scores
 from reconciler.dialects.ocm.scheduler.weights import prioritizers_of
 from reconciler.errors import Misconfigured, UserError
@@ -17,19 +17,12 @@ from reconciler.model.explanation import ScorePart
 from reconciler.model.identity import ClusterName
 from reconciler.schedule.framework import (
     Column,
-    Filter,
     Mask,
     Rejection,
     bits_of,
     positions_of,
     run_filters,
 )
-
-FILTERS: Mapping[str, Filter[Request, Members]] = {
-    "Predicate": reject_predicates,
-    "TaintToleration": reject_taints,
-}
-"""The filters by their upstream names, in the order in which they run."""
 
 NEGATIVE = "numberOfClusters must be greater than or equal to 0"
 
@@ -141,7 +134,7 @@ def _filter(request: Request, members: Members, now: datetime) -> ScheduleResult
     left = request.candidates
     passed: dict[str, Mask] = {}
     rejections: tuple[Rejection, ...] = ()
-    for number, (name, reject) in enumerate(FILTERS.items(), start=1):
+    for number, (name, reject) in enumerate(PROFILE.filters.items(), start=1):
         try:
             left, turned_away = run_filters({name: reject}, request, members, left, now)
         except Misconfigured as error:
@@ -150,7 +143,7 @@ def _filter(request: Request, members: Members, now: datetime) -> ScheduleResult
                 status=status, passed=passed, feasible=left, rejections=rejections
             )
         rejections += turned_away
-        passed[",".join(list(FILTERS)[:number])] = left
+        passed[",".join(list(PROFILE.filters)[:number])] = left
     return ScheduleResult(status=Status(), passed=passed, feasible=left, rejections=rejections)
 
 

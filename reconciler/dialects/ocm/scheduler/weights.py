@@ -1,11 +1,8 @@
 """Which prioritizers count, and how much."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
 
-from reconciler.dialects.ocm.api.clusters import CPU, MEMORY, Members
+from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import (
     ADDITIVE,
     BUILT_IN,
@@ -14,34 +11,11 @@ from reconciler.dialects.ocm.api.placement import (
     Coordinate,
     Placement,
 )
+from reconciler.dialects.ocm.scheduler.profile import BALANCE, PROFILE, STEADY
 from reconciler.dialects.ocm.scheduler.request import Request, Scores
 from reconciler.dialects.ocm.scheduler.score_addon import ScoreAddOn
-from reconciler.dialects.ocm.scheduler.score_balance import score_balance
-from reconciler.dialects.ocm.scheduler.score_resource import ScoreAllocatable
-from reconciler.dialects.ocm.scheduler.score_steady import score_steady
 from reconciler.errors import Misconfigured
-from reconciler.schedule.framework import Mask
-
-BALANCE = "Balance"
-STEADY = "Steady"
-
-
-class ScoreCoordinate(Protocol):
-    """Scores the feasible clusters; those without a score are told apart from those with 0."""
-
-    def __call__(
-        self, request: Request, members: Members, feasible: Mask, now: datetime, /
-    ) -> Scores:
-        """Return the scores."""
-
-
-BUILT_INS: Mapping[str, ScoreCoordinate] = {
-    BALANCE: score_balance,
-    STEADY: score_steady,
-    "ResourceAllocatableCPU": ScoreAllocatable(CPU),
-    "ResourceAllocatableMemory": ScoreAllocatable(MEMORY),
-}
-"""The built-in prioritizers by their upstream names."""
+from reconciler.schedule.framework import Score
 
 DEFAULTS = (BALANCE, STEADY)  # ocm@00f84c3 schedule.go `defaultPrioritizerConfig`: weight 1 each
 
@@ -52,7 +26,7 @@ class Prioritizer:
 
     name: str
     weight: int
-    score: ScoreCoordinate
+    score: Score[Request, Members, Scores]
 
 
 def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:
@@ -87,7 +61,7 @@ def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:
 def _prioritizer(coordinate: Coordinate, weight: int) -> Prioritizer:
     """Return the plugin of a coordinate; any type but BuiltIn is taken as AddOn."""
     if coordinate.type == BUILT_IN:
-        score = BUILT_INS.get(coordinate.built_in)
+        score = PROFILE.scores.get(coordinate.built_in)
         if score is None:
             raise Misconfigured(f"incorrect builtin prioritizer: {coordinate.built_in}")
         return Prioritizer(coordinate.built_in, weight, score)

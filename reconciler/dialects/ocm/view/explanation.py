@@ -6,20 +6,17 @@ from datetime import datetime
 
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.ocm.api.clusters import Members
-from reconciler.dialects.ocm.api.placement import ClusterSelector, Placement
+from reconciler.dialects.ocm.api.placement import Placement
 from reconciler.dialects.ocm.decide import PlacementOutcome
 from reconciler.dialects.ocm.decisions.placement_draft import Draft
 from reconciler.dialects.ocm.decisions.sync import SyncVerdict
-from reconciler.dialects.ocm.scheduler.filter_predicates import NoPredicateMatches
-from reconciler.dialects.ocm.scheduler.filter_taints import UntoleratedTaint
-from reconciler.dialects.ocm.scheduler.request import Request
-from reconciler.dialects.ocm.scheduler.schedule import FILTERS, Code, parts_by_cluster
+from reconciler.dialects.ocm.scheduler.profile import PROFILE
+from reconciler.dialects.ocm.scheduler.schedule import Code, parts_by_cluster
 from reconciler.errors import Misconfigured
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, total_of
 from reconciler.model.identity import ClusterName
-from reconciler.model.labels import Requirement
 from reconciler.model.moments import format_moment
-from reconciler.schedule.framework import Mask, Reason, positions_of, run_every_filter
+from reconciler.schedule.framework import Mask, positions_of, run_every_filter
 
 SETS = "ManagedClusterSet"
 OUTSIDE = "cluster(s) in no ManagedClusterSet that the placement may choose from"
@@ -96,13 +93,13 @@ def _verdicts(
         leaving = fleet.deleting >> position & 1
         found[position].append(_not_offered(verdict, leaving=bool(leaving)))
     everyone = replace(request, candidates=fleet.all)
-    for name, reject in FILTERS.items():
+    for name, reject in PROFILE.filters.items():
         try:
             rejections = run_every_filter({name: reject}, everyone, members, fleet.all, now)
         except Misconfigured:
             continue  # the result says so, for all clusters
         for rejection in rejections:
-            told = ClusterVerdict(name, str(rejection.reason), _remedy(rejection.reason, request))
+            told = ClusterVerdict(name, str(rejection.reason), str(rejection.remedy))
             for position in positions_of(rejection.clusters):
                 found[position].append(told)
     return [tuple(one) for one in found]
@@ -118,38 +115,6 @@ def _not_offered(verdict: SyncVerdict, *, leaving: bool) -> ClusterVerdict:
             SETS, OUTSIDE, "bind its ManagedClusterSet in the placement's namespace"
         )
     return ClusterVerdict(SETS, OUTSIDE, f"belong to {_listed('the ManagedClusterSet', eligible)}")
-
-
-def _remedy(reason: Reason, request: Request) -> str:
-    """Return what would have to change, as a clause that follows "to be eligible"."""
-    match reason:
-        case UntoleratedTaint(taint):
-            return f"tolerate {taint}"
-        case NoPredicateMatches():
-            return f"match {' or '.join(map(_predicate, request.placement.predicates))}"
-        case _:
-            return ""
-
-
-def _predicate(selector: ClusterSelector) -> str:
-    """Return a predicate in one line, labels as kubectl writes them."""
-    claims = (f"claim {_requirement(item)}" for item in selector.claims.requirements)
-    parts = [*map(_requirement, selector.labels.requirements), *claims, *selector.cel]
-    return ", ".join(parts) or "anything"
-
-
-def _requirement(requirement: Requirement) -> str:
-    """Return one expression as kubectl writes it."""
-    key, values = requirement.key, ",".join(requirement.values or ())
-    match requirement.operator:
-        case "Exists":
-            return key
-        case "DoesNotExist":
-            return f"!{key}"
-        case "In" if len(requirement.values or ()) == 1:
-            return f"{key}={values}"
-        case operator:
-            return f"{key} {operator.lower()} ({values})"
 
 
 def _notes(verdict: SyncVerdict) -> Mapping[ClusterName, list[str]]:

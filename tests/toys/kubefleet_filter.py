@@ -1,0 +1,14 @@
+"""A toy: a cluster that is closed takes no new work."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from reconciler.dialects.kubefleet.api.clusters import Members
+from reconciler.dialects.kubefleet.scheduler.request import Request
+from reconciler.schedule.framework import NOBODY, Rejection
+
+
+def reject_closed(_request: Request, members: Members, _now: datetime, /) -> Iterator[Rejection]:
+    """Reject clusters with the label `closed: "yes"`."""
+    closed = members.fleet.by_label.get("closed", {}).get("yes", NOBODY)
+    yield Rejection(closed, "cluster(s) are closed", "lose the label closed")
