@@ -16,15 +16,12 @@ from reconciler.model.identity import ObjectKey
 from reconciler.shell.resources import load_schemas
 from tests.builders import manifest, policies_among
 from tests.conformance.compare import first_difference
+from tests.conformance.judgements import LEFT_ASIDE, UPSTREAM_FIELDS
 
 Body = Mapping[str, object]
 
-UPSTREAM_ONLY = ("finalizers", "labels")
-"""Metadata of upstream's bindings that has no counterpart, or another form, here.
-
-No finalizer: a file goes when git removes it. Permanent ids are derived from the policy's identity,
-while upstream draws them at random, so only their presence is compared.
-"""
+ASIDE = {name: tuple(reasons) for name, reasons in LEFT_ASIDE.items()}
+"""What of a binding is left aside: parts of its metadata, fields at any depth, CRD defaults."""
 
 
 def check_policymatch(case: Body) -> str | None:
@@ -64,25 +61,22 @@ def check_policyadmission(case: Body) -> str | None:
         {"spec": expected["spec"], "valid": expected["valid"]},
         {"spec": spec, "valid": not violations},
     )
-    wanted = {_parent(str(error["field"])) for error in cast(Sequence[Body], expected["errors"])}
-    found = {_parent(violation.pointer.lstrip("/")) for violation in violations}
-    return difference or first_difference(sorted(wanted), sorted(found), ".fields")
+    wanted = [_parts(str(error["field"])) for error in cast(Sequence[Body], expected["errors"])]
+    found = [_parts(violation.pointer) for violation in violations]
+    lone = [field for field in wanted if not any(_meet(field, one) for one in found)]
+    more = [field for field in found if not any(_meet(field, one) for one in wanted)]
+    return difference or first_difference([], [*lone, *more], ".fields")
 
 
-def _parent(field: str) -> str:
-    """The list or object that a field belongs to: upstream points at an item or at its list."""
-    parts = re.split(r"[./\[\]]+", field.strip("]"))
-    return next((part for part in parts if part in _PARENTS), field)
+def _parts(field: str) -> list[str]:
+    """The whole path of a field, however it is written."""
+    return [part for part in re.split(r"[./\[\]]+", UPSTREAM_FIELDS.get(field, field)) if part]
 
 
-_PARENTS = (
-    "clusterAffinities",
-    "propagateDeps",
-    "resourceSelectors",
-    "spreadConstraints",
-    "suspension",
-    "workloadAffinity",
-)
+def _meet(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two paths are one, or one lies in the other: an item, or the field of it."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
 
 
 def check_bindingfromtemplate(case: Body) -> str | None:
@@ -110,7 +104,7 @@ def check_bindingfromtemplate(case: Body) -> str | None:
         _without_ids(
             {
                 "kind": wanted["kind"],
-                "metadata": _without(wanted["metadata"], UPSTREAM_ONLY),
+                "metadata": _without(wanted["metadata"], ASIDE["metadata"]),
                 "spec": wanted["spec"],
             }
         ),
@@ -126,14 +120,14 @@ def _without_defaults(actual: Body, policy: Body) -> Body:
     """Leave out what the policy's CRD defaults added: the vectors saw no API server."""
     asked = cast(Body, policy["spec"])
     spec = cast(Body, actual["spec"])
-    added = [name for name in ("schedulerName", "conflictResolution") if name not in asked]
+    added = [name for name in ASIDE["defaults"] if name not in asked]
     return {**actual, "spec": _without(spec, added)}
 
 
 def _without_ids(value: object) -> object:
     """The value without uids and resourceVersions, at any depth."""
     if isinstance(value, Mapping):
-        kept = _without(value, ("uid", "resourceVersion"))
+        kept = _without(value, ASIDE["anywhere"])
         return {key: _without_ids(item) for key, item in kept.items()}
     if isinstance(value, list):
         return [_without_ids(item) for item in value]

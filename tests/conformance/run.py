@@ -1,43 +1,44 @@
-"""Reading vectors, running them, counting."""
+"""Reading vectors, running them both ways, counting."""
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from tests.conformance.families import FAMILIES, Body, dialect_of
+from tests.conformance import judgements
+from tests.conformance.families import FAMILIES, Body, Check, dialect_of
+from tests.conformance.front_door import LeftOut
 
-HERE = Path(__file__).parent
-EXCEPTIONS: Mapping[str, str] = json.loads((HERE / "exceptions.json").read_text())
 UNKNOWN = "family is not built"
-NOT_COMPARED = (
-    "actions",
-    "algorithmCalls",
-    "cycles",
-    "ops",
-    "passes",
-    "requeue",
-    "returnedError",
-    "storedAfterOneSync",
-    "syncError",
-)
-"""Fields that describe upstream's client and queue; a family may compare some all the same."""
+DOOR = "front door"
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One case: its label is `dialect/family`, `difference` is `None` when it passed."""
+    """One case: its label is `dialect/family`, `difference` is `None` when it passed.
+
+    `left_out` says why a case is not written as a repository, `""` if it is. `excepted` says that
+    the difference is known, and why is written down.
+    """
 
     label: str
     name: str
     difference: str | None
+    left_out: str = ""
+    excepted: bool = False
 
     @property
     def key(self) -> str:
         """The name under which exceptions and the ratchet know the case."""
         return f"{self.label}:{self.name}"
+
+    @property
+    def failed(self) -> bool:
+        """Whether it differs, and nobody knows why."""
+        return self.difference is not None and not self.excepted
 
 
 def read_cases(path: Path) -> Iterator[Body]:
@@ -48,43 +49,98 @@ def read_cases(path: Path) -> Iterator[Body]:
             yield cast(Body, json.loads(line))
 
 
+def label_of(case: Body) -> str:
+    """Return `dialect/family` of a vector."""
+    return f"{dialect_of(case)}/{case['family']}"
+
+
 def run_case(case: Body) -> Result:
-    """Run one vector."""
-    label = f"{dialect_of(case)}/{case['family']}"
+    """Run one vector through the public function of its rule."""
+    label = label_of(case)
+    family = FAMILIES.get(label)
+    if family is None:
+        return Result(label, str(case["name"]), UNKNOWN)
+    return _run(label, case, family.direct)
+
+
+def walk_case(case: Body) -> Result:
+    """Run one vector through the front door, as a repository."""
+    label = label_of(case)
+    family = FAMILIES.get(label)
     name = str(case["name"])
-    check = FAMILIES.get(label)
-    if check is None:
-        return Result(label, name, UNKNOWN)
+    if family is None or family.door is None:
+        why = judgements.NO_DOOR.get(label, UNKNOWN)
+        return Result(f"{DOOR} {label}", name, None, left_out=why)
     try:
-        return Result(label, name, check(case))
+        return _run(f"{DOOR} {label}", case, family.door)
+    except LeftOut as reason:
+        return Result(f"{DOOR} {label}", name, None, left_out=str(reason))
+
+
+def _run(label: str, case: Body, check: Check) -> Result:
+    name = str(case["name"])
+    try:
+        difference = check(case)
+    except LeftOut:
+        raise
     except Exception as error:  # noqa: BLE001 - a crash is a difference like another
-        return Result(label, name, f"{type(error).__name__}: {error}")
+        difference = f"{type(error).__name__}: {error}"
+    expected = cast(Mapping[str, object], case["expected"])
+    known = difference is not None and judgements.excepted(f"{label}:{name}", expected)
+    return Result(label, name, difference, excepted=known)
 
 
 def run_files(paths: Sequence[Path]) -> int:
-    """Run vector files and print the figures; return the exit code."""
-    print(
-        f"not compared, since they tell of upstream's client and queue: {', '.join(NOT_COMPARED)}"
-    )
-    results: dict[str, list[Result]] = {}
+    """Run vector files both ways and print the figures; return the exit code."""
+    direct: list[Result] = []
+    door: list[Result] = []
     for path in paths:
-        for case in read_cases(path):
-            result = run_case(case)
-            results.setdefault(f"{result.label} ({path.name})", []).append(result)
-    totals = [0, 0, 0]
-    for title, found in results.items():
-        failed = [item for item in found if item.difference and item.key not in EXCEPTIONS]
-        excepted = [item for item in found if item.difference and item.key in EXCEPTIONS]
-        for item in failed:
-            print(f"{item.key}: {item.difference}")
-        counts = (len(found) - len(failed) - len(excepted), len(failed), len(excepted))
-        totals = [total + count for total, count in zip(totals, counts, strict=True)]
-        print(f"{title}: {summary(*counts)}")
-    print(summary(*totals))
-    return 1 if totals[1] else 0
+        cases = list(read_cases(path))
+        for total, run in ((direct, run_case), (door, walk_case)):
+            results = [run(case) for case in cases]
+            total.extend(results)
+            for title, some in _by_label(results):
+                print(f"{title} ({path.name}): {summary(some)}")
+            for item in results:
+                if item.failed:
+                    print(f"{item.key}: {item.difference}")
+    _print_aside(sorted({item.label for item in direct}))
+    print(f"{DOOR}, left out:")
+    for reason, count in reasons(door).items():
+        print(f"  {count:5} {reason}")
+    print(f"{DOOR}: {summary(door)}")
+    print(summary(direct))
+    return 1 if any(item.failed for item in (*direct, *door)) else 0
 
 
-def summary(passed: int, failed: int, excepted: int) -> str:
+def _by_label(results: Iterable[Result]) -> list[tuple[str, list[Result]]]:
+    found: dict[str, list[Result]] = {}
+    for item in results:
+        found.setdefault(item.label, []).append(item)
+    return sorted(found.items())
+
+
+def _print_aside(labels: Iterable[str]) -> None:
+    """Print the fields of `expected` that are not compared, and why."""
+    for label in labels:
+        for title, fields in (
+            ("not compared", judgements.NOT_COMPARED),
+            (f"not compared at the {DOOR}", judgements.NOT_COMPARED_AT_THE_DOOR),
+        ):
+            for name, why in fields.get(label, {}).items():
+                print(f"{label}: {name} is {title}: {why}")
+
+
+def reasons(results: Iterable[Result]) -> dict[str, int]:
+    """Return how many vectors are left out for each reason, by reason."""
+    return dict(sorted(Counter(item.left_out for item in results if item.left_out).items()))
+
+
+def summary(results: Sequence[Result]) -> str:
     """Return the figures as one line."""
-    tail = f", {excepted} excepted" if excepted else ""
-    return f"{passed} passed, {failed} failed{tail}"
+    failed = sum(item.failed for item in results)
+    known = sum(item.excepted for item in results)
+    left = sum(bool(item.left_out) for item in results)
+    passed = len(results) - failed - known - left
+    tail = f", {known} excepted" if known else ""
+    return f"{passed} passed, {failed} failed{tail}" + (f", {left} left out" if left else "")

@@ -1,0 +1,53 @@
+"""What the runner forgives or leaves aside, read from exceptions.json with the reasons."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+HERE = Path(__file__).parent
+JUDGEMENTS: Mapping[str, Mapping[str, object]] = json.loads((HERE / "exceptions.json").read_text())
+Reasons = Mapping[str, str]
+
+CASES = cast(Reasons, JUDGEMENTS["cases"])
+"""Vectors that are answered otherwise, by `dialect/family:name`."""
+
+PANICS = cast(Reasons, JUDGEMENTS["panics"])
+"""Families in which upstream crashes where we refuse."""
+
+TEXTS = cast(Reasons, JUDGEMENTS["texts"])
+"""Beginnings of texts of which the rest is a library's."""
+
+NO_DOOR = cast(Reasons, JUDGEMENTS["noFrontDoor"])
+"""Families of which no vector is written as a repository."""
+
+NOT_COMPARED = cast(Mapping[str, Reasons], JUDGEMENTS["notCompared"])
+"""Family to the fields of `expected` that are not compared; `*` stands for every family."""
+
+NOT_COMPARED_AT_THE_DOOR = cast(Mapping[str, Reasons], JUDGEMENTS["notComparedAtTheDoor"])
+"""Family to the fields of `expected` that are compared directly and not after a pass."""
+
+LEFT_ASIDE = cast(Mapping[str, Reasons], JUDGEMENTS["bindingFields"])
+"""What of the binding of a template is left aside."""
+
+UPSTREAM_FIELDS = cast(Reasons, JUDGEMENTS["misnamedFields"])
+"""Paths of upstream's messages that name no field, each with the field that is meant."""
+
+
+def excepted(key: str, expected: Mapping[str, object]) -> bool:
+    """Whether a difference of a vector is known, and why is written down."""
+    return key in CASES or (key.partition(":")[0] in PANICS and "panic" in expected)
+
+
+def without_library(value: object) -> object:
+    """Cut texts where the words of a library begin."""
+    if isinstance(value, str):
+        for start in TEXTS:
+            before, found, _ = value.partition(start)
+            value = before + found if found else value
+        return value
+    if isinstance(value, list):
+        return [without_library(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: without_library(item) for key, item in value.items()}
+    return value
