@@ -9,6 +9,7 @@ from pathlib import Path
 from reconciler.audit.findings import finding_of
 from reconciler.cli.check import check
 from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import Rules, validate_file
 from reconciler.core.input_index import index_inputs
 from reconciler.core.last_known_good import last_known_good
@@ -82,20 +83,20 @@ def rules_of(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
 def _reported(files: Mapping[str, bytes]) -> dict[str, str]:
     """Return what a pass reports."""
     inputs = [
-        validate_file(path, "", data, Rules(load_schemas(), ADMISSIONS))
+        validate_file(path, "", data, Rules(load_schemas(), ADMISSIONS, KINDS))
         for path, data in files.items()
         if not path.startswith("status/")
     ]
     outputs = [
-        validate_file(path, "", data, Rules(load_schemas(), {}, status_only=True))
+        validate_file(path, "", data, Rules(load_schemas(), {}, KINDS, status_only=True))
         for path, data in files.items()
         if path.startswith("status/")
     ]
-    surveyed = index_inputs(inputs)
+    surveyed = index_inputs(inputs, KINDS)
     world = compose(
         surveyed,
         last_known_good(surveyed, None),
-        read_state(outputs, "status"),
+        read_state(outputs, "status", KINDS),
         revision="0" * 40,
         output_root="status",
     )

@@ -10,6 +10,7 @@ from typing import cast
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
+from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation, Rules, validate_file
 from reconciler.core.input_index import InputIndex, index_inputs
 from reconciler.core.last_known_good import LastKnownGood, last_known_good
@@ -33,7 +34,7 @@ REBALANCERS = "status/workloadrebalancers.apps.karmada.io"
 @lru_cache(maxsize=4096)
 def _inspected(path: str, data: bytes, is_output: bool) -> FileValidation:  # noqa: FBT001  # a cache key
     admissions = {} if is_output else ADMISSIONS
-    rules = Rules(load_schemas(), admissions, status_only=is_output)
+    rules = Rules(load_schemas(), admissions, KINDS, status_only=is_output)
     return validate_file(path, blob_id(data, like=""), data, rules)
 
 
@@ -84,9 +85,9 @@ class Story:
             for path, data in self.inputs.items()
             if selects(path, include=(), exclude=())
         ]
-        state = read_state(outputs, "status")
+        state = read_state(outputs, "status", KINDS)
         last = last_pass(state.manifests)
-        surveyed = index_inputs(inputs)
+        surveyed = index_inputs(inputs, KINDS)
         step = None if last is None else self._step(surveyed, last, state.manifests)
         return compose(
             surveyed,

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import Rules, validate_file
 from reconciler.shell.resources import load_schemas
 
@@ -40,7 +41,7 @@ def verdict(name: str) -> list[tuple[int, str]]:
     """Line and rule of each fault of an example."""
     path = f"{name}.yaml"
     data = (EXAMPLES / path).read_bytes()
-    inspection = validate_file(path, "", data, Rules(load_schemas(), ADMISSIONS))
+    inspection = validate_file(path, "", data, Rules(load_schemas(), ADMISSIONS, KINDS))
     return [(broken.fault.line, broken.fault.rule) for broken in inspection.broken]
 
 

@@ -41,6 +41,10 @@ def imports_of(path: Path) -> Iterator[str]:
 SOURCES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 
+SHARED = frozenset(path.stem for path in (PACKAGE / "dialects").glob("*.py"))
+"""What stands beside the dialects is for all of them."""
+
+
 def violations(source: str, imported: list[str], order: list[str]) -> list[str]:
     """The imports of one file that point downwards, or across two dialects."""
     parts = source.removesuffix(".py").split("/")
@@ -53,11 +57,7 @@ def violations(source: str, imported: list[str], order: list[str]) -> list[str]:
         if layer in order and order.index(layer) > order.index(own):
             wrong.append(module)
         names = module.split(".")
-        if (
-            own == "dialects" == layer
-            and len(parts) > 2
-            and names[2] not in (parts[1], "contract", "object_pass")
-        ):
+        if own == "dialects" == layer and len(parts) > 2 and names[2] not in (parts[1], *SHARED):
             wrong.append(module)
     return wrong
 

@@ -8,15 +8,14 @@ from reconciler.audit.placed import PARTS
 from reconciler.audit.revisions import Commit, FileChange, pass_of
 from reconciler.audit.upstream_events import BINDINGS, TELLERS, Happening, edited, happened
 from reconciler.core.changes import Outcome
+from reconciler.core.dialects import KINDS
 from reconciler.manifests.identify import Identity, identify
+from reconciler.manifests.paths import folder_of
 from reconciler.manifests.reader import read
-from reconciler.manifests.scope import PLURALS
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body
 
-FOLDERS = frozenset(
-    f"{PLURALS[kind]}.{group}" for group, kind in (*TELLERS, *BINDINGS, *PARTS.items())
-)
+FOLDERS = frozenset(folder_of(group, kind) for group, kind in (*TELLERS, *BINDINGS, *PARTS.items()))
 
 Texts = Mapping[str, bytes]
 """Blob id to content."""
@@ -118,7 +117,7 @@ def _output(path: str, blob: str | None, texts: Texts) -> tuple[ObjectKey, Body]
     if not documents:
         return None
     body = documents[0].body
-    match identify(body):
+    match identify(body, KINDS):
         case Identity() as found:
             return ObjectKey(found.group, found.kind, found.namespace, found.name), body
         case _:

@@ -167,7 +167,7 @@ def carriers_of(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
             continue
         owner = owner_of(snapshot, manifest.body)
         for entry in bodies(mapping(manifest.body, "spec"), "selectedResources"):
-            match identify(entry):
+            match identify(entry, world.known):
                 case Identity(group=group, kind=kind, namespace=namespace, name=name):
                     if owner and ObjectKey(group, kind, namespace, name) == key:
                         found.add(owner)

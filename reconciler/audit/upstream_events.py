@@ -15,11 +15,11 @@ from reconciler.audit.karmada_events import tell_binding
 from reconciler.audit.placed import OCM_GROUP, PLACEMENT_LABEL, WORK_GROUP, owner_of
 from reconciler.audit.rebalance_events import tell_rebalancer, tell_trigger
 from reconciler.audit.revisions import Commit
-from reconciler.core.input_index import REBALANCER, TRIGGER
 from reconciler.dialects.kubefleet.api.names import GROUP as FLEET_GROUP
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body
+from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 
 EDITED = "OutputEdited"
 

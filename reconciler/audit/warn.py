@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from reconciler.audit.kinds import CLUSTERS
 from reconciler.core.changes import Outcome, WriteFile
-from reconciler.core.input_index import CONFIGURATION, CONFIGURATION_PATH, DELETABLE
+from reconciler.core.input_index import CONFIGURATION, CONFIGURATION_PATH
 from reconciler.dialects.karmada.api.replica_requirements import demand_of
 from reconciler.dialects.karmada.detector.binding_draft import binding_key, claimant
 from reconciler.dialects.karmada.scheduler.batched_moves import MOVING_TO, read_goal
-from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.paths import output_path
 from reconciler.manifests.reader import read
 from reconciler.manifests.selection import selects
@@ -121,7 +120,7 @@ def warn_unclaimed(question: Question) -> Iterator[Warned]:
     merged, base = question.merged, question.base
     written, known = _written(question.outcome), _written(question.baseline)
     for key, manifest in sorted(merged.inputs.items()):
-        if key.group in OUR_GROUPS:
+        if key.group in merged.known.groups:
             continue
         target = binding_key(key)
         binding = merged.outputs.get(target)
@@ -222,7 +221,7 @@ def warn_repeated(question: Question) -> Iterator[Warned]:
     """Name the rebalancers and triggers that would run again since their record goes."""
     lost = question.base.outputs.keys() - question.merged.outputs.keys()
     for key in sorted(lost & question.merged.inputs.keys()):
-        if (key.group, key.kind) in DELETABLE:
+        if (key.group, key.kind) in question.merged.known.removable:
             message = "its record goes and it stays, so it would run again"
             yield Warned("rebalancer-repeated", key.name, message)
 

@@ -7,12 +7,14 @@ from pathlib import Path
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.cli.progress import tracked
 from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation, Rules, validate_file
 from reconciler.core.input_index import InputIndex, index_inputs
 from reconciler.core.last_known_good import last_known_good
 from reconciler.core.state import StateTree, read_state
 from reconciler.core.world_composition import compose
 from reconciler.errors import UsageError
+from reconciler.manifests.paths import folder_of
 from reconciler.model.frozen import Frozen
 from reconciler.model.world import Fault, World
 from reconciler.shell.files import STDIN, find_manifests, find_records, read_file
@@ -20,7 +22,7 @@ from reconciler.shell.resources import load_schemas
 from reconciler.shell.validators import file_validators
 from reconciler.shell.workers import processors
 
-RECORDS = ("scheduletriggers.policy.karmada.io", "workloadrebalancers.apps.karmada.io")
+RECORDS = tuple(sorted(folder_of(*kind) for kind in KINDS.removable))
 """Folders of what became of the demands that people write."""
 
 
@@ -60,7 +62,7 @@ def check(
     """
     if not directory.is_dir():
         raise UsageError(f'"{directory}" is not a folder')
-    rules = Rules(load_schemas(), ADMISSIONS)
+    rules = Rules(load_schemas(), ADMISSIONS, KINDS)
     named = find_manifests(directory, paths, output_root=output_root, rules=rules, forced=forced)
     whole = not paths or any((directory / path).resolve() == directory.resolve() for path in paths)
     wanted = whole if references is None else references
@@ -71,7 +73,7 @@ def check(
         rest = find_manifests(directory, (), output_root=output_root, rules=rules)
         everything = sorted({*named, *rest})
     inspections = _inspect(directory, everything, rules)
-    surveyed = index_inputs(inspections)
+    surveyed = index_inputs(inspections, KINDS)
     findings = list(map(finding_of, _faults(surveyed)))
     unreadable = False
     if wanted:
@@ -111,13 +113,13 @@ def _faults(surveyed: InputIndex) -> list[Fault]:
 
 def _world(surveyed: InputIndex, directory: Path, output_root: str) -> World:
     """Return the files as a world, with the records of rebalancers and triggers as its outputs."""
-    rules = Rules(load_schemas(), {}, status_only=True)
+    rules = Rules(load_schemas(), {}, KINDS, status_only=True)
     records = [
         validate_file(path, "", read_file(directory, path), rules)
         for folder in RECORDS
         for path in find_records(directory, output_root, folder)
     ]
-    state = read_state(records, output_root)
+    state = read_state(records, output_root, KINDS)
     return compose(
         surveyed,
         last_known_good(surveyed, None),

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from reconciler.manifests.identify import OUR_GROUPS
-from reconciler.manifests.scope import BUILT_IN
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.moments import parse_moment
 from reconciler.model.world import Body
@@ -31,7 +29,9 @@ Columns = tuple[Sequence[Column], Sequence[Column]]
 def columns_of(group: str, kind: str, *, wide: bool) -> Sequence[Column]:
     """Return the columns after NAMESPACE and NAME."""
     unknown: Columns = ((), (("FILE", lambda row: row.path),))
-    known = group in OUR_GROUPS or BUILT_IN.get((group, kind)) is not None
+    from reconciler.core.dialects import KINDS
+
+    known = group in KINDS.groups or (group, kind) in KINDS.scopes
     found = _COLUMNS.get(f"{kind}.{group}") or (_COLUMNS.get(kind) if known else None)
     narrow, more = found or unknown
     return (*narrow, *more) if wide else narrow

@@ -8,11 +8,11 @@ from reconciler.errors import UsageError
 from reconciler.manifests.names import is_subdomain, shown
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import is_label_key, is_label_value
+from reconciler.rebalance.kinds import REBALANCER
 
 if TYPE_CHECKING:
     from reconciler.model.world import Body, World
 
-GROUP, KIND = "apps.karmada.io", "WorkloadRebalancer"
 FOLDER = "rebalancers"
 LONGEST_STEM = 200
 
@@ -54,10 +54,15 @@ def rebalancer_of(world: "World", demand: RebalanceWords) -> "tuple[ObjectKey, B
         spec["limits"] = {"maxMoves": demand.max_moves}
     if demand.ttl is not None:
         spec["ttlSecondsAfterFinished"] = demand.ttl
-    key = ObjectKey(GROUP, KIND, "", demand.name or _free_name(world, demand))
+    key = ObjectKey(*REBALANCER, "", demand.name or _free_name(world, demand))
     _check_name(world, key)
-    api_version = f"{GROUP}/v1alpha1"
-    body = {"apiVersion": api_version, "kind": KIND, "metadata": {"name": key.name}, "spec": spec}
+    api_version = f"{key.group}/v1alpha1"
+    body = {
+        "apiVersion": api_version,
+        "kind": key.kind,
+        "metadata": {"name": key.name},
+        "spec": spec,
+    }
     return key, body
 
 
@@ -97,17 +102,16 @@ def _policy(world: "World", word: str) -> dict[str, str]:
     """Return the policy that `[NAMESPACE/]NAME` names, as a rebalancer refers to it."""
     import difflib
 
-    from reconciler.rebalance.rebalancer_spec import POLICY_GROUP, policy_key
+    from reconciler.rebalance.rebalancer_spec import POLICY_KINDS, policy_key
 
     namespace, _, name = word.rpartition("/")
     reference = {"namespace": namespace, "name": name} if namespace else {"name": name}
     if policy_key(reference) in world.inputs:
         return reference
-    kinds = ("PropagationPolicy", "ClusterPropagationPolicy")
     known = {
         f"{key.namespace}/{key.name}" if key.namespace else key.name
         for key in world.inputs
-        if key.group == POLICY_GROUP and key.kind in kinds
+        if (key.group, key.kind) in POLICY_KINDS
     }
     near = [item for item in sorted(known) if item.rpartition("/")[2] == name]
     near = near or difflib.get_close_matches(word, sorted(known), n=3) or sorted(known)[:3]
@@ -125,7 +129,7 @@ def _free_name(world: "World", demand: RebalanceWords) -> str:
     stem = "".join(c if c.isascii() and c.isalnum() else "-" for c in words[2])
     stem = f"rebalance-{stem.strip('-') or 'selected'}"[:LONGEST_STEM]
     number, name = 1, stem
-    while ObjectKey(GROUP, KIND, "", name) in {**world.inputs, **world.outputs}:
+    while ObjectKey(*REBALANCER, "", name) in {**world.inputs, **world.outputs}:
         number += 1
         name = f"{stem}-{number}"
     return name

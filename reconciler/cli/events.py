@@ -84,7 +84,7 @@ def command(
     from reconciler.cli.options import check_output_root
     from reconciler.cli.print_json import print_json
     from reconciler.cli.subject import subject_at
-    from reconciler.core.input_index import DELETABLE
+    from reconciler.core.dialects import KINDS
     from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.revisions import GitRevisions
 
@@ -93,7 +93,8 @@ def command(
     name = branch or (repository.head_branch() if watch else None)
     head = resolve_revision(repository, "HEAD") if name is None else repository.resolve(name)
     after = None if since is None else resolve_revision(repository, since)
-    subject = None if word is None else subject_at(revisions, head, word, namespace, also=DELETABLE)
+    also = KINDS.removable
+    subject = None if word is None else subject_at(revisions, head, word, namespace, also=also)
     key = None if subject is None else subject.key
     reader = _Reader(revisions, output_root, key, warnings=warnings)
     found, older = reader.read(head, after, limit)

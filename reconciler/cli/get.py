@@ -10,7 +10,6 @@ import click
 
 from reconciler.cli.options import output_option, output_root_option
 from reconciler.errors import UsageError
-from reconciler.manifests.scope import BUILT_IN
 
 if TYPE_CHECKING:
     from reconciler.model.identity import ObjectKey
@@ -72,7 +71,7 @@ def command(
         and (all_namespaces or key.namespace in ("", namespace))
     )
     if not found:
-        everywhere = all_namespaces or BUILT_IN.get((group, kind_name)) is False
+        everywhere = all_namespaces or world.known.scopes.get((group, kind_name)) is False
         where = "" if everywhere else f" in namespace {namespace}"
         hint = _hint(world, group, kind_name, name)
         click.echo(f"no {kind}{f' named {name}' if name else ''}{where}{hint}", err=True)
@@ -113,7 +112,7 @@ def _kind(world: "World", word: str) -> tuple[str, str]:
     from reconciler.cli.kinds import resolve_kind
 
     shown = {(key.group, key.kind) for key in (*world.inputs, *world.outputs)}
-    kinds = resolve_kind(word, shown | BUILT_IN.keys())
+    kinds = resolve_kind(word, world.known.short, shown | world.known.scopes.keys())
     if not kinds:
         known = ", ".join(sorted(kind.lower() for _, kind in shown)) or "nothing at all"
         raise UsageError(f'there is no kind "{word}" here; the repository has {known}')
@@ -126,8 +125,8 @@ def _kind(world: "World", word: str) -> tuple[str, str]:
 
 def _hint(world: "World", group: str, kind: str, name: str | None) -> str:
     """Return where to look instead: a name that is near, or the clusters of other APIs."""
-    from reconciler.audit.kinds import CLUSTERS
     from reconciler.cli.objects import near
+    from reconciler.core.dialects import CLUSTERS
     from reconciler.model.identity import ObjectKey
 
     if name:

@@ -4,35 +4,36 @@ from collections.abc import Iterable, Mapping
 
 SHORT: Mapping[str, str] = {
     "cm": "configmap",
-    "cpp": "clusterpropagationpolicy",
-    "crb": "clusterresourcebinding",
-    "crp": "clusterresourceplacement",
     "crd": "customresourcedefinition",
     "deploy": "deployment",
     "ds": "daemonset",
     "ing": "ingress",
     "ns": "namespace",
     "po": "pod",
-    "pp": "propagationpolicy",
     "pvc": "persistentvolumeclaim",
-    "rb": "resourcebinding",
     "rs": "replicaset",
     "sa": "serviceaccount",
     "sts": "statefulset",
     "svc": "service",
-    "wr": "workloadrebalancer",
 }
-"""Short names, as kubectl and karmadactl have them."""
+"""Short names of kinds of Kubernetes, as kubectl has them."""
 
 
-def resolve_kind(word: str, known: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def resolve_kind(
+    word: str, short: Mapping[str, str], known: Iterable[tuple[str, str]]
+) -> list[tuple[str, str]]:
     """Return the (group, kind) pairs that a word names, sorted; none if it names nothing known.
 
-    >>> resolve_kind("policies", [("a", "Policy")]), resolve_kind("rb.work.karmada.io", [])
+    Args:
+        word: As a person wrote it.
+        short: Short names of kinds of the APIs, to their kinds in lower case.
+        known: Groups and kinds.
+
+    >>> resolve_kind("policies", {}, [("a", "Policy")]), resolve_kind("rb.example.org", {}, [])
     ([('a', 'Policy')], [])
     """
     name, _, group = word.lower().partition(".")
-    name = SHORT.get(name, name)
+    name = {**SHORT, **short}.get(name, name)
     return sorted(
         (g, kind)
         for g, kind in set(known)

@@ -9,7 +9,7 @@ import click
 from reconciler.cli.kinds import resolve_kind
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
-from reconciler.manifests.scope import BUILT_IN, DEFAULT_NAMESPACE
+from reconciler.manifests.scope import DEFAULT_NAMESPACE
 from reconciler.model.identity import ObjectKey
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def find_object(world: "World", word: str, namespace: str) -> ObjectKey:
     if not slash or not kind or not name or "/" in name:
         raise UsageError(f"{shown(word)} must be KIND/NAME, such as deployment/web")
     seen = {(key.group, key.kind): bool(key.namespace) for key in (*world.inputs, *world.outputs)}
-    scopes = {**seen, **BUILT_IN}
-    kinds = resolve_kind(kind, scopes)
+    scopes = {**seen, **world.known.scopes}
+    kinds = resolve_kind(kind, world.known.short, scopes)
     if not kinds:
         known = ", ".join(sorted({found.lower() for _, found in seen})) or "nothing at all"
         raise UsageError(f"there is no kind {shown(kind)} here; the repository has {known}")
@@ -63,14 +63,13 @@ def decided_key(world: "World", key: ObjectKey) -> ObjectKey:
     """
     from reconciler.audit.kinds import PLACED
     from reconciler.dialects.karmada.detector.binding_draft import binding_key
-    from reconciler.manifests.identify import OUR_GROUPS
 
     parent = _parent(world, key)
     if parent is not None:
         return parent
     if (key.group, key.kind) in PLACED:
         return key
-    if key.group not in OUR_GROUPS:
+    if key.group not in world.known.groups:
         return binding_key(key)
     raise UsageError(f"a {key.kind} is not placed; name a workload, a binding or a placement")
 

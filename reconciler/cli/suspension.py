@@ -20,17 +20,6 @@ from reconciler.model.identity import ObjectKey
 if TYPE_CHECKING:
     from reconciler.model.world import Manifest, World
 
-REBALANCER = ("apps.karmada.io", "WorkloadRebalancer")
-SUSPENDABLE = frozenset(
-    {
-        ("cluster.open-cluster-management.io", "Placement"),
-        ("placement.kubernetes-fleet.io", "ClusterResourcePlacement"),
-        ("policy.karmada.io", "ClusterPropagationPolicy"),
-        ("policy.karmada.io", "PropagationPolicy"),
-    }
-)
-"""Kinds of ours that the annotation is read on; it is on every workload, too."""
-BINDINGS = (("work.karmada.io", "ResourceBinding"), ("work.karmada.io", "ClusterResourceBinding"))
 NEW_CONFIGURATION = """\
 apiVersion: reconciler.dev/v1alpha1
 kind: ReconcilerConfiguration
@@ -138,6 +127,7 @@ def _on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
     """Return what the files of the checkout hold, committed or not."""
     from reconciler.cli.progress import tracked
     from reconciler.core.admissions import ADMISSIONS
+    from reconciler.core.dialects import KINDS
     from reconciler.core.file_validation import Rules, validate_file
     from reconciler.core.input_index import index_inputs
     from reconciler.manifests.limits import Oversized
@@ -146,14 +136,17 @@ def _on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
     from reconciler.shell.resources import load_schemas
 
     directory = delivery.directory
-    rules = Rules(load_schemas(), ADMISSIONS)
+    rules = Rules(load_schemas(), ADMISSIONS, KINDS)
     found = find_manifests(directory, (), output_root=output_root, rules=rules)
     surveyed = index_inputs(
-        validate_file(path, "", read_file(directory, path), rules)
-        for path in tracked(found, len(found))
+        (
+            validate_file(path, "", read_file(directory, path), rules)
+            for path in tracked(found, len(found))
+        ),
+        KINDS,
     )
     faults = tuple(fault for broken in surveyed.broken.values() for fault, _ in broken)
-    world = World(revision="", inputs=surveyed.manifests, outputs={}, faults=faults)
+    world = World(revision="", known=KINDS, inputs=surveyed.manifests, outputs={}, faults=faults)
 
     def content(path: str) -> bytes:
         data = read_file(directory, path) if (directory / path).exists() else b""
@@ -177,6 +170,7 @@ def _held(
     world: "World", files: Files, word: str | None, namespace: str, *, suspend: bool
 ) -> SuspensionEdit:
     """Return the edit."""
+    from reconciler.core.dialects import PLACED
     from reconciler.core.input_index import CONFIGURATION, CONFIGURATION_PATH
 
     if word is None:
@@ -193,7 +187,7 @@ def _held(
     key = find_object(world, word, namespace)
     manifest = world.inputs.get(key)
     if manifest is None:
-        if (key.group, key.kind) in BINDINGS:
+        if (key.group, key.kind) in world.known.owned & PLACED:
             raise UsageError(f"{spelled(key)} is written by passes; name its workload")
         raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
     return _edited(manifest, key, files, _field_of(key, manifest), suspend=suspend)
@@ -205,14 +199,15 @@ def _field_of(key: ObjectKey, manifest: "Manifest") -> Field:
     Raises:
         UsageError: There is none.
     """
-    from reconciler.manifests.identify import OUR_GROUPS
+    from reconciler.core.dialects import KINDS
     from reconciler.model.fields import mapping
+    from reconciler.rebalance.kinds import REBALANCER
 
     if (key.group, key.kind) == REBALANCER:
         if mapping(manifest.body, "spec").get("schedule"):
             return SPEC
         raise UsageError(f"{spelled(key)} has no schedule: it runs once; remove its file instead")
-    if key.group in OUR_GROUPS and (key.group, key.kind) not in SUSPENDABLE:
+    if key.group in KINDS.groups and (key.group, key.kind) not in KINDS.suspendable:
         raise UsageError(
             f"a {key.kind} cannot be suspended; name a policy, a placement, a workload "
             "or a rebalancer with a schedule"

@@ -134,10 +134,12 @@ def target_of(world: "World", word: str, namespace: str) -> "Body":
 
 def _read(path: Path) -> "list[tuple[ObjectKey, Body]]":
     """Read the objects of a file, each held against its schema."""
+    from reconciler.core.dialects import KINDS
     from reconciler.core.input_index import index_inputs
     from reconciler.shell.files import read_file
 
-    surveyed = index_inputs([_inspected(path.as_posix(), read_file(Path(), path.as_posix()))])
+    data = read_file(Path(), path.as_posix())
+    surveyed = index_inputs([_inspected(path.as_posix(), data)], KINDS)
     _refuse_faults([fault for broken in surveyed.broken.values() for fault, _ in broken])
     if not surveyed.manifests:
         raise UsageError(f'"{path}" holds no manifest')
@@ -167,7 +169,8 @@ def _refuse_faults(faults: "Sequence[Fault]") -> None:
 def _inspected(path: str, data: "bytes | Oversized") -> "FileValidation":
     """Hold a file against the schemas."""
     from reconciler.core.admissions import ADMISSIONS
+    from reconciler.core.dialects import KINDS
     from reconciler.core.file_validation import Rules, validate_file
     from reconciler.shell.resources import load_schemas
 
-    return validate_file(path, "", data, Rules(load_schemas(), ADMISSIONS))
+    return validate_file(path, "", data, Rules(load_schemas(), ADMISSIONS, KINDS))

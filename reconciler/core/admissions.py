@@ -2,18 +2,13 @@
 
 from collections.abc import Mapping
 
-from reconciler.core.file_validation import Admission
-from reconciler.dialects.karmada.api.admission import KARMADA_ADMISSIONS
-from reconciler.dialects.karmada.api.workload_admission import WORKLOAD_ADMISSIONS
-from reconciler.dialects.kubefleet.api.admission import KUBEFLEET_ADMISSIONS
-from reconciler.dialects.ocm.api.admission import OCM_ADMISSIONS
-from reconciler.rebalance.admission import REBALANCE_ADMISSIONS
+from reconciler.core.dialects import DIALECTS, KINDS
+from reconciler.manifests.violations import Admission
+from reconciler.model.known_kinds import Kind
+from reconciler.rebalance.admission import rebalance_admissions
 
-ADMISSIONS: Mapping[tuple[str, str], Admission] = {
-    **KARMADA_ADMISSIONS,
-    **KUBEFLEET_ADMISSIONS,
-    **OCM_ADMISSIONS,
-    **REBALANCE_ADMISSIONS,
-    **WORKLOAD_ADMISSIONS,
+ADMISSIONS: Mapping[Kind, Admission] = {
+    **rebalance_admissions(KINDS),
+    **{kind: refuse for one in DIALECTS for kind, refuse in one.admissions(KINDS).items()},
 }
-"""By (group, kind)."""
+"""By kind."""

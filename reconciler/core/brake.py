@@ -7,15 +7,10 @@ files of all its clusters are. Moves, evictions, taints and expiry never count.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.core.input_index import CONFIGURATION_PATH
-from reconciler.dialects.karmada.detector.binding_draft import GROUP as KARMADA
-from reconciler.dialects.kubefleet.api.names import GROUP as KUBEFLEET
-from reconciler.dialects.kubefleet.api.names import PARENT, PLACEMENT
-from reconciler.dialects.ocm.api.placement import GROUP as OCM
-from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
 from reconciler.manifests.admission import digest
 from reconciler.model.decision import Decision
-from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Safety
 from reconciler.model.world import Body, Fault, Manifest, World
@@ -23,13 +18,6 @@ from reconciler.model.world import Body, Fault, Manifest, World
 FEWEST = 10  # placements from which on a share says something
 NAMED = 3
 REMOVAL_BRAKED = "removal-braked"
-
-CLUSTERS: Mapping[str, tuple[str, str]] = {
-    KARMADA: ("cluster.karmada.io", "Cluster"),
-    OCM: (OCM, "ManagedCluster"),
-    KUBEFLEET: ("cluster.kubernetes-fleet.io", "MemberCluster"),
-}
-"""Group of a decision to (group, kind) of its clusters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,31 +58,24 @@ def _is_removed(decision: Decision, world: World) -> bool:
         return False
     if decision.removed:
         return True
-    group, kind = CLUSTERS[decision.key.group]
-    return not any(ObjectKey(group, kind, "", name) in world.inputs for name, _ in decision.before)
+    dialect = dialect_of(decision.key.group)
+    kinds = () if dialect is None else (dialect.cluster,)
+    return not any(
+        ObjectKey(*kind, "", name) in world.inputs for kind in kinds for name, _ in decision.before
+    )
 
 
 def _is_placed(manifest: Manifest) -> bool:
-    """Say whether an output is a decision that names a cluster."""
-    key, body = manifest.key, manifest.body
-    if key.group == KARMADA:
-        return bool(bodies(mapping(body, "spec"), "clusters"))
-    status = mapping(body, "status")
-    if (key.group, key.kind) == (OCM, "Placement"):
-        return number(status, "numberOfSelectedClusters") > 0
-    if (key.group, key.kind) == (KUBEFLEET, PLACEMENT):
-        return any(text(item, "clusterName") for item in bodies(status, "placementStatuses"))
-    return False
+    """Return whether an output is a decision that names a cluster."""
+    key = manifest.key
+    dialect = dialect_of(key.group) if (key.group, key.kind) in PLACED else None
+    return dialect is not None and dialect.view().is_placed(manifest)
 
 
 def _owner(manifest: Manifest) -> ObjectKey | None:
     """Return the placement that an output belongs to, `None` if to none."""
-    key, labels = manifest.key, mapping(mapping(manifest.body, "metadata"), "labels")
-    if key.group == OCM and PLACEMENT_LABEL in labels:
-        return ObjectKey(OCM, "Placement", key.namespace, text(labels, PLACEMENT_LABEL))
-    if key.group == KUBEFLEET and PARENT in labels:
-        return ObjectKey(KUBEFLEET, PLACEMENT, "", text(labels, PARENT))
-    return None
+    dialect = dialect_of(manifest.key.group)
+    return None if dialect is None else dialect.view().owner_of(manifest.key, manifest.body)
 
 
 def _fault(removed: list[Decision], placed: int, allowed: str) -> Fault:

@@ -1,8 +1,28 @@
-"""The dialects of this build, in the order in which a sweep asks them."""
+"""The dialects of this build, in the order in which a pass asks them; no other file names them."""
 
 from reconciler.dialects.contract import Dialect
-from reconciler.dialects.karmada.plan import KARMADA
-from reconciler.dialects.kubefleet.plan import KUBEFLEET
-from reconciler.dialects.ocm.plan import OCM
+from reconciler.dialects.karmada.dialect import KARMADA
+from reconciler.dialects.kubefleet.dialect import KUBEFLEET
+from reconciler.dialects.ocm.dialect import OCM
+from reconciler.manifests.scope import known_kinds
+from reconciler.rebalance.kinds import REBALANCE_KINDS
 
 DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM, KUBEFLEET)
+
+KINDS = known_kinds(
+    (*REBALANCE_KINDS, *(kind for dialect in DIALECTS for kind in dialect.kinds)),
+)
+"""Every kind that is known before a file is read."""
+
+CLUSTERS = tuple(dialect.cluster for dialect in DIALECTS)
+"""Kinds of clusters."""
+
+PLACED = frozenset(kind for dialect in DIALECTS for kind in dialect.placed)
+"""Kinds of the outputs that decisions are about."""
+
+_BY_GROUP = {group: dialect for dialect in DIALECTS for group in dialect.groups}
+
+
+def dialect_of(group: str) -> Dialect | None:
+    """Return the dialect that an API group belongs to, `None` if to none."""
+    return _BY_GROUP.get(group)

@@ -3,40 +3,39 @@
 The answer depends on the file alone, so it is remembered by path and blob id.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, traces_of
 from reconciler.manifests.canonical import read_canonical
-from reconciler.manifests.identify import OUR_GROUPS, OWNED_KINDS, Identity, Unidentified, identify
+from reconciler.manifests.identify import Identity, Unidentified, identify
 from reconciler.manifests.limits import MAX_BYTES, Oversized
 from reconciler.manifests.metadata import refuse_metadata
 from reconciler.manifests.positions import Place, Spot, locate_all
 from reconciler.manifests.reader import Document, Reading, read
 from reconciler.manifests.schema import Judged, Schemas
 from reconciler.manifests.texts import LFS_POINTER
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.violations import Admission, Violation
+from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.world import Body, Fault, Trace
 
 MARKS = (b"apiVersion", "apiVersion".encode("utf-16-be").lstrip(b"\0"))  # UTF-16 of either order
 SPEC_MISSING = ("", "schema-required")
 ALIAS = "yaml-alias"
 
-Admission = Callable[[Body], tuple[Violation, ...]]
-"""What a webhook would say of a document that its schema accepts: nothing, or what is wrong."""
-
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What documents are held against: schemas, and admission by (group, kind).
+    """What documents are held against: schemas, admission by (group, kind), and the known kinds.
 
     `status_only` is for outputs: they are read as we write them, if they are so, and may lack their
     `spec`, as those beside what people write do.
     """
 
     schemas: Schemas
-    admissions: Mapping[tuple[str, str], Admission]
+    admissions: Mapping[Kind, Admission]
+    known: KnownKinds
     status_only: bool = False
 
 
@@ -114,7 +113,7 @@ def _inspected(path: str, blob: str, data: bytes, rules: Rules) -> FileValidatio
     ]
     ignored = reading.passed + sum(1 for located in reading.faults if located.foreign)
     for document in reading.documents:
-        identity = identify(document.body)
+        identity = identify(document.body, rules.known)
         match identity:
             case None:
                 ignored += 1
@@ -196,7 +195,7 @@ def _oversized(path: str, blob: str, size_bytes: int) -> FileValidation:
 def _judged(document: Document, identity: Identity, rules: Rules) -> Judged:
     """Ask the schema first, then admission; of a workload what we read of it."""
     body = document.body
-    if document.aliased_at is not None and identity.group in OUR_GROUPS:
+    if document.aliased_at is not None and identity.group in rules.known.groups:
         return Judged(body, (_alias(identity),))
     admission = rules.admissions.get((identity.group, identity.kind))
     if not rules.schemas.covers(identity.api_version, identity.kind):
@@ -205,7 +204,7 @@ def _judged(document: Document, identity: Identity, rules: Rules) -> Judged:
             return Judged(body, (_unread_version(identity, versions),))
         return Judged(body, refuse_metadata(body) + (admission(body) if admission else ()))
     judged = rules.schemas.judge(body)
-    if rules.status_only and (identity.group, identity.kind) not in OWNED_KINDS:
+    if rules.status_only and (identity.group, identity.kind) not in rules.known.owned:
         kept = tuple(v for v in judged.violations if (v.pointer, v.rule) != SPEC_MISSING)
         judged = Judged(judged.body, kept)
     if judged.violations or admission is None:

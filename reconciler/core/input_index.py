@@ -8,17 +8,14 @@ from reconciler.core.file_validation import FileValidation, ValidDocument, descr
 from reconciler.core.record import DUPLICATE
 from reconciler.core.tree_change import TreeChange, replaced
 from reconciler.manifests.feedback import FEEDBACK, is_feedback, reporter_of
-from reconciler.manifests.identify import OUR_GROUPS, OWNED_KINDS, Identity
+from reconciler.manifests.identify import Identity
 from reconciler.manifests.scope import CRD, namespace_for, scopes_of_crds
 from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.world import Fault, Manifest, Trace
 
 CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
 CONFIGURATION_PATH = "reconciler.yaml"
-REBALANCER = ("apps.karmada.io", "WorkloadRebalancer")
-TRIGGER = ("policy.karmada.io", "ScheduleTrigger")
-DELETABLE = frozenset({REBALANCER, TRIGGER})
-"""Kinds that people write and a pass may remove from their file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +25,22 @@ class InputIndex:
     `broken` maps a path to its faults; the key beside a fault is `None` where it cannot be told
     whose it is. `foreign` are the faulty files that do not look like manifests at all. `partial`
     has the files with documents that are no manifests, `texts` those that hold what a pass may
-    remove. `traces` are those of what nobody foresaw.
+    remove. `traces` are those of what nobody foresaw, `scopes` those of all kinds that are known.
     """
 
+    known: KnownKinds
     manifests: Mapping[ObjectKey, Manifest]
     broken: Mapping[str, tuple[tuple[Fault, ObjectKey | None], ...]]
     foreign: frozenset[str]
     partial: Mapping[str, FileValidation]
-    scopes: Mapping[tuple[str, str], bool]
+    scopes: Mapping[Kind, bool]
     blobs: Mapping[str, str]
     texts: Mapping[str, bytes]
     traces: tuple[Trace, ...] = ()
 
 
 def index_inputs(
-    inspections: Iterable[FileValidation], held: Iterable[Manifest] = ()
+    inspections: Iterable[FileValidation], known: KnownKinds, held: Iterable[Manifest] = ()
 ) -> InputIndex:
     """Resolve scopes and find what is wrong between the documents of the input tree.
 
@@ -57,7 +55,7 @@ def index_inputs(
         if (document.identity.group, document.identity.kind) == CRD and not is_feedback(file.path)
     ]
     crds += [one.body for one in held if (one.key.group, one.key.kind) == CRD]
-    scopes = scopes_of_crds(crds)
+    scopes = {**scopes_of_crds(crds), **known.scopes}
     broken: dict[str, list[tuple[Fault, ObjectKey | None]]] = defaultdict(list)
     places: dict[ObjectKey, list[tuple[FileValidation, ValidDocument]]] = defaultdict(list)
     for file in files:
@@ -65,7 +63,7 @@ def index_inputs(
             broken[file.path].append(_keyed(item.fault, _key_of(file.path, item.identity, scopes)))
         for document in file.documents:
             key = key_of(file.path, document, scopes)
-            misplaced = misplaced_fault(file.path, document)
+            misplaced = misplaced_fault(file.path, document, known)
             if misplaced is None:
                 places[key].append((file, document))
             else:
@@ -81,13 +79,14 @@ def index_inputs(
             broken[file.path].append(_keyed(_duplicate(file, document, found), key))
     foreign = frozenset(file.path for file in files if file.broken and not file.looks_ours)
     return InputIndex(
+        known=known,
         manifests=manifests,
         broken={path: tuple(broken[path]) for path in sorted(broken)},
         foreign=foreign,
         partial=_partial(files),
         scopes=scopes,
         blobs={file.path: file.blob for file in files},
-        texts=_texts(files),
+        texts=_texts(files, known),
         traces=tuple(trace for file in files for trace in file.traces),
     )
 
@@ -99,8 +98,9 @@ def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
     faulty, all of them are looked at again.
     """
     files = (*move.gone, *move.came)
-    if not all(map(_stands_alone, files)):
-        return index_inputs(move.files.values())
+    known = before.known
+    if not all(_stands_alone(file, known) for file in files):
+        return index_inputs(move.files.values(), known)
     left = [key for file in move.gone for key in _keys(file, before.scopes)]
     found = [
         Manifest(key_of(file.path, one, before.scopes), Origin(file.path, one.index), one.body)
@@ -111,10 +111,11 @@ def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
     disputed = {key for faults in before.broken.values() for _, key in faults}
     taken = {key for key in came if key in before.manifests}.difference(left)
     if len(came) < len(found) or taken or not disputed.isdisjoint((*left, *came)):
-        return index_inputs(move.files.values())
+        return index_inputs(move.files.values(), known)
     manifests = replaced(before.manifests, left, came)
     gone = {file.path for file in move.gone}
     return InputIndex(
+        known=known,
         manifests=manifests if came.keys() <= before.manifests.keys() else _sorted(manifests),
         broken=before.broken,
         foreign=before.foreign,
@@ -126,21 +127,22 @@ def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
         },
         texts={
             **{path: data for path, data in before.texts.items() if path not in gone},
-            **_texts(move.came),
+            **_texts(move.came, known),
         },
         traces=before.traces,
     )
 
 
-def _stands_alone(file: FileValidation) -> bool:
+def _stands_alone(file: FileValidation, known: KnownKinds) -> bool:
     """Say whether nothing about a file depends on other files, but for keys written twice."""
     return not file.broken and all(
-        (one.identity.group, one.identity.kind) != CRD and misplaced_fault(file.path, one) is None
+        (one.identity.group, one.identity.kind) != CRD
+        and misplaced_fault(file.path, one, known) is None
         for one in file.documents
     )
 
 
-def _keys(file: FileValidation, scopes: Mapping[tuple[str, str], bool]) -> list[ObjectKey]:
+def _keys(file: FileValidation, scopes: Mapping[Kind, bool]) -> list[ObjectKey]:
     """Return the keys of the documents of a file."""
     return [key_of(file.path, document, scopes) for document in file.documents]
 
@@ -155,28 +157,26 @@ def _partial(files: Iterable[FileValidation]) -> dict[str, FileValidation]:
     return {file.path: file for file in files if file.ignored}
 
 
-def _texts(files: Iterable[FileValidation]) -> dict[str, bytes]:
+def _texts(files: Iterable[FileValidation], known: KnownKinds) -> dict[str, bytes]:
     """Return the content of the files that hold what a pass may remove."""
     return {
         file.path: file.data
         for file in files
-        if any((d.identity.group, d.identity.kind) in DELETABLE for d in file.documents)
+        if any((d.identity.group, d.identity.kind) in known.removable for d in file.documents)
     }
 
 
-def key_of(path: str, document: ValidDocument, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey:
+def key_of(path: str, document: ValidDocument, scopes: Mapping[Kind, bool]) -> ObjectKey:
     """Return the key of a valid document."""
     return _key(path, document.identity, scopes)
 
 
-def _key_of(
-    path: str, identity: Identity | None, scopes: Mapping[tuple[str, str], bool]
-) -> ObjectKey | None:
+def _key_of(path: str, identity: Identity | None, scopes: Mapping[Kind, bool]) -> ObjectKey | None:
     """Return the key of a faulty document, where it says who it is."""
     return None if identity is None else _key(path, identity, scopes)
 
 
-def _key(path: str, identity: Identity, scopes: Mapping[tuple[str, str], bool]) -> ObjectKey:
+def _key(path: str, identity: Identity, scopes: Mapping[Kind, bool]) -> ObjectKey:
     """Return the key of an object; below `feedback/` a cluster tells of its copy."""
     namespace = namespace_for(identity.group, identity.kind, identity.namespace, scopes)
     reporter = reporter_of(path)
@@ -188,10 +188,10 @@ def _keyed(fault: Fault, key: ObjectKey | None) -> tuple[Fault, ObjectKey | None
     return (fault if key is None else replace(fault, subject=str(key))), key
 
 
-def misplaced_fault(path: str, document: ValidDocument) -> Fault | None:
+def misplaced_fault(path: str, document: ValidDocument, known: KnownKinds) -> Fault | None:
     """Say why a valid document may not stand in this file."""
     kind = (document.identity.group, document.identity.kind)
-    if kind in OWNED_KINDS:
+    if kind in known.owned:
         rule = "owned-kind"
         message = f"a {kind[1]} is written by the reconciler only, this file must be removed"
         expected = "a policy and a workload; the binding follows from them"
@@ -203,7 +203,7 @@ def misplaced_fault(path: str, document: ValidDocument) -> Fault | None:
         rule = "feedback-path"
         message = f"what a cluster reports must stand in {FEEDBACK}/<cluster>/"
         expected = f"{FEEDBACK}/<cluster>/<file>.yaml"
-    elif is_feedback(path) and kind[0] in OUR_GROUPS:
+    elif is_feedback(path) and kind[0] in known.groups:
         rule = "feedback-kind"
         message = f"a cluster reports workloads only, no {kind[1]}"
         expected = f"a folder outside of {FEEDBACK}/"

@@ -6,7 +6,6 @@ from datetime import datetime
 from functools import partial
 
 from reconciler.core.changes import Removal, TargetResult
-from reconciler.core.input_index import REBALANCER, TRIGGER
 from reconciler.core.removal import removable
 from reconciler.dialects.contract import Dialect, Prepared, RescheduleTrigger
 from reconciler.dialects.object_pass import Failed, attempt, place_of
@@ -17,6 +16,7 @@ from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.moments import earliest
 from reconciler.model.world import Body, Manifest, World
 from reconciler.rebalance.batches import TargetDemand
+from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_spec import decode_rebalancer
 from reconciler.rebalance.schedule_trigger import (
     TRIGGERED,

@@ -13,13 +13,13 @@ from functools import partial
 from reconciler import __version__
 from reconciler.core.brake import Brake, brake
 from reconciler.core.changes import Change, DeleteFile, Outcome, Removal, WriteFile
+from reconciler.core.input_index import CONFIGURATION
 from reconciler.core.memo import Memo
 from reconciler.core.rebalances import Holds
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.removal import remove_documents
 from reconciler.core.round import run_round
 from reconciler.manifests.emitter import encode
-from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.paths import FAULTS, RECORD, blob_id, is_frozen, output_path
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
@@ -29,8 +29,6 @@ from reconciler.model.stamps import at_rest
 from reconciler.model.world import Body, Fault, Manifest, Trace, World
 
 ROUNDS = 16  # ours: a chain of evict, schedule, observe and purge settles in five
-
-CONFIGURATION_KIND = "ReconcilerConfiguration"
 
 
 def reconcile(
@@ -282,7 +280,5 @@ def _body(outputs: Mapping[ObjectKey, Manifest], key: ObjectKey) -> Body | None:
 
 def _configuration(world: World) -> Body | None:
     """Return the configuration of the repository, `None` if it has none."""
-    for (group, kind), manifests in world.kinds.of(world.inputs).items():
-        if kind == CONFIGURATION_KIND and group in OUR_GROUPS:
-            return manifests[0].body
-    return None
+    found = world.of_kind(*CONFIGURATION)
+    return found[0].body if found else None

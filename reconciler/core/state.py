@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from reconciler.core.file_validation import FileValidation
 from reconciler.core.input_index import key_of
 from reconciler.core.tree_change import TreeChange, replaced
-from reconciler.manifests.identify import OUR_GROUPS
-from reconciler.manifests.paths import FAULTS, RECORD, output_path
-from reconciler.manifests.scope import PLURALS
+from reconciler.manifests.paths import FAULTS, RECORD, folder_of, output_path
 from reconciler.model.frozen import Frozen, is_at_or_below
 from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.known_kinds import KnownKinds
 from reconciler.model.world import Fault, Manifest, Trace
 
 
@@ -31,17 +30,21 @@ class StateTree:
 
 
 def read_state(
-    outputs: Iterable[FileValidation], root: str, blocks: frozenset[str] = frozenset()
+    outputs: Iterable[FileValidation],
+    root: str,
+    known: KnownKinds,
+    blocks: frozenset[str] = frozenset(),
 ) -> StateTree:
     """Take each output at its own path; one that cannot be read is left as it is and reported.
 
     Args:
         outputs: The files below the root.
         root: The output root.
+        known: Kinds; an output is of one of them.
         blocks: What `blocks_of` names.
     """
     files = sorted(outputs, key=lambda inspection: inspection.path)
-    found = [manifest for file in files if (manifest := _output(file, root)) is not None]
+    found = [manifest for file in files if (manifest := _output(file, root, known)) is not None]
     canonical = frozenset(file.path for file in files if file.canonical)
     return StateTree(
         manifests={manifest.key: manifest for manifest in found},
@@ -57,7 +60,11 @@ def read_state(
 
 
 def follow_state(
-    before: StateTree, move: TreeChange, root: str, blocks: frozenset[str] = frozenset()
+    before: StateTree,
+    move: TreeChange,
+    root: str,
+    known: KnownKinds,
+    blocks: frozenset[str] = frozenset(),
 ) -> StateTree:
     """Return what `read_state` returns for the files now, from what it returned for those before.
 
@@ -65,12 +72,13 @@ def follow_state(
         before: The state of the files before.
         move: What became of the files.
         root: The output root.
+        known: As for `read_state`.
         blocks: What `blocks_of` names.
     """
     if blocks != before.frozen.blocks or any(f.broken for f in (*move.gone, *move.came)):
-        return read_state(move.files.values(), root, blocks)
-    left = [manifest for file in move.gone if (manifest := _output(file, root)) is not None]
-    found = [manifest for file in move.came if (manifest := _output(file, root)) is not None]
+        return read_state(move.files.values(), root, known, blocks)
+    left = [manifest for file in move.gone if (manifest := _output(file, root, known)) is not None]
+    found = [manifest for file in move.came if (manifest := _output(file, root, known)) is not None]
     paths = {manifest.origin.path for manifest in found}
     gone = {file.path for file in move.gone}
     return StateTree(
@@ -86,30 +94,31 @@ def follow_state(
     )
 
 
-def blocks_of(odd: Iterable[str], root: str) -> frozenset[str]:
+def blocks_of(odd: Iterable[str], root: str, known: KnownKinds) -> frozenset[str]:
     """Return what has taken a place that an output, or a folder of outputs, must have.
 
     Args:
         odd: Links and submodules anywhere, plain files below the root that are no manifests, and
             folders below it that are named like one.
         root: The output root.
+        known: Kinds; those of outputs have folders.
     """
-    found = {path for path in odd if is_at_or_below(root, path) or _is_ours(path, root)}
+    folders = frozenset(folder_of(*kind) for kind in known.outputs)
+    found = {path for path in odd if is_at_or_below(root, path) or _is_ours(path, root, folders)}
     return frozenset(
         path for path in found if not any(is_at_or_below(path, other) for other in found - {path})
     )
 
 
-def _is_ours(path: str, root: str) -> bool:
+def _is_ours(path: str, root: str, folders: frozenset[str]) -> bool:
     """Return whether a path is one of a folder of outputs, or of an output in it."""
     if not path.startswith(f"{root}/"):
         return False
     folder, *rest = path.removeprefix(f"{root}/").split("/")
     if not rest and folder in (f"{RECORD.name}.yaml", f"{FAULTS.name}.yaml"):
         return True
-    plural, _, group = folder.partition(".")
     is_note = len(rest) == 1 and "." in rest[0] and not rest[0].endswith(".yaml")  # a README.md
-    return plural in PLURALS.values() and group in OUR_GROUPS and not is_note
+    return folder in folders and not is_note
 
 
 def _blocked(path: str) -> Fault:
@@ -125,13 +134,13 @@ def _blocked(path: str) -> Fault:
     )
 
 
-def _output(file: FileValidation, root: str) -> Manifest | None:
+def _output(file: FileValidation, root: str, known: KnownKinds) -> Manifest | None:
     """Return the output that a file holds, `None` if it is none of ours or stands elsewhere."""
     if file.broken or len(file.documents) != 1:
         return None
     document = file.documents[0]
-    key = key_of(file.path, document, {})
-    owned = key in (RECORD, FAULTS) or (key.group in OUR_GROUPS and key.kind in PLURALS)
+    key = key_of(file.path, document, known.scopes)
+    owned = key in (RECORD, FAULTS) or (key.group, key.kind) in known.outputs
     if not owned or output_path(root, key) != file.path:
         return None
     return Manifest(key, Origin(file.path), document.body)

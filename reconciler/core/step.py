@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from reconciler.core.file_validation import FileValidation, ValidDocument
-from reconciler.core.input_index import DELETABLE, InputIndex, key_of, misplaced_fault
+from reconciler.core.input_index import InputIndex, key_of, misplaced_fault
 from reconciler.core.record import LastPass
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.world import HeldFile, Manifest
@@ -130,12 +130,13 @@ class Step:
         found = (
             self._keyed(inspection.path, document)
             for document in inspection.documents
-            if misplaced_fault(inspection.path, document) is None
+            if misplaced_fault(inspection.path, document, self.surveyed.known) is None
         )
+        removable = self.surveyed.known.removable
         return {
             key: manifest
             for key, manifest in found
-            if (key.group, key.kind) not in DELETABLE or key in self.recorded
+            if (key.group, key.kind) not in removable or key in self.recorded
         }
 
     def _keyed(self, path: str, document: ValidDocument) -> tuple[ObjectKey, Manifest]:

@@ -33,6 +33,7 @@ def compose(
         inputs = {key: found for key, found in inputs.items() if not key.reporter}
     return World(
         revision=revision,
+        known=surveyed.known,
         inputs=inputs,
         feedback=feedback,
         outputs=state.manifests,

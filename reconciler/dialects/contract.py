@@ -1,4 +1,7 @@
-"""The contract between the pass and a dialect: what each answers, in which order.
+"""The contract of a dialect: what an API is, and what it answers.
+
+Of facts each has plain values that are there at once; what takes code to answer is imported when it
+is asked for the first time, so that a small question does not load a scheduler.
 
 A pass asks `prepare` (claims, bindings: the targets that exist), then lets `rebalance/` answer with
 triggers, then asks `plan`; what that says of the triggers is what `rebalance/` records. What a
@@ -10,9 +13,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from reconciler.dialects.view import View
+from reconciler.manifests.violations import Admission
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Trace, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection
@@ -88,13 +94,36 @@ class DialectMemory(Protocol):
         """Drop what is of no use any more; called at the end of each pass."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dialect:
-    """One API: its name, its groups, and a memory that has seen nothing yet."""
+    """One API.
+
+    Attributes:
+        name: By which settings call it.
+        kinds: Its kinds, those that are not read here included.
+        cluster: The kind of its clusters.
+        placed: The kinds of outputs that its decisions are about.
+        part: The kind that decisions are written in, `None` if in what they are about.
+        roots: Kinds beside `placed` that placements hang on, such as policies.
+        admissions: Returns what its webhooks would refuse, given all kinds that are known.
+        view: Returns what it answers about files.
+        begin: Returns a memory that has seen nothing yet.
+    """
 
     name: str
-    groups: frozenset[str]
+    kinds: tuple[ApiKind, ...]
+    cluster: Kind
+    placed: frozenset[Kind]
+    part: Kind | None = None
+    roots: frozenset[Kind] = frozenset()
+    admissions: Callable[[KnownKinds], Mapping[Kind, Admission]]
+    view: Callable[[], View]
     begin: Callable[[], DialectMemory]
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """Its API groups."""
+        return frozenset(one.group for one in self.kinds)
 
     def prepare(self, world: World, settings: Settings, now: datetime) -> Prepared:
         """Begin a sweep that nothing was before."""

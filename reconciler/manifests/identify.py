@@ -10,37 +10,9 @@ from dataclasses import dataclass
 
 from reconciler.manifests import names
 from reconciler.manifests.names import shown
-from reconciler.manifests.scope import BUILT_IN
 from reconciler.model.identity import group_of
+from reconciler.model.known_kinds import KnownKinds
 from reconciler.model.world import Body
-
-OUR_GROUPS = frozenset(
-    {
-        "apps.karmada.io",
-        "cluster.karmada.io",
-        "cluster.kubernetes-fleet.io",
-        "cluster.open-cluster-management.io",
-        "placement.kubernetes-fleet.io",
-        "policy.karmada.io",
-        "reconciler.dev",
-        "work.karmada.io",
-    }
-)
-"""API groups whose kinds are never workloads: Karmada's, OCM's, KubeFleet's and our own."""
-
-OWNED_KINDS = frozenset(
-    {
-        ("cluster.open-cluster-management.io", "PlacementDecision"),
-        ("placement.kubernetes-fleet.io", "ClusterResourceBinding"),
-        ("placement.kubernetes-fleet.io", "ClusterResourceSnapshot"),
-        ("placement.kubernetes-fleet.io", "ClusterSchedulingPolicySnapshot"),
-        ("work.karmada.io", "ClusterResourceBinding"),
-        ("work.karmada.io", "ResourceBinding"),
-        ("reconciler.dev", "FaultReport"),
-        ("reconciler.dev", "ReconcilerStatus"),
-    }
-)
-"""Kinds that only a pass writes; anywhere else than below the output root they are a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +40,23 @@ class Unidentified:
     expected: str
 
 
-def identify(body: Body) -> Identity | Unidentified | None:
+def identify(body: Body, known: KnownKinds) -> Identity | Unidentified | None:
     """Return who a document says that it is, or what is wrong; `None` if it is not for us."""
     api_version, kind, metadata = body.get("apiVersion"), body.get("kind"), body.get("metadata")
     if api_version is None and kind is None:
         return None
-    if not isinstance(metadata, Mapping) and not _is_known(api_version, kind):
+    if not isinstance(metadata, Mapping) and not _is_known(api_version, kind, known):
         return None
-    return _wrong_type(api_version, kind) or _named(str(api_version), str(kind), metadata)
+    wrong = _wrong_type(api_version, kind)
+    return wrong or _named(str(api_version), str(kind), metadata, known.groups)
 
 
-def _is_known(api_version: object, kind: object) -> bool:
-    """Say whether only a manifest can be of this kind: one of the three APIs, or of Kubernetes."""
+def _is_known(api_version: object, kind: object, known: KnownKinds) -> bool:
+    """Say whether only a manifest can be of this kind: one of an API here, or of Kubernetes."""
     if not isinstance(api_version, str):
         return False
     group = group_of(api_version)
-    return group in OUR_GROUPS or (isinstance(kind, str) and (group, kind) in BUILT_IN)
+    return group in known.groups or (isinstance(kind, str) and (group, kind) in known.scopes)
 
 
 def _wrong_type(api_version: object, kind: object) -> Unidentified | None:
@@ -114,7 +87,9 @@ def _wrong_type(api_version: object, kind: object) -> Unidentified | None:
     return None
 
 
-def _named(api_version: str, kind: str, metadata: object) -> Identity | Unidentified:
+def _named(
+    api_version: str, kind: str, metadata: object, groups: frozenset[str]
+) -> Identity | Unidentified:
     """Check `metadata.name` and `metadata.namespace`."""
     if not isinstance(metadata, Mapping):
         return Unidentified(
@@ -124,7 +99,7 @@ def _named(api_version: str, kind: str, metadata: object) -> Identity | Unidenti
             "metadata: {name: ...}",
         )
     name, namespace = metadata.get("name"), metadata.get("namespace")
-    strict = group_of(api_version) in OUR_GROUPS
+    strict = group_of(api_version) in groups
     rule = names.SUBDOMAIN_RULE if strict else names.LOOSE_RULE
     fits = names.is_subdomain if strict else names.is_loose_name
     if not isinstance(name, str) or not fits(name):

@@ -2,7 +2,6 @@
 
 import hashlib
 
-from reconciler.manifests.scope import PLURALS
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
 
@@ -23,7 +22,7 @@ def output_path(root: str, key: ObjectKey) -> str:
     """
     if key in (RECORD, FAULTS):
         return f"{root}/{key.name}.yaml"
-    folder = f"{root}/{PLURALS[key.kind]}.{key.group}"
+    folder = f"{root}/{folder_of(key.group, key.kind)}"
     if key.namespace:
         folder = f"{folder}/{key.namespace}"
     stem = key.name
@@ -31,6 +30,22 @@ def output_path(root: str, key: ObjectKey) -> str:
         digest = hashlib.sha256(key.name.encode()).hexdigest()[:16]
         stem = f"{stem[:LONGEST_STEM]}-{digest}"
     return f"{folder}/{stem}.yaml"
+
+
+def folder_of(group: str, kind: str) -> str:
+    """Return the name of the folder of a kind, `<plural>.<group>`.
+
+    Source: apimachinery pkg/api/meta/restmapper.go `UnsafeGuessKindToResource`.
+
+    >>> folder_of("policy.example.org", "Policy"), folder_of("example.org", "Class")
+    ('policies.policy.example.org', 'classes.example.org')
+    """
+    single = kind.lower()
+    if single.endswith("s"):
+        plural = f"{single}es"
+    else:
+        plural = f"{single[:-1]}ies" if single.endswith("y") else f"{single}s"
+    return f"{plural}.{group}"
 
 
 def is_frozen(world: World, key: ObjectKey) -> bool:

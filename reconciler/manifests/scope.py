@@ -1,11 +1,11 @@
-"""Which kinds are namespaced, and the plural of each kind that we write.
+"""Which kinds are namespaced: a table for what Kubernetes ships, and what each API says of its own.
 
-A table for what Kubernetes and the three APIs ship; CRDs of the repository extend it; of any other
-kind the manifest itself decides.
+CRDs of the repository extend it; of any other kind the manifest itself decides.
 """
 
 from collections.abc import Iterable, Mapping
 
+from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.world import Body
 
 DEFAULT_NAMESPACE = "default"
@@ -21,32 +21,14 @@ _CLUSTER_SCOPED = {
     ),
     "apiextensions.k8s.io": ("CustomResourceDefinition",),
     "apiregistration.k8s.io": ("APIService",),
-    "apps.karmada.io": ("WorkloadRebalancer",),
     "certificates.k8s.io": ("CertificateSigningRequest", "ClusterTrustBundle"),
-    "cluster.karmada.io": ("Cluster",),
-    "cluster.kubernetes-fleet.io": ("MemberCluster",),
-    "cluster.open-cluster-management.io": ("ManagedCluster", "ManagedClusterSet"),
     "flowcontrol.apiserver.k8s.io": ("FlowSchema", "PriorityLevelConfiguration"),
     "networking.k8s.io": ("IngressClass", "IPAddress", "ServiceCIDR"),
     "node.k8s.io": ("RuntimeClass",),
-    "placement.kubernetes-fleet.io": (
-        "ClusterResourceBinding",
-        "ClusterResourcePlacement",
-        "ClusterResourceSnapshot",
-        "ClusterSchedulingPolicySnapshot",
-    ),
-    "policy.karmada.io": (
-        "ClusterOverridePolicy",
-        "ClusterPropagationPolicy",
-        "ClusterTaintPolicy",
-        "ScheduleTrigger",
-    ),
     "rbac.authorization.k8s.io": ("ClusterRole", "ClusterRoleBinding"),
-    "reconciler.dev": ("FaultReport", "ReconcilerConfiguration", "ReconcilerStatus"),
     "resource.k8s.io": ("DeviceClass", "ResourceSlice"),
     "scheduling.k8s.io": ("PriorityClass",),
     "storage.k8s.io": ("CSIDriver", "CSINode", "StorageClass", "VolumeAttachment"),
-    "work.karmada.io": ("ClusterResourceBinding",),
 }
 
 _NAMESPACED = {
@@ -67,46 +49,30 @@ _NAMESPACED = {
     "apps": ("ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"),
     "autoscaling": ("HorizontalPodAutoscaler",),
     "batch": ("CronJob", "Job"),
-    "cluster.open-cluster-management.io": (
-        "AddOnPlacementScore",
-        "ManagedClusterSetBinding",
-        "Placement",
-        "PlacementDecision",
-    ),
     "coordination.k8s.io": ("Lease",),
     "discovery.k8s.io": ("EndpointSlice",),
     "events.k8s.io": ("Event",),
     "networking.k8s.io": ("Ingress", "NetworkPolicy"),
-    "placement.kubernetes-fleet.io": ("Work",),
     "policy": ("PodDisruptionBudget",),
-    "policy.karmada.io": ("FederatedResourceQuota", "OverridePolicy", "PropagationPolicy"),
     "rbac.authorization.k8s.io": ("Role", "RoleBinding"),
     "storage.k8s.io": ("CSIStorageCapacity",),
-    "work.karmada.io": ("ResourceBinding", "Work"),
 }
 
-BUILT_IN: Mapping[tuple[str, str], bool] = {
+KUBERNETES: Mapping[Kind, bool] = {
     (group, kind): namespaced
     for namespaced, table in ((False, _CLUSTER_SCOPED), (True, _NAMESPACED))
     for group, kinds in table.items()
     for kind in kinds
 }
-"""(group, kind) to whether it is namespaced."""
+"""What Kubernetes ships: whether it is namespaced."""
 
-PLURALS: Mapping[str, str] = {
-    "Cluster": "clusters",
-    "ClusterResourceBinding": "clusterresourcebindings",
-    "ManagedCluster": "managedclusters",
-    "Placement": "placements",
-    "PlacementDecision": "placementdecisions",
-    "ClusterResourcePlacement": "clusterresourceplacements",
-    "ClusterResourceSnapshot": "clusterresourcesnapshots",
-    "ClusterSchedulingPolicySnapshot": "clusterschedulingpolicysnapshots",
-    "ResourceBinding": "resourcebindings",
-    "ScheduleTrigger": "scheduletriggers",
-    "WorkloadRebalancer": "workloadrebalancers",
-}
-"""Plural of each kind that has a file below the output root."""
+GROUP = "reconciler.dev"
+OURS = (
+    ApiKind(group=GROUP, kind="FaultReport", writer=Writer.OURS),
+    ApiKind(group=GROUP, kind="ReconcilerConfiguration"),
+    ApiKind(group=GROUP, kind="ReconcilerStatus", writer=Writer.OURS),
+)
+"""Our own kinds."""
 
 CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
@@ -129,23 +95,36 @@ def scopes_of_crds(definitions: Iterable[Body]) -> dict[tuple[str, str], bool]:
     return scopes
 
 
-def namespace_for(
-    group: str, kind: str, written: str, scopes: Mapping[tuple[str, str], bool]
-) -> str:
+def known_kinds(kinds: Iterable[ApiKind]) -> KnownKinds:
+    """Return what is known, given the kinds of all APIs; ours and Kubernetes' are added."""
+    apis = tuple(kinds)
+    listed = (*OURS, *apis)
+    return KnownKinds(
+        groups=frozenset(one.group for one in listed),
+        scopes={**KUBERNETES, **{one.id: one.namespaced for one in listed}},
+        outputs=frozenset(one.id for one in apis if one.writer is not Writer.PEOPLE),
+        owned=frozenset(one.id for one in listed if one.writer is Writer.OURS),
+        removable=frozenset(one.id for one in listed if one.removable),
+        suspendable=frozenset(one.id for one in listed if one.suspendable),
+        short={one.short: one.kind.lower() for one in listed if one.short},
+    )
+
+
+def namespace_for(group: str, kind: str, written: str, scopes: Mapping[Kind, bool]) -> str:
     """Return the namespace of an object: `""` if its kind is cluster-scoped.
 
     Args:
         group: API group.
         kind: Kind.
         written: `metadata.namespace` as written, `""` if absent.
-        scopes: Scopes that CRDs of the repository add; the built-in table comes first.
+        scopes: Whether a kind is namespaced, as far as that is known.
 
-    >>> namespace_for("apps", "Deployment", "", {})
+    >>> namespace_for("apps", "Deployment", "", KUBERNETES)
     'default'
-    >>> namespace_for("example.org", "Widget", "", {})
+    >>> namespace_for("example.org", "Widget", "", KUBERNETES)
     ''
     """
-    namespaced = BUILT_IN.get((group, kind), scopes.get((group, kind)))
+    namespaced = scopes.get((group, kind))
     if namespaced is None:
         return written
     return (written or DEFAULT_NAMESPACE) if namespaced else ""

@@ -1,7 +1,7 @@
 """What is wrong with a manifest by its schema, in sentences of ours."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -36,6 +36,10 @@ class Violation:
     rule: str
     message: str
     expected: str = ""
+
+
+Admission = Callable[[Mapping[str, object]], tuple[Violation, ...]]
+"""What a webhook would say of a document that its schema accepts: nothing, or what is wrong."""
 
 
 def violations_of(errors: Iterable[Any], *, hidden: bool = False) -> tuple[Violation, ...]:

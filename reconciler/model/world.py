@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from reconciler.model.frozen import Frozen
 from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.known_kinds import KnownKinds
 
 Body = Mapping[str, object]
 """A decoded document: mappings with string keys, lists, str, int, float, bool and None."""
@@ -104,6 +105,7 @@ class World:
 
     Attributes:
         revision: Full hex commit id of the inputs.
+        known: Kinds of the APIs that are read here.
         inputs: What people wrote, valid documents only. Where a document is faulty now and an
             earlier commit held a valid version, `inputs` has that one and `held` says so.
         feedback: What member clusters report of their copies, by keys that name the reporter.
@@ -121,6 +123,7 @@ class World:
     """
 
     revision: str
+    known: KnownKinds = field(repr=False)
     inputs: Mapping[ObjectKey, Manifest]
     outputs: Mapping[ObjectKey, Manifest]
     feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict)

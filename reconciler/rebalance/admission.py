@@ -1,20 +1,22 @@
 """What is refused of rebalancers and triggers: which workload moves must be plain from the file."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 from reconciler.errors import UserError
 from reconciler.manifests.names import is_kind, shown
-from reconciler.manifests.scope import BUILT_IN
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.violations import Admission, Violation
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import group_of
+from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.selectors import refusal_of
 from reconciler.model.world import Body
+from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_spec import decode_selection
 from reconciler.rebalance.runs import is_schedule
 
 
-def refuse_rebalancer(body: Body) -> tuple[Violation, ...]:
+def refuse_rebalancer(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation, ...]:
     """Return what is wrong with a WorkloadRebalancer.
 
     A missing namespace is not filled in here, as it is elsewhere.
@@ -22,17 +24,17 @@ def refuse_rebalancer(body: Body) -> tuple[Violation, ...]:
     spec = mapping(body, "spec")
     return (
         *_nothing_wanted(spec),
-        *_targets("/spec/workloads", bodies(spec, "workloads")),
+        *_targets("/spec/workloads", scopes, bodies(spec, "workloads")),
         *_selector(spec),
         *_schedule(spec),
     )
 
 
-def refuse_trigger(body: Body) -> tuple[Violation, ...]:
+def refuse_trigger(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation, ...]:
     """Return what is wrong with a ScheduleTrigger."""
     spec = mapping(body, "spec")
     resources = bodies(spec, "targetRefResource")
-    found = list(_targets("/spec/targetRefResource", resources))
+    found = list(_targets("/spec/targetRefResource", scopes, resources))
     if not resources and not bodies(spec, "targetRefPolicy"):
         found.append(
             Violation(
@@ -61,7 +63,9 @@ def _nothing_wanted(spec: Body) -> Iterator[Violation]:
         )
 
 
-def _targets(pointer: str, workloads: Iterable[Body]) -> Iterator[Violation]:
+def _targets(
+    pointer: str, scopes: Mapping[Kind, bool], workloads: Iterable[Body]
+) -> Iterator[Violation]:
     """Check the namespace of each target against the scope of its kind."""
     for position, workload in enumerate(workloads):
         at = f"{pointer}/{position}"
@@ -73,7 +77,7 @@ def _targets(pointer: str, workloads: Iterable[Body]) -> Iterator[Violation]:
                 f"{shown(kind)} must be a kind in upper camel case",
                 "for example Deployment",
             )
-        namespaced = BUILT_IN.get((group_of(text(workload, "apiVersion")), kind))
+        namespaced = scopes.get((group_of(text(workload, "apiVersion")), kind))
         if namespaced is True and not namespace:
             yield Violation(
                 at,
@@ -131,8 +135,9 @@ def _schedule(spec: Body) -> Iterator[Violation]:
         )
 
 
-REBALANCE_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = {
-    ("apps.karmada.io", "WorkloadRebalancer"): refuse_rebalancer,
-    ("policy.karmada.io", "ScheduleTrigger"): refuse_trigger,
-}
-"""By (group, kind)."""
+def rebalance_admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
+    """Return what is refused, by kind; targets may be of any kind that is known."""
+    return {
+        REBALANCER: partial(refuse_rebalancer, known.scopes),
+        TRIGGER: partial(refuse_trigger, known.scopes),
+    }

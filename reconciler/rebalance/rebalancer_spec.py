@@ -12,6 +12,9 @@ from reconciler.rebalance.target import Reference, TargetSelection
 
 DEFAULT_INTERVAL_SECONDS = 60  # ours
 POLICY_GROUP = "policy.karmada.io"
+POLICY, CLUSTER_POLICY = "PropagationPolicy", "ClusterPropagationPolicy"
+POLICY_KINDS = ((POLICY_GROUP, POLICY), (POLICY_GROUP, CLUSTER_POLICY))
+"""What a rebalancer or a trigger may name for all that it claims."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,5 +78,5 @@ def decode_selection(selector: Body) -> TargetSelection:
 def policy_key(reference: Body) -> ObjectKey:
     """Return the policy that a reference names; without a namespace a cluster-wide one."""
     namespace = text(reference, "namespace")
-    kind = "PropagationPolicy" if namespace else "ClusterPropagationPolicy"
+    kind = POLICY if namespace else CLUSTER_POLICY
     return ObjectKey(POLICY_GROUP, kind, namespace, text(reference, "name"))

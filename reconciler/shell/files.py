@@ -118,7 +118,9 @@ def _settings(directory: Path, rules: Rules) -> Settings:
     inspection = validate_file(
         CONFIGURATION_PATH, "", read_file(directory, CONFIGURATION_PATH), rules
     )
-    return decode_settings(configuration_of(index_inputs([inspection]), LastKnownGood()))
+    return decode_settings(
+        configuration_of(index_inputs([inspection], rules.known), LastKnownGood())
+    )
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -6,6 +6,7 @@ What a commit changed is told by git, and patched into what was known, so a warm
 from collections.abc import Callable
 
 from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation, Rules
 from reconciler.core.input_index import CONFIGURATION_PATH, InputIndex, follow_inputs, index_inputs
 from reconciler.core.last_known_good import LastKnownGood, last_known_good
@@ -47,8 +48,8 @@ class Loader:
         self._output_root = output_root
         self._processes = processes
         self._rules = {
-            INPUTS: Rules(schemas, ADMISSIONS),
-            OUTPUTS: Rules(schemas, {}, status_only=True),
+            INPUTS: Rules(schemas, ADMISSIONS, KINDS),
+            OUTPUTS: Rules(schemas, {}, KINDS, status_only=True),
         }
         self._listings = Listings(repository, output_root)
         self._inputs = TreeCache(repository, self._listings, INPUTS, track)
@@ -93,7 +94,7 @@ class Loader:
         surveyed = self._follow_survey(revision, settings, by)
         good = self._good(surveyed, revision, last, settings, used)
         if any((key.group, key.kind) == CRD for key in good.manifests):
-            surveyed = index_inputs(self._inputs.files, good.manifests.values())
+            surveyed = index_inputs(self._inputs.files, KINDS, good.manifests.values())
             good = self._good(surveyed, revision, last, settings, used)
         world = compose(
             surveyed,
@@ -110,11 +111,11 @@ class Loader:
         """Read the files below the output root."""
         move = self._outputs.follow(revision, Below(self._output_root), by)
         listing = self._listings.listing(revision)
-        blocks = blocks_of(listing.links | listing.others, self._output_root)
+        blocks = blocks_of(listing.links | listing.others, self._output_root, KINDS)
         if self._state is None:
-            self._state = read_state(move.files.values(), self._output_root, blocks)
+            self._state = read_state(move.files.values(), self._output_root, KINDS, blocks)
         else:
-            self._state = follow_state(self._state, move, self._output_root, blocks)
+            self._state = follow_state(self._state, move, self._output_root, KINDS, blocks)
         _check_ours(self._state, self._output_root)
         return self._state
 
@@ -122,7 +123,7 @@ class Loader:
         """Read the files of people."""
         move = self._inputs.follow(revision, self._inputs_of(settings), by)
         if self._surveyed is None:
-            self._surveyed = index_inputs(move.files.values())
+            self._surveyed = index_inputs(move.files.values(), KINDS)
         else:
             self._surveyed = follow_inputs(self._surveyed, move)
         return self._surveyed
@@ -138,7 +139,7 @@ class Loader:
         entry = self._listings.entries(revision).get(CONFIGURATION_PATH)
         found = [] if entry is None else [self.version(CONFIGURATION_PATH, entry.blob)]
         used.update((CONFIGURATION_PATH, file.blob) for file in found)
-        surveyed = index_inputs(found)
+        surveyed = index_inputs(found, KINDS)
         step = self._step(surveyed, revision, last, CONFIGURATION_PATH.__eq__, used)
         return decode_settings(configuration_of(surveyed, last_known_good(surveyed, step)))
 

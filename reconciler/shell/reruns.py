@@ -4,7 +4,6 @@ The pass itself cannot know: a rebalancer without a record is one that never ran
 """
 
 from reconciler.core.changes import Outcome, WriteFile
-from reconciler.core.input_index import DELETABLE
 from reconciler.manifests.paths import output_path
 from reconciler.model.world import World
 from reconciler.shell.git.history import read_removal
@@ -20,7 +19,7 @@ def find_reruns(repository: Repository, world: World, outcome: Outcome) -> list[
     """
     written = {change.path for change in outcome.changes if isinstance(change, WriteFile)}
     found = []
-    for key in sorted(m.key for kind in DELETABLE for m in world.of_kind(*kind)):
+    for key in sorted(m.key for kind in world.known.removable for m in world.of_kind(*kind)):
         path = output_path(world.output_root, key)
         if path not in written or path in world.present:
             continue

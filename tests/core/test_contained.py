@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from reconciler.core import file_validation, rebalances
+from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import Rules
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
@@ -315,7 +316,7 @@ def test_a_rule_that_raises_stops_its_document_only(monkeypatch: pytest.MonkeyPa
         raise ValueError(body)
 
     data = text_of_both()
-    rules = Rules(load_schemas(), {("apps", "Deployment"): stops})
+    rules = Rules(load_schemas(), {("apps", "Deployment"): stops}, KINDS)
     found = file_validation.validate_file("x.yaml", "", data, rules)
 
     assert ["settings"] == [document.identity.name for document in found.documents]

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation, Rules, validate_file
 from reconciler.core.input_index import follow_inputs, index_inputs
 from reconciler.core.state import follow_state, read_state
@@ -15,8 +16,8 @@ from reconciler.model.world import Kinds
 from reconciler.shell.resources import load_schemas
 from tests.core.test_laws import LAW
 
-INPUTS = Rules(load_schemas(), ADMISSIONS)
-OUTPUTS = Rules(load_schemas(), {}, status_only=True)
+INPUTS = Rules(load_schemas(), ADMISSIONS, KINDS)
+OUTPUTS = Rules(load_schemas(), {}, KINDS, status_only=True)
 
 WEB = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %s, namespace: n}\n"
 WIDGET = "apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: %s}\n"
@@ -71,11 +72,11 @@ def inspected(
 def test_inputs_that_are_followed_are_surveyed_alike(told: list[dict[str, str]]) -> None:
     """Faults, scopes, and the order of the manifests too; kinds follow the manifests."""
     before: dict[str, FileValidation] = {}
-    surveyed, kinds = index_inputs(()), Kinds()
+    surveyed, kinds = index_inputs((), KINDS), Kinds()
     for files in told:
         after = inspected(files, INPUTS, before)
         surveyed = follow_inputs(surveyed, change_between(before, after, {*before, *after}))
-        whole = index_inputs(after.values())
+        whole = index_inputs(after.values(), KINDS)
         kinds = kinds.next()
 
         assert whole == surveyed
@@ -89,10 +90,12 @@ def test_inputs_that_are_followed_are_surveyed_alike(told: list[dict[str, str]])
 def test_outputs_that_are_followed_are_read_alike(told: list[dict[str, str]]) -> None:
     """Readable, canonical, frozen or none of ours."""
     before: dict[str, FileValidation] = {}
-    state = read_state((), "status")
+    state = read_state((), "status", KINDS)
     for files in told:
         after = inspected(files, OUTPUTS, before)
-        state = follow_state(state, change_between(before, after, {*before, *after}), "status")
+        state = follow_state(
+            state, change_between(before, after, {*before, *after}), "status", KINDS
+        )
 
-        assert read_state(after.values(), "status") == state
+        assert read_state(after.values(), "status", KINDS) == state
         before = after

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation, Rules, validate_file
 from reconciler.shell.resources import load_schemas
 from tests.builders import Body, deployment, metadata, policy, selector
 from tests.stories import story
 
-RULES = Rules(load_schemas(), ADMISSIONS)
+RULES = Rules(load_schemas(), ADMISSIONS, KINDS)
 NULL_LABEL: dict[str, Any] = {"labelSelector": {"matchLabels": {"app": None}}}
 OCM = "cluster.open-cluster-management.io/v1beta1"
 FLEET = "placement.kubernetes-fleet.io/v1beta1"

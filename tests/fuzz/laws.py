@@ -15,6 +15,7 @@ from reconciler.audit.usage import usage_of
 from reconciler.audit.wording import Heading
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.changes import Outcome
+from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation, Rules, validate_file
 from reconciler.core.memo import Memo
 from reconciler.core.message import commit_message
@@ -38,7 +39,8 @@ Files = Mapping[str, str]
 def inspected(path: str, data: bytes) -> FileValidation:
     """A file as a pass reads it."""
     is_output = path.startswith("status/")
-    rules = Rules(load_schemas(), {} if is_output else ADMISSIONS, status_only=is_output)
+    admissions = {} if is_output else ADMISSIONS
+    rules = Rules(load_schemas(), admissions, KINDS, status_only=is_output)
     return validate_file(path, blob_id(data, like=""), data, rules)
 
 

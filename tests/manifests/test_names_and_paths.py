@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.core.dialects import KINDS
 from reconciler.manifests.identify import Identity, Unidentified, identify
 from reconciler.manifests.names import (
     is_api_version,
@@ -60,10 +61,10 @@ def test_api_versions(text: str, expected: bool) -> None:  # noqa: FBT001
 
 def test_documents_of_other_projects_are_ignored() -> None:
     """Without apiVersion and kind, or of a foreign kind without metadata."""
-    assert identify({"a": 1}) is None
-    assert identify({"apiVersion": "x/v1", "kind": "Config"}) is None
+    assert identify({"a": 1}, KINDS) is None
+    assert identify({"apiVersion": "x/v1", "kind": "Config"}, KINDS) is None
     assert isinstance(
-        identify({"apiVersion": "work.karmada.io/v1alpha2", "kind": "Work"}), Unidentified
+        identify({"apiVersion": "work.karmada.io/v1alpha2", "kind": "Work"}, KINDS), Unidentified
     )
 
 
@@ -82,7 +83,9 @@ def test_documents_of_other_projects_are_ignored() -> None:
 )
 def test_what_is_wrong_is_pointed_at(change: dict[str, object], pointer: str) -> None:
     """By JSON pointer."""
-    found = identify({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, **change})
+    found = identify(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, **change}, KINDS
+    )
 
     assert isinstance(found, Unidentified)
     assert pointer == found.pointer
@@ -92,13 +95,13 @@ def test_an_identity_is_as_written() -> None:
     """The namespace is filled in later, by the scope of the kind."""
     body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
 
-    assert Identity("apps/v1", "Deployment", "", "web") == identify(body)
+    assert Identity("apps/v1", "Deployment", "", "web") == identify(body, KINDS)
 
 
 def test_scope_of_kinds() -> None:
     """The built-in table first, then CRDs, then what the manifest says."""
     crd = {"spec": {"group": "x.org", "names": {"kind": "Widget"}, "scope": "Namespaced"}}
-    scopes = scopes_of_crds([crd, {}, {"spec": {"names": 7}}])
+    scopes = {**scopes_of_crds([crd, {}, {"spec": {"names": 7}}]), **KINDS.scopes}
 
     assert "default" == namespace_for("x.org", "Widget", "", scopes)
     assert "" == namespace_for("x.org", "Other", "", scopes)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from reconciler.core.dialects import KINDS
 from reconciler.rebalance.admission import refuse_rebalancer, refuse_trigger
 from tests.builders import Body, metadata, rebalancer, schedule_trigger, target
 
@@ -23,7 +24,7 @@ from tests.builders import Body, metadata, rebalancer, schedule_trigger, target
 )
 def test_targets_of_rebalancers(workload: Body, expected: list[str]) -> None:
     """A namespace is never guessed."""
-    found = refuse_rebalancer(rebalancer("demo", workload))
+    found = refuse_rebalancer(KINDS.scopes, rebalancer("demo", workload))
 
     assert expected == [violation.pointer for violation in found]
 
@@ -62,7 +63,7 @@ def test_what_goes_together(spec: Body, expected: list[str]) -> None:
     """Each contradiction has one sentence."""
     body = {**rebalancer(), "metadata": metadata("demo"), "spec": spec}
 
-    assert expected == [violation.rule for violation in refuse_rebalancer(body)]
+    assert expected == [violation.rule for violation in refuse_rebalancer(KINDS.scopes, body)]
 
 
 @pytest.mark.parametrize(
@@ -81,4 +82,4 @@ def test_what_goes_together(spec: Body, expected: list[str]) -> None:
 )
 def test_triggers(body: Body, expected: list[str]) -> None:
     """Something to do, and no negative time."""
-    assert expected == [violation.rule for violation in refuse_trigger(body)]
+    assert expected == [violation.rule for violation in refuse_trigger(KINDS.scopes, body)]

@@ -10,6 +10,7 @@ from multiprocessing.context import SpawnProcess
 import pytest
 
 from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation, Rules
 from reconciler.errors import ShellError
 from reconciler.manifests.limits import Oversized
@@ -18,7 +19,7 @@ from reconciler.model.world import Body
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.validators import PIECE, File, file_validators
 
-RULES = Rules(load_schemas(), ADMISSIONS)
+RULES = Rules(load_schemas(), ADMISSIONS, KINDS)
 LONG_SECONDS = 9
 GOOD = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web-{}}}\nspec: {{replicas: 2}}\n"
 BAD = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web-{}}}\nspec: {{replicas: two}}\n"
@@ -64,7 +65,7 @@ def test_helpers_find_what_one_process_finds() -> None:
 def test_helper_that_is_killed_is_replaced_by_this_process() -> None:
     """Nothing is lost, nothing is told twice."""
     given = files(4 * PIECE)
-    rules = Rules(load_schemas(), {**ADMISSIONS, ("apps", "Deployment"): die_elsewhere})
+    rules = Rules(load_schemas(), {**ADMISSIONS, ("apps", "Deployment"): die_elsewhere}, KINDS)
 
     assert found(given, RULES, processes=1) == found(iter(given), rules, processes=2)
 

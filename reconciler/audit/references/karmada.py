@@ -16,7 +16,6 @@ from reconciler.dialects.karmada.api.policies import (
     implicit_priority,
     template_of,
 )
-from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.names import shown
 from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
 from reconciler.model.identity import ObjectKey, group_of
@@ -75,7 +74,7 @@ def _templates(known: Known) -> Templates:
     """Index the workloads."""
     found: dict[tuple[str, str], dict[str, list[Template]]] = defaultdict(lambda: defaultdict(list))
     for key, manifest in known.world.inputs.items():
-        if key.group not in OUR_GROUPS:
+        if key.group not in known.world.known.groups:
             template = template_of(manifest)
             found[template.api_version, key.kind][key.name].append(template)
     return Templates(

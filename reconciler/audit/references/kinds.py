@@ -4,8 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from reconciler.audit.references.known import Dangling, Known
-from reconciler.manifests.identify import OUR_GROUPS
-from reconciler.manifests.scope import BUILT_IN
 
 ALIKE = 0.85  # ours: a letter or two in a kind of ten
 
@@ -19,10 +17,10 @@ def misspelled_kinds(known: Known) -> Iterator[Dangling]:
     from difflib import get_close_matches  # noqa: PLC0415  # only for what is wrong
 
     kinds: dict[str, list[str]] = defaultdict(list)
-    for group, kind in sorted(BUILT_IN):
+    for group, kind in sorted(known.world.known.scopes):
         kinds[group].append(kind)
     for (group, kind), keys in sorted(known.by_kind.items()):
-        if group not in OUR_GROUPS or kind in kinds[group]:
+        if group not in known.world.known.groups or kind in kinds[group]:
             continue
         close = get_close_matches(kind, kinds[group], n=1, cutoff=ALIKE)
         if not close or kind.startswith(close[0]):

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest, World
 
@@ -52,8 +51,9 @@ class Known:
 
     def workloads(self) -> frozenset[tuple[str, str, str]]:
         """Return kind, namespace and name of each workload."""
+        apis = self.world.known.groups
         return frozenset(
-            (key.kind, key.namespace, key.name) for key in self.keys if key.group not in OUR_GROUPS
+            (key.kind, key.namespace, key.name) for key in self.keys if key.group not in apis
         )
 
 

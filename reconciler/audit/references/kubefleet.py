@@ -37,7 +37,7 @@ def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:
 
     selectors = bodies(mapping(manifest.body, "spec"), "resourceSelectors")
     try:
-        selection = select_resources(selectors, known.world.inputs, {})
+        selection = select_resources(selectors, known.world.inputs, {}, known.world.known.groups)
     except UserError as error:
         expected = "selectors that select each resource once, with its namespace"
         at = error.field or SELECTORS

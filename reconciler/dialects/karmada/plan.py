@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.contract import Dialect, Plan, RescheduleTrigger
+from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.karmada.api.cluster_inventory import Inventory, departed, take_inventory
 from reconciler.dialects.karmada.api.cluster_reports import reports_of
 from reconciler.dialects.karmada.api.clusters import Members, decode_cluster, members_of
@@ -272,12 +272,3 @@ def _removed(key: ObjectKey, manifest: Manifest) -> Decision:
         after=(),
         removed=True,
     )
-
-
-KARMADA = Dialect(
-    name="karmada",
-    groups=frozenset(
-        ("apps.karmada.io", "cluster.karmada.io", "policy.karmada.io", "work.karmada.io")
-    ),
-    begin=Karmada,
-)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.contract import Dialect, Plan, RescheduleTrigger
+from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.kubefleet.api.clusters import Members, decode_member, members_of
 from reconciler.dialects.kubefleet.api.immutable_fields import policy_in_force, refuse_change
 from reconciler.dialects.kubefleet.api.names import (
@@ -197,7 +197,9 @@ class Fleets:
         found = known.find(manifest.key, grounds)
         if found is None:
             before = known.latest(manifest.key)
-            drawn = select_resources(placement.selectors, world.inputs, world.blobs)
+            drawn = select_resources(
+                placement.selectors, world.inputs, world.blobs, world.known.groups
+            )
             found = known.keep(manifest.key, grounds, before if before == drawn else drawn)
         return found
 
@@ -298,10 +300,3 @@ class KubeFleet:
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""
         self.memory.forget()
-
-
-KUBEFLEET = Dialect(
-    name="kubefleet",
-    groups=frozenset(("cluster.kubernetes-fleet.io", GROUP)),
-    begin=KubeFleet,
-)

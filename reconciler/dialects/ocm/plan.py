@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.contract import Dialect, Plan, RescheduleTrigger
+from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
 from reconciler.dialects.ocm.api.hub import HubInventory, take_inventory
 from reconciler.dialects.ocm.api.placement import GROUP
@@ -294,6 +294,3 @@ def _faulty(world: World) -> frozenset[str]:
     """Return the objects that are not as they stand in their files, as texts of their keys."""
     held = {str(key) for item in world.held for key in item.keys}
     return frozenset(held | {fault.subject for fault in world.faults})
-
-
-OCM = Dialect(name="ocm", groups=frozenset((GROUP,)), begin=Ocm)

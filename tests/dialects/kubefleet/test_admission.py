@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from reconciler.core.dialects import KINDS
 from reconciler.dialects.kubefleet.api.admission import refuse_member, refuse_placement
 from tests.builders import Body, deployment
 from tests.dialects.kubefleet.fleet import condition, fixed, member, pick, placement, states
@@ -38,7 +39,10 @@ def sorted_by(name: str) -> Body:
 
 def rules(body: Body) -> list[str]:
     """The rules that a placement breaks, without their prefix."""
-    return [violation.rule.removeprefix("placement-") for violation in refuse_placement(body)]
+    return [
+        violation.rule.removeprefix("placement-")
+        for violation in refuse_placement(KINDS.scopes, body)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.kubefleet.api.names import GROUP, PLACEMENT
-from reconciler.dialects.kubefleet.plan import KUBEFLEET
+from reconciler.dialects.kubefleet.dialect import KUBEFLEET
 from reconciler.model.decision import CauseKind
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import Rules, validate_file
 from reconciler.model.decision import CauseKind
 from tests.dialects.ocm.worlds import (
@@ -186,7 +187,7 @@ def test_global_set_stands_on_every_hub() -> None:
 def test_every_file_satisfies_its_schema() -> None:
     """What a pass writes, the next one can read."""
     files, _ = run([*HUB, cluster("a"), cluster("b", TAINT), score("b", 9)], {}, at(0))
-    rules = Rules(schemas(), ADMISSIONS, status_only=True)
+    rules = Rules(schemas(), ADMISSIONS, KINDS, status_only=True)
     found = [validate_file(path, "", text.encode(), rules) for path, text in files.items()]
 
     assert [] == [broken.fault for inspection in found for broken in inspection.broken]

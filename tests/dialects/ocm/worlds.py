@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
+from reconciler.core.dialects import KINDS
 from reconciler.core.reconcile import reconcile
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.reader import read
@@ -75,7 +76,7 @@ def key_of(document: Body) -> ObjectKey:
     group, kind = group_of(str(document["apiVersion"])), str(document["kind"])
     metadata = document["metadata"]
     assert isinstance(metadata, Mapping)
-    namespace = namespace_for(group, kind, str(metadata.get("namespace", "")), {})
+    namespace = namespace_for(group, kind, str(metadata.get("namespace", "")), KINDS.scopes)
     return ObjectKey(group, kind, namespace, str(metadata["name"]))
 
 
@@ -92,7 +93,7 @@ def world(documents: Iterable[Body], files: Mapping[str, str] | None = None) -> 
         document = read_once(content, path)
         outputs[key_of(document)] = Manifest(key_of(document), Origin(path), document)
         present[path] = blob_id(content.encode(), like=REVISION)
-    return World(revision=REVISION, inputs=inputs, outputs=outputs, present=present)
+    return World(revision=REVISION, known=KINDS, inputs=inputs, outputs=outputs, present=present)
 
 
 @lru_cache(maxsize=1024)

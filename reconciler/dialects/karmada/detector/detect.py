@@ -31,7 +31,6 @@ from reconciler.dialects.karmada.detector.policy_faults import (
 from reconciler.dialects.karmada.detector.policy_match import Policies, index_policies
 from reconciler.dialects.karmada.memory import Drafted, KarmadaMemory
 from reconciler.dialects.object_pass import Failed, attempt, place_of
-from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
@@ -228,7 +227,7 @@ def _templates(
     known = memory.templates.under()
     templates = []
     for (group, _), manifests in world.kinds.of(world.inputs).items():
-        for manifest in manifests if group not in OUR_GROUPS else ():
+        for manifest in manifests if group not in world.known.groups else ():
             before = known.get(manifest.key)
             if before is None or before[0] is not manifest.body:
                 drawn = attempt(partial(_template, manifest), place_of(manifest))

@@ -1,13 +1,13 @@
 """What KubeFleet's validating webhooks and CEL rules refuse, said in one sentence each."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.api.policy_admission import refuse_affinity, refuse_tolerations
 from reconciler.errors import UserError
 from reconciler.manifests.names import LONGEST_LABEL, is_subdomain, shown
-from reconciler.manifests.scope import BUILT_IN
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.violations import Admission, Violation
 from reconciler.model.fields import (
     bodies,
     mapping,
@@ -16,6 +16,7 @@ from reconciler.model.fields import (
     strings,
     text,
 )
+from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.labels import is_label_key, is_label_value
 from reconciler.model.selectors import decode_label_selector, refusal_of
 from reconciler.model.world import Body
@@ -34,7 +35,7 @@ _ONLY_IN: Mapping[str, tuple[str, ...]] = {
 """Fields of a policy, and the placement types that they may stand beside."""
 
 
-def refuse_placement(body: Body) -> tuple[Violation, ...]:
+def refuse_placement(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation, ...]:
     """Return what is wrong with a placement that its schema accepts.
 
     Source: kubefleet@e160c1c pkg/utils/validator/placement.go `validatePlacement`, and the CEL
@@ -44,7 +45,7 @@ def refuse_placement(body: Body) -> tuple[Violation, ...]:
     policy = mapping_or_none(spec, "policy")
     return (
         *_name(body),
-        *_selectors(spec),
+        *_selectors(spec, scopes),
         *(() if policy is None else _policy(policy)),
         *_strategy(mapping(spec, "strategy")),
     )
@@ -62,7 +63,7 @@ def _name(body: Body) -> Iterator[Violation]:
         )
 
 
-def _selectors(spec: Body) -> Iterator[Violation]:
+def _selectors(spec: Body, known: Mapping[Kind, bool]) -> Iterator[Violation]:
     """Resources are cluster-scoped, or stand in the one namespace whose resources are chosen."""
     selectors = bodies(spec, "resourceSelectors")
     kinds = [(text(s, "group"), text(s, "version"), text(s, "kind")) for s in selectors]
@@ -82,7 +83,7 @@ def _selectors(spec: Body) -> Iterator[Violation]:
             refusal = refusal_of(decode_label_selector(labels))
             yield Violation(f"{at}/labelSelector", "placement-selector-labels", refusal)
         group, _, kind = kinds[position]
-        if BUILT_IN.get((group, kind)) is True and not chosen:
+        if known.get((group, kind)) is True and not chosen:
             yield Violation(
                 f"{at}/kind",
                 "placement-selector-scope",
@@ -233,8 +234,11 @@ def _taints(taints: tuple[Body, ...]) -> Iterator[Violation]:
         seen.add((key, effect))
 
 
-KUBEFLEET_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = {
-    ("cluster.kubernetes-fleet.io", "MemberCluster"): refuse_member,
-    ("placement.kubernetes-fleet.io", "ClusterResourcePlacement"): refuse_placement,
-}
-"""What is refused, by (group, kind)."""
+def kubefleet_admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
+    """Return what is refused, by kind; a selector may be of any kind that is known."""
+    return {
+        ("cluster.kubernetes-fleet.io", "MemberCluster"): refuse_member,
+        ("placement.kubernetes-fleet.io", "ClusterResourcePlacement"): partial(
+            refuse_placement, known.scopes
+        ),
+    }

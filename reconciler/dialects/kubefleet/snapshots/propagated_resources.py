@@ -1,9 +1,8 @@
 """Which resources never leave their own cluster, whatever selects them."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from reconciler.errors import UserError
-from reconciler.manifests.identify import OUR_GROUPS
 from reconciler.model import fields
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest
@@ -26,17 +25,22 @@ _KINDS = frozenset(
 _MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 
 
-def is_disabled(group: str, kind: str) -> bool:
-    """Tell whether a kind is never selected; of the scheduling APIs only envelopes are.
+def is_disabled(group: str, kind: str, apis: Container[str]) -> bool:
+    """Return whether a kind is never selected; of the scheduling APIs only envelopes are.
+
+    Args:
+        group: Of the kind.
+        kind: Its name.
+        apis: Groups of the scheduling APIs.
 
     Source: kubefleet@e160c1c pkg/utils/apiresources.go `NewResourceConfig`.
 
-    >>> is_disabled("", "Pod"), is_disabled("apps", "Deployment")
+    >>> is_disabled("", "Pod", ()), is_disabled("apps", "Deployment", ())
     (True, False)
     """
     if (group, kind) in ENVELOPES:
         return False
-    return group in OUR_GROUPS or group in _GROUPS or (group, kind) in _KINDS
+    return group in apis or group in _GROUPS or (group, kind) in _KINDS
 
 
 def propagates(manifest: Manifest, inputs: Mapping[ObjectKey, Manifest]) -> bool:

@@ -1,6 +1,6 @@
 """Which resources of the repository a placement selects, in the order of application."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.gojson import go_json, hash_of, sorted_keys
@@ -76,6 +76,7 @@ def select_resources(
     selectors: Iterable[Body],
     inputs: Mapping[ObjectKey, Manifest],
     blobs: Mapping[str, str],
+    apis: Container[str],
 ) -> SelectedResources:
     """Return what the selectors select, in the order of application.
 
@@ -86,6 +87,7 @@ def select_resources(
         selectors: `spec.resourceSelectors`.
         inputs: What people wrote.
         blobs: Path to git blob id, so that the content can be found again.
+        apis: Groups of the scheduling APIs; of their kinds only envelopes are selected.
 
     Raises:
         UserError: A namespace is reserved, a resource is selected twice, a namespaced one without
@@ -97,7 +99,7 @@ def select_resources(
     candidates = {
         key: item
         for key, item in inputs.items()
-        if not is_disabled(key.group, key.kind) and propagates(item, inputs)
+        if not is_disabled(key.group, key.kind, apis) and propagates(item, inputs)
     }
     chosen: dict[ObjectKey, Manifest] = {}
     listed = tuple(selectors)

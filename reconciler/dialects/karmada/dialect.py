@@ -1,0 +1,70 @@
+"""Karmada as the contract has it: its kinds, and where its answers are."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from reconciler.dialects.contract import Dialect, DialectMemory
+from reconciler.manifests.violations import Admission
+from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
+
+if TYPE_CHECKING:
+    from reconciler.dialects.view import View
+
+CLUSTERS = "cluster.karmada.io"
+POLICIES = "policy.karmada.io"
+WORK = "work.karmada.io"
+
+
+def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
+    from reconciler.dialects.karmada.api.admission import KARMADA_ADMISSIONS
+    from reconciler.dialects.karmada.api.workload_admission import WORKLOAD_ADMISSIONS
+
+    del known
+    return {**KARMADA_ADMISSIONS, **WORKLOAD_ADMISSIONS}
+
+
+def _view() -> "View":
+    from reconciler.dialects.karmada.view.answers import VIEW
+
+    return VIEW
+
+
+def _begin() -> DialectMemory:
+    from reconciler.dialects.karmada.plan import Karmada
+
+    return Karmada()
+
+
+KARMADA = Dialect(
+    name="karmada",
+    kinds=(
+        ApiKind(group=CLUSTERS, kind="Cluster", writer=Writer.BOTH),
+        ApiKind(group=POLICIES, kind="ClusterOverridePolicy"),
+        ApiKind(group=POLICIES, kind="ClusterPropagationPolicy", short="cpp", suspendable=True),
+        ApiKind(group=POLICIES, kind="ClusterTaintPolicy"),
+        ApiKind(group=POLICIES, kind="FederatedResourceQuota", namespaced=True),
+        ApiKind(group=POLICIES, kind="OverridePolicy", namespaced=True),
+        ApiKind(
+            group=POLICIES,
+            kind="PropagationPolicy",
+            namespaced=True,
+            short="pp",
+            suspendable=True,
+        ),
+        ApiKind(group=WORK, kind="ClusterResourceBinding", writer=Writer.OURS, short="crb"),
+        ApiKind(
+            group=WORK,
+            kind="ResourceBinding",
+            namespaced=True,
+            writer=Writer.OURS,
+            short="rb",
+        ),
+        ApiKind(group=WORK, kind="Work", namespaced=True),
+    ),
+    cluster=(CLUSTERS, "Cluster"),
+    placed=frozenset({(WORK, "ClusterResourceBinding"), (WORK, "ResourceBinding")}),
+    roots=frozenset({(POLICIES, "ClusterPropagationPolicy"), (POLICIES, "PropagationPolicy")}),
+    admissions=_admissions,
+    view=_view,
+    begin=_begin,
+)

@@ -1,0 +1,57 @@
+"""KubeFleet as the contract has it: its kinds, and where its answers are."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from reconciler.dialects.contract import Dialect, DialectMemory
+from reconciler.manifests.violations import Admission
+from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
+
+if TYPE_CHECKING:
+    from reconciler.dialects.view import View
+
+CLUSTERS = "cluster.kubernetes-fleet.io"
+PLACEMENTS = "placement.kubernetes-fleet.io"
+
+
+def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
+    from reconciler.dialects.kubefleet.api.admission import kubefleet_admissions
+
+    return kubefleet_admissions(known)
+
+
+def _view() -> "View":
+    from reconciler.dialects.kubefleet.view.answers import VIEW
+
+    return VIEW
+
+
+def _begin() -> DialectMemory:
+    from reconciler.dialects.kubefleet.plan import KubeFleet
+
+    return KubeFleet()
+
+
+KUBEFLEET = Dialect(
+    name="kubefleet",
+    kinds=(
+        ApiKind(group=CLUSTERS, kind="MemberCluster"),
+        ApiKind(group=PLACEMENTS, kind="ClusterResourceBinding", writer=Writer.OURS),
+        ApiKind(
+            group=PLACEMENTS,
+            kind="ClusterResourcePlacement",
+            writer=Writer.BOTH,
+            short="crp",
+            suspendable=True,
+        ),
+        ApiKind(group=PLACEMENTS, kind="ClusterResourceSnapshot", writer=Writer.OURS),
+        ApiKind(group=PLACEMENTS, kind="ClusterSchedulingPolicySnapshot", writer=Writer.OURS),
+        ApiKind(group=PLACEMENTS, kind="Work", namespaced=True),
+    ),
+    cluster=(CLUSTERS, "MemberCluster"),
+    placed=frozenset({(PLACEMENTS, "ClusterResourcePlacement")}),
+    part=(PLACEMENTS, "ClusterResourceBinding"),
+    admissions=_admissions,
+    view=_view,
+    begin=_begin,
+)

@@ -1,0 +1,57 @@
+"""Open Cluster Management as the contract has it: its kinds, and where its answers are."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from reconciler.dialects.contract import Dialect, DialectMemory
+from reconciler.manifests.violations import Admission
+from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
+
+if TYPE_CHECKING:
+    from reconciler.dialects.view import View
+
+GROUP = "cluster.open-cluster-management.io"
+
+
+def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
+    from reconciler.dialects.ocm.api.admission import OCM_ADMISSIONS
+
+    del known
+    return OCM_ADMISSIONS
+
+
+def _view() -> "View":
+    from reconciler.dialects.ocm.view.answers import VIEW
+
+    return VIEW
+
+
+def _begin() -> DialectMemory:
+    from reconciler.dialects.ocm.plan import Ocm
+
+    return Ocm()
+
+
+OCM = Dialect(
+    name="ocm",
+    kinds=(
+        ApiKind(group=GROUP, kind="AddOnPlacementScore", namespaced=True),
+        ApiKind(group=GROUP, kind="ManagedCluster", writer=Writer.BOTH),
+        ApiKind(group=GROUP, kind="ManagedClusterSet"),
+        ApiKind(group=GROUP, kind="ManagedClusterSetBinding", namespaced=True),
+        ApiKind(
+            group=GROUP,
+            kind="Placement",
+            namespaced=True,
+            writer=Writer.BOTH,
+            suspendable=True,
+        ),
+        ApiKind(group=GROUP, kind="PlacementDecision", namespaced=True, writer=Writer.OURS),
+    ),
+    cluster=(GROUP, "ManagedCluster"),
+    placed=frozenset({(GROUP, "Placement")}),
+    part=(GROUP, "PlacementDecision"),
+    admissions=_admissions,
+    view=_view,
+    begin=_begin,
+)
