@@ -2,20 +2,22 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from reconciler.audit.event_text import Told
-from reconciler.audit.karmada_events import evicted, leaving, may_have_ended
-from reconciler.audit.placed import PARTS
 from reconciler.audit.revisions import Commit, FileChange, pass_of
-from reconciler.audit.upstream_events import BINDINGS, TELLERS, Happening, edited, happened
+from reconciler.audit.upstream_events import Happening, edited, happened
 from reconciler.core.changes import Outcome
-from reconciler.core.dialects import KINDS
+from reconciler.core.dialects import DIALECTS, KINDS, PLACED, dialect_of
 from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.paths import folder_of
 from reconciler.manifests.reader import read
 from reconciler.model.identity import ObjectKey
+from reconciler.model.upstream_event import ObjectEvent
 from reconciler.model.world import Body
 
-FOLDERS = frozenset(folder_of(group, kind) for group, kind in (*TELLERS, *BINDINGS, *PARTS.items()))
+FOLDERS = frozenset(
+    folder_of(*kind)
+    for kind in (*KINDS.removable, *PLACED, *(one.part for one in DIALECTS if one.part is not None))
+)
+"""Where the outputs stand that events are told from."""
 
 Texts = Mapping[str, bytes]
 """Blob id to content."""
@@ -71,25 +73,29 @@ def chronicle(
 
 def _of_pass(
     outputs: Sequence[Changed], cut: frozenset[str], again: Callable[[], Outcome | None]
-) -> Iterator[tuple[ObjectKey, Told]]:
+) -> Iterator[ObjectEvent]:
     """Yield the events of a pass."""
     ended = {
         key
         for key, before, after in outputs
-        if (key.group, key.kind) in BINDINGS and may_have_ended(before or {}, after or before or {})
+        if _may_hide_eviction(key, before or {}, after or before or {})
     }
     outcome = again() if ended or cut else None
     decisions = () if outcome is None else outcome.decisions
     evictions = {d.key: d.evicted for d in decisions if d.key in ended}
     bodies = [after for _, _, after in outputs if after is not None]
     for key, before, after in outputs:
-        known = {*leaving(before or {}), *leaving(after or {})}
-        yield from (evicted(key, name) for name in evictions.get(key, ()) if name not in known)
-        yield from happened(key, before, after, bodies)
+        yield from happened(key, before, after, bodies, evictions.get(key, ()))
     records = {key: before for key, before, _ in outputs}
     removals = () if outcome is None else outcome.removals
     for removal in (removal for removal in removals if removal.path in cut):
         yield from happened(removal.key, records.get(removal.key), removal.body)
+
+
+def _may_hide_eviction(key: ObjectKey, before: Body, after: Body) -> bool:
+    """Return whether an eviction may have begun and ended between two states of an output."""
+    dialect = dialect_of(key.group) if (key.group, key.kind) in PLACED else None
+    return dialect is not None and dialect.view().may_hide_eviction(before, after)
 
 
 def _cut(changes: Sequence[FileChange], output_root: str) -> frozenset[str]:

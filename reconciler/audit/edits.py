@@ -7,29 +7,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from reconciler.audit.kinds import CLUSTERS, KARMADA, KUBEFLEET, OCM
+from reconciler.core.dialects import CLUSTERS, DIALECTS
+from reconciler.dialects.view import View
 from reconciler.errors import UsageError
 from reconciler.manifests.emitter import encode
 from reconciler.manifests.names import shown
 from reconciler.manifests.paths import blob_id
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.known_kinds import Kind
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Body, Manifest, World
+from reconciler.rebalance.kinds import REBALANCER
 
 FOLDER = "simulated"
-REBALANCER = ObjectKey("apps.karmada.io", "WorkloadRebalancer", "", "simulated")
+DEMAND = ObjectKey(*REBALANCER, "", "simulated")
 
-CORDONS: Mapping[tuple[str, str], Body] = {
-    # karmada@f8fdd02 pkg/apis/cluster/v1alpha1/well_known_constants.go TaintClusterUnscheduler
-    KARMADA: {"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"},
-    OCM: {"key": "reconciler.dev/cordoned", "value": "simulated", "effect": "NoSelect"},
-    # kubefleet@e160c1c tools/fleet/cmd/common/common.go CordonTaint
-    KUBEFLEET: {"key": "cordon-key", "value": "cordon-value", "effect": "NoSchedule"},
-}
-READY = {KARMADA: "Ready", OCM: "ManagedClusterConditionAvailable"}
-
-UNREACHED = "the cluster cannot be reached"
 
 Edit = Callable[[World], World]
 
@@ -71,24 +64,22 @@ def clusters_named(world: World, name: str) -> tuple[ObjectKey, ...]:
 
 
 def fail(keys: Sequence[ObjectKey], at: datetime) -> Edit:
-    """Let clusters be unreachable from a moment on.
+    """Let clusters be unreachable from a moment on, as each API has it."""
+    views, moment = _views(), format_moment(at)
 
-    A Karmada Cluster's Ready and an OCM ManagedCluster's Available become Unknown, a KubeFleet
-    MemberCluster's agent falls silent and unhealthy.
-    """
+    def failed(key: ObjectKey, body: Body) -> Body:
+        return views[key.group, key.kind].unreachable(body, moment)
 
-    def edit(world: World) -> World:
-        return _edited(world, keys, lambda key, body: _failed(key, body, at))
-
-    return edit
+    return lambda world: _edited(world, keys, failed)
 
 
 def cordon(keys: Sequence[ObjectKey]) -> Edit:
     """Let clusters take nothing new: the taint that each API's own tool puts."""
+    views = _views()
 
     def tainted(key: ObjectKey, body: Body) -> Body:
         spec = mapping(body, "spec")
-        taints = [*bodies(spec, "taints"), CORDONS[key.group, key.kind]]
+        taints = [*bodies(spec, "taints"), views[key.group, key.kind].cordon]
         return {**body, "spec": {**spec, "taints": taints}}
 
     return lambda world: _edited(world, keys, tainted)
@@ -147,12 +138,12 @@ def rebalance(targets: Sequence[Body]) -> Edit:
         targets: apiVersion, kind, namespace and name of each.
     """
     body: Body = {
-        "apiVersion": "apps.karmada.io/v1alpha1",
-        "kind": REBALANCER.kind,
-        "metadata": {"name": REBALANCER.name},
+        "apiVersion": f"{DEMAND.group}/v1alpha1",
+        "kind": DEMAND.kind,
+        "metadata": {"name": DEMAND.name},
         "spec": {"workloads": list(targets)},
     }
-    return lambda world: put(world, {REBALANCER: body})
+    return lambda world: put(world, {DEMAND: body})
 
 
 def put(world: World, changed: Mapping[ObjectKey, Body]) -> World:
@@ -173,36 +164,9 @@ def _edited(
     return put(world, {key: change(key, world.inputs[key].body) for key in keys})
 
 
-def _failed(key: ObjectKey, body: Body, at: datetime) -> Body:
-    """Return a cluster that cannot be reached any more."""
-    status = mapping(body, "status")
-    moment = format_moment(at)
-    if (key.group, key.kind) == KUBEFLEET:
-        agent = {
-            "type": "MemberAgent",
-            "conditions": [
-                _condition("Joined", "True", "it had joined", moment),
-                _condition("Healthy", "False", UNREACHED, moment),
-            ],
-            "lastReceivedHeartbeat": moment,
-        }
-        others = [a for a in bodies(status, "agentStatus") if text(a, "type") != "MemberAgent"]
-        return {**body, "status": {**status, "agentStatus": [agent, *others]}}
-    kind = READY[key.group, key.kind]
-    condition = _condition(kind, "Unknown", UNREACHED, moment)
-    others = [c for c in bodies(status, "conditions") if text(c, "type") != kind]
-    return {**body, "status": {**status, "conditions": [condition, *others]}}
-
-
-def _condition(kind: str, status: str, message: str, moment: str) -> Body:
-    """Return a condition as an agent would report it."""
-    return {
-        "type": kind,
-        "status": status,
-        "reason": "Simulated",
-        "message": message,
-        "lastTransitionTime": moment,
-    }
+def _views() -> dict[Kind, View]:
+    """Return the answers of each API by the kind of its clusters."""
+    return {dialect.cluster: dialect.view() for dialect in DIALECTS}
 
 
 def _with(value: object, parts: Sequence[str], new: object, pointer: str) -> object:

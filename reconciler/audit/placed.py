@@ -1,39 +1,27 @@
 """Where an object is, as the outputs of a world say it; the same question for each API."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.audit.revisions import Commit, FileChange, Revisions, UnreadableRevision
-from reconciler.dialects.karmada.detector.binding_draft import binding_key
-from reconciler.dialects.kubefleet.api.names import (
-    BINDING,
-    PARENT,
-    PLACEMENT,
-    RESOURCE_SNAPSHOT,
-    UNSCHEDULED,
-)
-from reconciler.dialects.kubefleet.api.names import GROUP as FLEET_GROUP
-from reconciler.manifests.identify import Identity, identify
+from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
 from reconciler.manifests.paths import output_path
 from reconciler.model.decision import Placed
-from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.world import Body, Manifest, World
 from reconciler.rebalance.target import Reference
 
-OCM_GROUP = "cluster.open-cluster-management.io"
-PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
-WORK_GROUP = "work.karmada.io"
-PARTS = {OCM_GROUP: "PlacementDecision", FLEET_GROUP: BINDING}
-"""Group to the kind that decisions on its placements are written in."""
-
 
 def decided_on(target: Reference) -> ObjectKey:
     """Return what decisions about a rebalancer's target bear: of a workload its binding."""
-    group, kind = group_of(target.api_version), target.kind
-    key = ObjectKey(group, kind, target.namespace, target.name)
-    placements = {(OCM_GROUP, "Placement"), (FLEET_GROUP, PLACEMENT)}
-    return key if (group, kind) in placements else binding_key(key)
+    key = ObjectKey(group_of(target.api_version), target.kind, target.namespace, target.name)
+    return key if (key.group, key.kind) in PLACED else decision_on(key) or key
+
+
+def decision_on(workload: ObjectKey) -> ObjectKey | None:
+    """Return what decisions about a workload bear, `None` if no API decides on workloads."""
+    found = (dialect.view().decision_on(workload) for dialect in DIALECTS)
+    return next((key for key in found if key is not None), None)
 
 
 def placed_on(world: World, key: ObjectKey) -> Placed:
@@ -41,30 +29,29 @@ def placed_on(world: World, key: ObjectKey) -> Placed:
 
     Args:
         world: Whose outputs are read.
-        key: What decisions about the object bear: a binding of Karmada, a placement of the others.
+        key: What decisions about the object bear.
     """
-    manifest = world.outputs.get(key)
-    if key.group == WORK_GROUP:
-        if manifest is None:
-            return ()
-        clusters = bodies(mapping(manifest.body, "spec"), "clusters")
-        return _sorted({text(item, "name"): number(item, "replicas") for item in clusters})
-    return _sorted(dict.fromkeys(_chosen(world, key), 0))
+    dialect = dialect_of(key.group)
+    if dialect is None:
+        return ()
+    view = dialect.view()
+    found = dict(one for part in parts_of(world, key) for one in view.clusters_in(part.body))
+    return tuple((ClusterName(name), found[name]) for name in sorted(found))
 
 
 def parts_of(world: World, key: ObjectKey) -> tuple[Manifest, ...]:
-    """Return the outputs that a placement's decision is written in, sorted by key.
+    """Return the outputs that a decision is written in, sorted by key.
 
-    These are the PlacementDecisions of OCM and the ClusterResourceBindings of KubeFleet; a binding
-    of Karmada is its own.
+    That is the output that it is about, or those of a kind that its API has for it.
     """
-    if key.group == WORK_GROUP:
-        return tuple(m for m in (world.outputs.get(key),) if m is not None)
-    kind = PARTS.get(key.group)
+    dialect = dialect_of(key.group)
+    if dialect is None or dialect.part is None:
+        return tuple(m for m in (world.outputs.get(key),) if m is not None and dialect is not None)
+    view, kind = dialect.view(), dialect.part
     return tuple(
         manifest
         for found, manifest in sorted(world.outputs.items())
-        if (found.group, found.kind) == (key.group, kind) and owner_of(found, manifest.body) == key
+        if (found.group, found.kind) == kind and view.owner_of(found, manifest.body) == key
     )
 
 
@@ -77,13 +64,13 @@ def paths_of(world: World, key: ObjectKey) -> frozenset[str]:
 def places_of(key: ObjectKey, output_root: str) -> tuple[str, ...]:
     """Return where the outputs stand that say where an object is: its own file, and a folder.
 
-    The folder is that of the parts of decisions, others' too; a binding of Karmada has none.
+    The folder is that of the parts of decisions, others' too, where its API has parts.
     """
     own = output_path(output_root, key)
-    kind = PARTS.get(key.group)
-    if kind is None:
+    dialect = dialect_of(key.group)
+    if dialect is None or dialect.part is None:
         return (own,)
-    part = output_path(output_root, ObjectKey(key.group, kind, key.namespace, key.name))
+    part = output_path(output_root, ObjectKey(*dialect.part, key.namespace, key.name))
     return own, part.rpartition("/")[0]
 
 
@@ -110,18 +97,9 @@ def may_concern(
 
 
 def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
-    """Return the placement that an output is a part of, `None` if it is of none.
-
-    These are the parts of its decision, and of KubeFleet its snapshots.
-    """
-    labels = mapping(mapping(body, "metadata"), "labels")
-    if (key.group, key.kind) == (OCM_GROUP, PARTS[OCM_GROUP]):
-        name, kind = text(labels, PLACEMENT_LABEL), "Placement"
-    elif key.group == FLEET_GROUP and key.kind != PLACEMENT:
-        name, kind = text(labels, PARENT), PLACEMENT
-    else:
-        return None
-    return ObjectKey(key.group, kind, key.namespace, name) if name else None
+    """Return the placement that an output is a part of, `None` if it is of none."""
+    dialect = dialect_of(key.group)
+    return None if dialect is None else dialect.view().owner_of(key, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,31 +138,6 @@ def _side(key: ObjectKey, world: World, paths: frozenset[str]) -> Side:
 
 
 def carriers_of(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
-    """Return the placements of KubeFleet that carry an object along, by their snapshots, sorted."""
-    found = set()
-    for snapshot, manifest in world.outputs.items():
-        if (snapshot.group, snapshot.kind) != (FLEET_GROUP, RESOURCE_SNAPSHOT):
-            continue
-        owner = owner_of(snapshot, manifest.body)
-        for entry in bodies(mapping(manifest.body, "spec"), "selectedResources"):
-            match identify(entry, world.known):
-                case Identity(group=group, kind=kind, namespace=namespace, name=name):
-                    if owner and ObjectKey(group, kind, namespace, name) == key:
-                        found.add(owner)
+    """Return the placements that carry an object along, sorted."""
+    found = (carrier for dialect in DIALECTS for carrier in dialect.view().carriers(world, key))
     return tuple(sorted(found))
-
-
-def _chosen(world: World, key: ObjectKey) -> Iterator[str]:
-    """Yield the clusters that a placement has chosen."""
-    for manifest in parts_of(world, key):
-        if key.group == FLEET_GROUP:
-            spec = mapping(manifest.body, "spec")
-            if text(spec, "state") != UNSCHEDULED:
-                yield text(spec, "targetCluster")
-            continue
-        for decision in bodies(mapping(manifest.body, "status"), "decisions"):
-            yield text(decision, "clusterName")
-
-
-def _sorted(replicas: Mapping[str, int]) -> Placed:
-    return tuple((ClusterName(name), replicas[name]) for name in sorted(replicas))

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from reconciler.audit.warn import Question, Warned, warnings_of
+from reconciler.audit.warn import Question, warnings_of
 from reconciler.core.changes import DeleteFile, Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
+from reconciler.dialects.merge_warning import Warned
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Fault, World

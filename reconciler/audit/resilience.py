@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.edits import Named, apply_edits, fail
-from reconciler.audit.kinds import CLUSTERS
 from reconciler.audit.preview import Preview, preview
+from reconciler.core.dialects import CLUSTERS
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.model.identity import ObjectKey

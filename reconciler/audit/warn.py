@@ -4,26 +4,18 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from reconciler.audit.kinds import CLUSTERS
 from reconciler.core.changes import Outcome, WriteFile
+from reconciler.core.dialects import CLUSTERS, DIALECTS
 from reconciler.core.input_index import CONFIGURATION, CONFIGURATION_PATH
-from reconciler.dialects.karmada.api.replica_requirements import demand_of
-from reconciler.dialects.karmada.detector.binding_draft import binding_key, claimant
-from reconciler.dialects.karmada.scheduler.batched_moves import MOVING_TO, read_goal
-from reconciler.manifests.paths import output_path
-from reconciler.manifests.reader import read
+from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.manifests.selection import selects
 from reconciler.model.decision import Decision
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import decode_settings
-from reconciler.model.world import Manifest, World
+from reconciler.model.world import World
 
 NAMED = 3
-CLAIM = "propagationpolicy.karmada.io/name:"  # of a cluster policy, too: it ends in this
-POLICY_GROUP = "policy.karmada.io"
-POLICIES = ("PropagationPolicy", "ClusterPropagationPolicy")
-KUBEFLEET_PLACEMENT = ("placement.kubernetes-fleet.io", "ClusterResourcePlacement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +26,6 @@ class Question:
     merged: World
     baseline: Outcome
     outcome: Outcome
-
-
-@dataclass(frozen=True, slots=True)
-class Warned:
-    """One warning: a stable id, the object as people call it (`""` for none), and a sentence."""
-
-    rule: str
-    subject: str
-    message: str
 
 
 Warn = Callable[[Question], Iterator[Warned]]
@@ -78,89 +61,25 @@ def warn_nowhere(question: Question) -> Iterator[Warned]:
             yield Warned("nowhere", decision.subject, "it would be on no cluster any more")
 
 
-def warn_evicting(question: Question) -> Iterator[Warned]:
-    """Name the workloads that a new rebalancer cannot bring back to where they are leaving."""
-    for rebalancer, workload in _new_targets(question):
-        present = question.merged.outputs.get(binding_key(workload))
-        spec = mapping(present.body, "spec") if present is not None else {}
-        tasks = bodies(spec, "gracefulEvictionTasks")
-        leaving = ", ".join(sorted(text(task, "fromCluster") for task in tasks))
-        if leaving:
-            scope = f"{workload.namespace}/" if workload.namespace else ""
-            message = f"it is still being evicted from {leaving}, so {rebalancer} cannot choose it"
-            yield Warned("under-eviction", f"{scope}{workload.name}", message)
-
-
-def _new_targets(question: Question) -> Iterator[tuple[str, ObjectKey]]:
-    """Yield the name of each new rebalancer with each workload that it names."""
-    for key in sorted(question.merged.inputs.keys() - question.base.inputs.keys()):
-        if key.kind != "WorkloadRebalancer":
-            continue
-        for item in bodies(mapping(question.merged.inputs[key].body, "spec"), "workloads"):
-            kind, namespace, name = (text(item, part) for part in ("kind", "namespace", "name"))
-            yield key.name, ObjectKey("", kind, namespace, name)
-
-
-def warn_first_batch(question: Question) -> Iterator[Warned]:
-    """Name the objects of which a limited rebalance moves a part only, and say where they end."""
-    written = _written(question.outcome)
-    for decision in _caused(question):
-        path = output_path(question.merged.output_root, decision.key)
-        if MOVING_TO not in written.get(path, ""):
-            continue
-        body = read(written[path].encode(), path).documents[0].body
-        goal = read_goal(mapping(body, "metadata")) or ()
-        named = ", ".join(f"{target.name}({target.replicas})" for target in goal)
-        message = f"this is the first batch only; it goes on to {named}"
-        yield Warned("first-batch", decision.subject, message)
-
-
-def warn_unclaimed(question: Question) -> Iterator[Warned]:
-    """Name the workloads that lose their policy, and those that are edited and have none."""
-    merged, base = question.merged, question.base
-    written, known = _written(question.outcome), _written(question.baseline)
-    for key, manifest in sorted(merged.inputs.items()):
-        if key.group in merged.known.groups:
-            continue
-        target = binding_key(key)
-        binding = merged.outputs.get(target)
-        path = output_path(merged.output_root, target)
-        had = binding is not None and claimant(binding.body) is not None
-        has = CLAIM in written[path] if path in written else had
-        scope = f"{key.namespace}/" if key.namespace else ""
-        message = ""
-        if had and not has and (path not in known or CLAIM in known[path]):
-            message = "no policy claims it any more, so it stays where it is, whatever is edited"
-        elif not had and not has and base.inputs.get(key) != manifest:
-            message = _unclaimed(merged, manifest, placed=binding is not None)
-        if message:
-            yield Warned("unclaimed", f"{scope}{key.name}", message)
+def warn_by_dialect(question: Question) -> Iterator[Warned]:
+    """Yield what each API warns of."""
+    views = [dialect.view() for dialect in DIALECTS]
+    effects = MergeEffects(
+        base=question.base,
+        merged=question.merged,
+        known=_written(question.baseline),
+        written=_written(question.outcome),
+        caused=_caused(question),
+        is_carried=lambda namespace: any(
+            view.may_carry(question.merged, namespace) for view in views
+        ),
+    )
+    for view in views:
+        yield from view.warnings(effects)
 
 
 def _written(outcome: Outcome) -> dict[str, str]:
     return {c.path: c.content for c in outcome.changes if isinstance(c, WriteFile)}
-
-
-def _unclaimed(world: World, manifest: Manifest, *, placed: bool) -> str:
-    """Return what it means that no policy claims an edited workload, `""` if nothing."""
-    key = manifest.key
-    if placed:
-        return "no policy claims it, so it stays where it is"
-    replicated = demand_of(text(manifest.body, "apiVersion"), key.kind, manifest.body) is not None
-    policies = any(world.of_kind(POLICY_GROUP, kind) for kind in POLICIES)
-    if not replicated or not policies or _is_carried(world, key.namespace):
-        return ""
-    return "no policy claims it, so it goes to no cluster"
-
-
-def _is_carried(world: World, namespace: str) -> bool:
-    """Say whether a placement of KubeFleet may select a namespace with all that is in it."""
-    placements = world.of_kind(*KUBEFLEET_PLACEMENT)
-    return any(
-        text(selector, "kind") == "Namespace" and text(selector, "name") in ("", namespace)
-        for placement in placements
-        for selector in bodies(mapping(placement.body, "spec"), "resourceSelectors")
-    )
 
 
 def warn_clusters_gone(question: Question) -> Iterator[Warned]:
@@ -236,9 +155,7 @@ WARNINGS: tuple[Warn, ...] = (
     warn_suspended,
     warn_unschedulable,
     warn_nowhere,
-    warn_evicting,
-    warn_unclaimed,
-    warn_first_batch,
+    warn_by_dialect,
     warn_clusters_gone,
     warn_emptied,
     warn_edited_outputs,

@@ -61,16 +61,17 @@ def decided_key(world: "World", key: ObjectKey) -> ObjectKey:
     Raises:
         UsageError: Nothing is decided about objects of this kind.
     """
-    from reconciler.audit.kinds import PLACED
-    from reconciler.dialects.karmada.detector.binding_draft import binding_key
+    from reconciler.audit.placed import decision_on
+    from reconciler.core.dialects import PLACED
 
     parent = _parent(world, key)
     if parent is not None:
         return parent
     if (key.group, key.kind) in PLACED:
         return key
-    if key.group not in world.known.groups:
-        return binding_key(key)
+    found = None if key.group in world.known.groups else decision_on(key)
+    if found is not None:
+        return found
     raise UsageError(f"a {key.kind} is not placed; name a workload, a binding or a placement")
 
 

@@ -10,7 +10,7 @@ from reconciler.cli.options import at_option, output_option, output_root_option
 
 if TYPE_CHECKING:
     from reconciler.audit.usage import Usage
-    from reconciler.dialects.karmada.api.clusters import Resources
+    from reconciler.model.resources import Resources
 
 NOTHING = "-"
 ORDERS = ("name", "replicas", "cpu", "memory")

@@ -12,7 +12,7 @@ from reconciler.cli.subject import AskedObject, about_object
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
-    from reconciler.audit.tree import TreeNode
+    from reconciler.dialects.tree_node import TreeNode
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
 
@@ -66,13 +66,14 @@ def _root(world: "World", word: str, namespace: str) -> "ObjectKey":
     Raises:
         UsageError: There is no such object, or nothing can hang on its kind.
     """
-    from reconciler.audit.tree import POLICY_GROUP
     from reconciler.cli.objects import decided_key, find_object, near
+    from reconciler.core.dialects import dialect_of
 
     key = find_object(world, word, namespace)
     if key not in world.inputs and key not in world.outputs:
         raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
-    if key.group == POLICY_GROUP and key.kind.endswith("PropagationPolicy"):
+    dialect = dialect_of(key.group)
+    if dialect is not None and (key.group, key.kind) in dialect.roots:
         return key
     try:
         return decided_key(world, key)

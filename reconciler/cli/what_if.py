@@ -115,14 +115,15 @@ def target_of(world: "World", word: str, namespace: str) -> "Body":
     Raises:
         UsageError: There is no such object, or nothing is ever decided about its kind.
     """
-    from reconciler.model.fields import mapping, text
+    from reconciler.core.dialects import dialect_of
 
     key = find_object(world, word, namespace)
     decided_key(world, key)
-    if key.group == "work.karmada.io" and key in world.outputs:
-        resource = mapping(mapping(world.outputs[key].body, "spec"), "resource")
-        fields = ("apiVersion", "kind", "namespace", "name")
-        return {field: text(resource, field) for field in fields if text(resource, field)}
+    dialect = dialect_of(key.group)
+    if dialect is not None and key in world.outputs:
+        workload = dialect.view().workload_of(world.outputs[key].body)
+        if workload is not None:
+            return workload
     key = _present(world, word, namespace)
     target: dict[str, object] = {
         "apiVersion": world.inputs[key].body["apiVersion"],

@@ -1,10 +1,32 @@
 """What a dialect answers about the files of a world, beside deciding."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from reconciler.dialects.cluster_report import ClusterReport
+from reconciler.dialects.merge_warning import MergeEffects, Warned
+from reconciler.dialects.tree_node import TreeNode
+from reconciler.manifests.references import Dangling, Known
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Manifest
+from reconciler.model.resources import Resources
+from reconciler.model.upstream_event import ObjectEvent, OutputChange
+from reconciler.model.world import Body, Manifest, World
+
+
+def _none(_: object) -> None:
+    return None
+
+
+def _nothing(*_: object) -> tuple[()]:
+    return ()
+
+
+def _never(*_: object) -> bool:
+    return False
+
+
+def _no_resources(_: Body) -> Resources:
+    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,9 +34,41 @@ class View:
     """The answers of one API.
 
     Attributes:
-        is_placed: Whether an output of it is a decision that names a cluster.
+        is_placed: Whether an output that a decision is about names a cluster.
         owner_of: Returns the placement that an output is a part of, `None` if it is of none.
+        clusters_in: Yields the clusters that a decision is written for in an output, with the
+            replicas there, 0 where there are none to count.
+        requested_by: Returns what one replica of what such an output places asks for.
+        decision_on: Returns the output that decisions on a workload are about, `None` if it
+            decides on no workloads of their own.
+        workload_of: Returns apiVersion, kind, namespace and name of the workload that an output is
+            about, as a rebalancer names it, `None` if it is about none.
+        carriers: Returns the placements that carry an object along, sorted.
+        may_carry: Whether one of its placements may select a namespace with all that is in it.
+        tree: Returns what hangs on an object, each level sorted.
+        report_of: Returns what the status of a cluster says.
+        cordon: The taint by which its own tool keeps a cluster from taking anything new.
+        unreachable: Returns a cluster that cannot be reached since a moment in RFC 3339.
+        warnings: Yields what to look at before a merge.
+        references: Yields what its objects refer to and is not there.
+        events: Yields upstream's events of a change of an output, in order.
+        may_hide_eviction: Whether an eviction may have begun and ended between two states of an
+            output, so that neither has it.
     """
 
     is_placed: Callable[[Manifest], bool]
     owner_of: Callable[[ObjectKey, Body], ObjectKey | None]
+    clusters_in: Callable[[Body], Iterable[tuple[str, int]]]
+    requested_by: Callable[[Body], Resources] = _no_resources
+    decision_on: Callable[[ObjectKey], ObjectKey | None] = _none
+    workload_of: Callable[[Body], Body | None] = _none
+    carriers: Callable[[World, ObjectKey], tuple[ObjectKey, ...]] = _nothing
+    may_carry: Callable[[World, str], bool] = _never
+    tree: Callable[[World, ObjectKey], TreeNode]
+    report_of: Callable[[Body], ClusterReport]
+    cordon: Body
+    unreachable: Callable[[Body, str], Body]
+    warnings: Callable[[MergeEffects], Iterable[Warned]] = _nothing
+    references: Callable[[Known], Iterable[Dangling]] = _nothing
+    events: Callable[[OutputChange], Iterable[ObjectEvent]] = _nothing
+    may_hide_eviction: Callable[[Body, Body], bool] = _never

@@ -7,8 +7,8 @@ import pytest
 
 from reconciler.audit.as_markdown import LIMIT_BYTES, MARKER, preview_markdown
 from reconciler.audit.preview import Counts, Kind, Preview, PreviewEntry, moves_of
-from reconciler.audit.warn import Warned
 from reconciler.audit.wording import Heading
+from reconciler.dialects.merge_warning import Warned
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Fault
 from tests.builders import NOW

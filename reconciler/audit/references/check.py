@@ -1,24 +1,15 @@
 """All references of a world, checked; what leads nowhere is a finding with its place."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.references.feedback import dangling_in_feedback
-from reconciler.audit.references.karmada import dangling_in_karmada
 from reconciler.audit.references.kinds import misspelled_kinds
-from reconciler.audit.references.known import Dangling, Known, known_in
-from reconciler.audit.references.kubefleet import dangling_in_kubefleet
-from reconciler.audit.references.ocm import dangling_in_ocm
+from reconciler.core.dialects import DIALECTS, KINDS, PLACED
 from reconciler.manifests.positions import locate
+from reconciler.manifests.references import Dangling, known_in
 from reconciler.model.world import Fault, World
-
-CHECKS: tuple[Callable[[Known], Iterator[Dangling]], ...] = (
-    dangling_in_karmada,
-    dangling_in_ocm,
-    dangling_in_kubefleet,
-    dangling_in_feedback,
-    misspelled_kinds,
-)
+from reconciler.rebalance.references import dangling_in_rebalances
 
 
 def is_complete(world: World) -> bool:
@@ -38,8 +29,14 @@ def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding,
             finished targets need not be there any longer.
         texts: Path to content, for line and column; without it a finding has its path only.
     """
-    known = known_in(world)
-    found = (one for check in CHECKS for one in check(known))
+    known = known_in(world, PLACED - KINDS.owned)
+    checks = (
+        *(dialect.view().references for dialect in DIALECTS),
+        dangling_in_rebalances,
+        dangling_in_feedback,
+        misspelled_kinds,
+    )
+    found = (one for check in checks for one in check(known))
     return tuple(sorted(finding_of(_placed(one, world, texts)) for one in found))
 
 

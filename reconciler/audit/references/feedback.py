@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from reconciler.audit.kinds import CLUSTERS
-from reconciler.audit.references.known import Dangling, Known, proposal
+from reconciler.core.dialects import CLUSTERS
 from reconciler.manifests.feedback import FEEDBACK
 from reconciler.manifests.names import shown
+from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.identity import ObjectKey
 
 

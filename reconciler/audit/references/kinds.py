@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from reconciler.audit.references.known import Dangling, Known
+from reconciler.manifests.references import Dangling, Known
 
 ALIKE = 0.85  # ours: a letter or two in a kind of ten
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
-from reconciler.dialects.karmada.api.clusters import Requirements, TargetCluster, decode_resources
+from reconciler.dialects.karmada.api.clusters import Requirements, TargetCluster
 from reconciler.dialects.karmada.api.placement import Placement, decode_placement
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_moment
+from reconciler.model.resources import decode_resources
 from reconciler.model.world import Body
 
 

@@ -11,7 +11,8 @@ from reconciler.model.cluster import Cluster, ClusterKind
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import Requirement, is_wellformed
 from reconciler.model.moments import parse_moment
-from reconciler.model.quantity import Quantity, parse_quantity
+from reconciler.model.quantity import Quantity
+from reconciler.model.resources import Resources, decode_resources
 from reconciler.model.taints import Taint, TaintEffect, Toleration
 from reconciler.model.world import Body
 from reconciler.schedule.fleet import (
@@ -23,8 +24,6 @@ from reconciler.schedule.fleet import (
     select_indexed,
 )
 from reconciler.schedule.framework import NOBODY, Mask, Rejection, mask_of
-
-Resources = Mapping[str, Quantity]
 
 Requirements = tuple[tuple[str, Quantity], ...]
 """What one replica asks for, sorted by resource name; it serves as a key."""
@@ -127,19 +126,6 @@ def decode_taint(body: Body) -> Taint:
     except ValueError as error:
         raise UserError(f"must be a taint: {error}", field="taints") from None
     return Taint(fields.text(body, "key"), fields.text(body, "value"), effect, moment)
-
-
-def decode_resources(body: Body) -> dict[str, Quantity]:
-    """Return a mapping of resource names to quantities."""
-    resources = {}
-    for name, amount in body.items():
-        if isinstance(amount, bool) or not isinstance(amount, str | int | float):
-            raise UserError("must be a quantity", field=name)
-        try:
-            resources[name] = parse_quantity(str(amount))
-        except ValueError as error:
-            raise UserError(f"must be a quantity: {error}", field=name) from None
-    return resources
 
 
 def _apis(status: Body) -> frozenset[tuple[str, str]]:

@@ -1,6 +1,33 @@
 """What Karmada answers about the files of a world, in one place."""
 
-from reconciler.dialects.karmada.view.placed import is_placed, owner_of
+from reconciler.dialects.karmada.detector.binding_draft import binding_key
+from reconciler.dialects.karmada.view.cluster import CORDON, report_of, unreachable
+from reconciler.dialects.karmada.view.events import events_of, may_hide_eviction
+from reconciler.dialects.karmada.view.placed import (
+    clusters_in,
+    is_placed,
+    owner_of,
+    requested_by,
+    workload_of,
+)
+from reconciler.dialects.karmada.view.references import dangling_in_karmada
+from reconciler.dialects.karmada.view.tree import tree_of
+from reconciler.dialects.karmada.view.warnings import warnings_of
 from reconciler.dialects.view import View
 
-VIEW = View(is_placed=is_placed, owner_of=owner_of)
+VIEW = View(
+    is_placed=is_placed,
+    owner_of=owner_of,
+    clusters_in=clusters_in,
+    requested_by=requested_by,
+    decision_on=binding_key,
+    workload_of=workload_of,
+    tree=tree_of,
+    report_of=report_of,
+    cordon=CORDON,
+    unreachable=unreachable,
+    warnings=warnings_of,
+    references=dangling_in_karmada,
+    events=events_of,
+    may_hide_eviction=may_hide_eviction,
+)

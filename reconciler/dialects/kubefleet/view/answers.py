@@ -1,6 +1,28 @@
 """What KubeFleet answers about the files of a world, in one place."""
 
-from reconciler.dialects.kubefleet.view.placed import is_placed, owner_of
+from reconciler.dialects.kubefleet.view.cluster import CORDON, report_of, unreachable
+from reconciler.dialects.kubefleet.view.events import events_of
+from reconciler.dialects.kubefleet.view.placed import (
+    carriers,
+    clusters_in,
+    is_placed,
+    may_carry,
+    owner_of,
+)
+from reconciler.dialects.kubefleet.view.references import dangling_in_kubefleet
+from reconciler.dialects.kubefleet.view.tree import tree_of
 from reconciler.dialects.view import View
 
-VIEW = View(is_placed=is_placed, owner_of=owner_of)
+VIEW = View(
+    is_placed=is_placed,
+    owner_of=owner_of,
+    clusters_in=clusters_in,
+    carriers=carriers,
+    may_carry=may_carry,
+    tree=tree_of,
+    report_of=report_of,
+    cordon=CORDON,
+    unreachable=unreachable,
+    references=dangling_in_kubefleet,
+    events=events_of,
+)

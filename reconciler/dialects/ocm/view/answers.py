@@ -1,6 +1,20 @@
 """What Open Cluster Management answers about the files of a world, in one place."""
 
-from reconciler.dialects.ocm.view.placed import is_placed, owner_of
+from reconciler.dialects.ocm.view.cluster import CORDON, report_of, unreachable
+from reconciler.dialects.ocm.view.events import events_of
+from reconciler.dialects.ocm.view.placed import clusters_in, is_placed, owner_of
+from reconciler.dialects.ocm.view.references import dangling_in_ocm
+from reconciler.dialects.ocm.view.tree import tree_of
 from reconciler.dialects.view import View
 
-VIEW = View(is_placed=is_placed, owner_of=owner_of)
+VIEW = View(
+    is_placed=is_placed,
+    owner_of=owner_of,
+    clusters_in=clusters_in,
+    tree=tree_of,
+    report_of=report_of,
+    cordon=CORDON,
+    unreachable=unreachable,
+    references=dangling_in_ocm,
+    events=events_of,
+)

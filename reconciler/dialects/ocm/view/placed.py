@@ -1,8 +1,10 @@
 """Where placements are, by the decisions that passes wrote."""
 
+from collections.abc import Iterator
+
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
-from reconciler.model.fields import mapping, number, text
+from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body, Manifest
 
@@ -20,3 +22,9 @@ def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
         return None
     name = text(mapping(mapping(body, "metadata"), "labels"), PLACEMENT_LABEL)
     return ObjectKey(GROUP, "Placement", key.namespace, name) if name else None
+
+
+def clusters_in(decision: Body) -> Iterator[tuple[str, int]]:
+    """Yield the clusters of a PlacementDecision, which counts no replicas."""
+    for item in bodies(mapping(decision, "status"), "decisions"):
+        yield text(item, "clusterName"), 0

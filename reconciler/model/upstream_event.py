@@ -1,20 +1,45 @@
-"""What an event says, and what tellers of events read in every API: conditions."""
+"""An event in upstream's words, and what events of every API are read from: conditions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body
 
 NORMAL, WARNING = "Normal", "Warning"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class UpstreamEvent:
     """What an event says: Normal or Warning, upstream's reason, upstream's message."""
 
     type: str
     reason: str
     message: str
+
+
+ObjectEvent = tuple[ObjectKey, UpstreamEvent]
+"""What an event is about, and what it says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputChange:
+    """What a pass changed in one output.
+
+    Attributes:
+        key: Of the output.
+        before: What it held, empty if it is new.
+        after: What it holds.
+        beside: The other outputs as the same commit left them.
+        evicted: Clusters that it was made to leave, where neither state says so.
+    """
+
+    key: ObjectKey
+    before: Body
+    after: Body
+    beside: Sequence[Body] = ()
+    evicted: Sequence[str] = ()
 
 
 def condition_of(body: Body, kind: str) -> Body:

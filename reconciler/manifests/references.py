@@ -1,10 +1,11 @@
-"""What there is to be referred to, and what a reference that leads nowhere is told by."""
+"""What there is to be referred to in a repository, and a reference that leads nowhere."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Manifest, World
 
 FEW = 8  # names to list
@@ -31,13 +32,16 @@ class Known:
         keys: Everything that may be referred to: the inputs, and documents that are faulty. Those
             are told of as such, and need no second complaint from each object that names them.
         by_kind: The same by (group, kind), sorted.
+        placements: (group, kind) of what is placed by itself, and so may be rebalanced beside
+            workloads.
         unclear: (group, kind) of the faulty ones, of which it is not known what labels they have.
     """
 
     world: World
     keys: frozenset[ObjectKey]
     by_kind: Mapping[tuple[str, str], tuple[ObjectKey, ...]]
-    unclear: frozenset[tuple[str, str]]
+    placements: frozenset[Kind]
+    unclear: frozenset[Kind]
 
     def of_kind(self, group: str, kind: str) -> Iterator[Manifest]:
         """Yield the valid objects of a kind, sorted by key."""
@@ -57,7 +61,7 @@ class Known:
         )
 
 
-def known_in(world: World) -> Known:
+def known_in(world: World, placements: frozenset[Kind]) -> Known:
     """Return what may be referred to in a world."""
     faulty = frozenset(filter(None, (_key_of(fault.subject) for fault in world.faults)))
     keys = frozenset(world.inputs) | faulty
@@ -68,6 +72,7 @@ def known_in(world: World) -> Known:
         world=world,
         keys=keys,
         by_kind={kind: tuple(found) for kind, found in by_kind.items()},
+        placements=placements,
         unclear=frozenset((key.group, key.kind) for key in faulty - world.inputs.keys()),
     )
 

@@ -1,66 +1,66 @@
-"""Events of Karmada's bindings: evictions, scheduling, dependencies, copies, aggregation."""
+"""Events of bindings: evictions, scheduling, dependencies, copies, aggregation."""
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.audit.event_text import NORMAL, WARNING, Told, condition_of
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.upstream_event import (
+    NORMAL,
+    WARNING,
+    ObjectEvent,
+    OutputChange,
+    UpstreamEvent,
+    condition_of,
+)
 from reconciler.model.world import Body
 
-Event = tuple[ObjectKey, Told]
 
-
-def tell_binding(
-    key: ObjectKey, before: Body, after: Body, beside: Sequence[Body]
-) -> Iterator[Event]:
+def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
     """Tell of evictions, of scheduling, then of what follows from it.
 
     Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `recordScheduleResultEventForResourceBinding`
     and `targetClustersToString`, pkg/util/helper/binding.go
     `EmitClusterEvictionEventForResourceBinding`.
     """
-    for cluster in leaving(after):
-        if cluster not in leaving(before):
-            yield evicted(key, cluster)
+    key, before, after = change.key, change.before, change.after
+    known = {*_leaving(before), *_leaving(after)}
+    began = (name for name in _leaving(after) if name not in _leaving(before))
+    for cluster in (*(name for name in change.evicted if name not in known), *began):
+        message = f"Evict from cluster {cluster} succeed."
+        yield key, UpstreamEvent(NORMAL, "EvictWorkloadFromClusterSucceed", message)
     condition = condition_of(after, "Scheduled")
     if condition and _scheduled(after) != _scheduled(before):
         if condition.get("status") != "True":
-            yield key, Told(WARNING, "ScheduleBindingFailed", text(condition, "message"))
+            yield key, UpstreamEvent(WARNING, "ScheduleBindingFailed", text(condition, "message"))
         else:
             result = ", ".join(
                 f"{text(c, 'name')}:{number(c, 'replicas')}" for c in _clusters(after)
             )
             message = f"{text(condition, 'message')} Result: {{{result}}}"
-            yield key, Told(NORMAL, "ScheduleBindingSucceed", message)
-    yield from _dependencies(key, before, after, beside)
+            yield key, UpstreamEvent(NORMAL, "ScheduleBindingSucceed", message)
+    yield from _dependencies(key, before, after, change.beside)
     yield from _synced(key, before, after)
     yield from _aggregated(key, before, after)
 
 
-def evicted(key: ObjectKey, cluster: str) -> Event:
-    """Return the event of an eviction."""
-    message = f"Evict from cluster {cluster} succeed."
-    return key, Told(NORMAL, "EvictWorkloadFromClusterSucceed", message)
+def may_hide_eviction(before: Body, after: Body) -> bool:
+    """Say whether an eviction may have begun and ended between two states of a binding.
+
+    Then neither state has it; a cluster is gone, and nothing else says why.
+    """
+    kept = {*_names(after), *_leaving(after), *_leaving(before)}
+    return any(name not in kept for name in _names(before))
 
 
-def leaving(binding: Body) -> tuple[str, ...]:
+def _leaving(binding: Body) -> tuple[str, ...]:
     """Return the clusters that a binding is being evicted from."""
     tasks = bodies(mapping(binding, "spec"), "gracefulEvictionTasks")
     return tuple(text(task, "fromCluster") for task in tasks)
 
 
-def may_have_ended(before: Body, after: Body) -> bool:
-    """Say whether an eviction may have begun and ended between two states of a binding.
-
-    Then neither state has it; a cluster is gone, and nothing else says why.
-    """
-    kept = {*_names(after), *leaving(after), *leaving(before)}
-    return any(name not in kept for name in _names(before))
-
-
 def _dependencies(
     key: ObjectKey, before: Body, after: Body, beside: Sequence[Body]
-) -> Iterator[Event]:
+) -> Iterator[ObjectEvent]:
     """Tell what a workload takes along once it is placed, or placed elsewhere.
 
     Those that stand in the repository are known by their bindings, which name who requires them.
@@ -80,7 +80,7 @@ def _dependencies(
         if _requires(key, body) and (found := mapping(mapping(body, "spec"), "resource"))
     )
     message = f"Get dependencies([{' '.join(listed)}]) succeed."
-    yield key, Told(NORMAL, "GetDependenciesSucceed", message)
+    yield key, UpstreamEvent(NORMAL, "GetDependenciesSucceed", message)
 
 
 def _requires(key: ObjectKey, other: Body) -> bool:
@@ -91,7 +91,7 @@ def _requires(key: ObjectKey, other: Body) -> bool:
     )
 
 
-def _synced(key: ObjectKey, before: Body, after: Body) -> Iterator[Event]:
+def _synced(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
     """Tell which clusters hold their copy now, as they report or as it is assumed of them.
 
     Source: karmada@f8fdd02 pkg/controllers/execution/execution_controller.go `syncToClusters`.
@@ -102,10 +102,10 @@ def _synced(key: ObjectKey, before: Body, after: Body) -> Iterator[Event]:
     for cluster in _applied(after):
         if cluster not in applied:
             message = f"Successfully applied resource({name}) to cluster {cluster}"
-            yield key, Told(NORMAL, "SyncSucceed", message)
+            yield key, UpstreamEvent(NORMAL, "SyncSucceed", message)
 
 
-def _aggregated(key: ObjectKey, before: Body, after: Body) -> Iterator[Event]:
+def _aggregated(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
     """Tell that something new that clusters say of their copies was gathered.
 
     Not where an entry only went with its cluster: scheduling tells of that.
@@ -119,7 +119,7 @@ def _aggregated(key: ObjectKey, before: Body, after: Body) -> Iterator[Event]:
     kind = f"{key.kind[0].lower()}{key.kind[1:]}"
     name = f"{key.namespace}/{key.name}" if key.namespace else key.name
     message = f"Update {kind}({name}) with AggregatedStatus successfully."
-    yield key, Told(NORMAL, "AggregateStatusSucceed", message)
+    yield key, UpstreamEvent(NORMAL, "AggregateStatusSucceed", message)
 
 
 def _items(binding: Body) -> list[Body]:

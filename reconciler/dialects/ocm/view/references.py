@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from reconciler.audit.references.known import Dangling, Known, proposal
 from reconciler.dialects.ocm.api.cluster_sets import IMPLICIT
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.manifests.names import shown
+from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import mapping, strings, text
 from reconciler.model.world import Manifest
 

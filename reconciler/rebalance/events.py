@@ -2,17 +2,31 @@
 
 from collections.abc import Iterator
 
-from reconciler.audit.event_text import NORMAL, WARNING, Told
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.upstream_event import (
+    NORMAL,
+    WARNING,
+    ObjectEvent,
+    OutputChange,
+    UpstreamEvent,
+)
 from reconciler.model.world import Body
+from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_status import WorkloadResult
 from reconciler.rebalance.schedule_trigger import Phase
 
-Event = tuple[ObjectKey, Told]
+
+def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
+    """Yield what became of a rebalancer or a trigger."""
+    kind = (change.key.group, change.key.kind)
+    if kind == REBALANCER:
+        yield from _rebalancer_events(change.key, change.before, change.after)
+    elif kind == TRIGGER:
+        yield from _trigger_events(change.key, change.before, change.after)
 
 
-def tell_rebalancer(key: ObjectKey, before: Body, after: Body) -> Iterator[Event]:
+def _rebalancer_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
     """Tell which workloads are dealt with, and how it ended.
 
     Of a schedule each run is told: a result is news where the run is.
@@ -25,12 +39,12 @@ def tell_rebalancer(key: ObjectKey, before: Body, after: Body) -> Iterator[Event
         if not result or known.get(workload) == (result, reason, _run):
             continue
         if result == WorkloadResult.FAILED:
-            yield key, Told(WARNING, "RebalanceFailed", f"{workload}: {reason}")
+            yield key, UpstreamEvent(WARNING, "RebalanceFailed", f"{workload}: {reason}")
         else:
-            yield key, Told(NORMAL, "RebalanceSuccessful", f"{workload}: scheduled afresh")
+            yield key, UpstreamEvent(NORMAL, "RebalanceSuccessful", f"{workload}: scheduled afresh")
 
 
-def tell_trigger(key: ObjectKey, before: Body, after: Body) -> Iterator[Event]:
+def _trigger_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
     """Tell how far a trigger is, and what it could not reschedule.
 
     Source: Karmada's proposal of `ScheduleTrigger`: `TriggerSuccess`, `TriggerFailed`; there it
@@ -40,11 +54,14 @@ def tell_trigger(key: ObjectKey, before: Body, after: Body) -> Iterator[Event]:
     if status == mapping(before, "status"):
         return
     if text(status, "phase") == Phase.SUCCESS:
-        yield key, Told(NORMAL, "TriggerSuccess", "all selected resources are scheduled afresh")
+        yield (
+            key,
+            UpstreamEvent(NORMAL, "TriggerSuccess", "all selected resources are scheduled afresh"),
+        )
     known = {_failure(item) for item in bodies(mapping(before, "status"), "failedResourceList")}
     for item in bodies(status, "failedResourceList"):
         if _failure(item) not in known:
-            yield key, Told(WARNING, "TriggerFailed", _failure(item))
+            yield key, UpstreamEvent(WARNING, "TriggerFailed", _failure(item))
 
 
 def _results(body: Body) -> dict[str, tuple[str, str, str]]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from reconciler.audit.references.known import Dangling, Known, proposal
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown
+from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, strings
 from reconciler.model.world import Manifest
 

@@ -1,0 +1,35 @@
+"""What a Cluster reports, and what it looks like cordoned and unreachable."""
+
+from reconciler.dialects.cluster_report import ClusterReport, reported_status, unknown_since
+from reconciler.model.fields import bodies, mapping
+from reconciler.model.resources import less, readable_resources
+from reconciler.model.world import Body
+
+READY = "Ready"
+CORDON: Body = {"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"}
+"""Source: karmada@f8fdd02 pkg/apis/cluster/v1alpha1/well_known_constants.go
+TaintClusterUnscheduler.
+"""
+
+
+def report_of(status: Body) -> ClusterReport:
+    """Return what a cluster reports.
+
+    Source: karmada@f8fdd02 pkg/estimator/client/general.go takes allocated and allocating off
+    allocatable.
+    """
+    summary = mapping(status, "resourceSummary")
+    capacity = readable_resources(mapping(summary, "allocatable"))
+    used = [readable_resources(mapping(summary, name)) for name in ("allocated", "allocating")]
+    free = None
+    if capacity is not None and used != [None, None]:
+        free = less(less(capacity, used[0] or {}), used[1] or {})
+    ready = reported_status(bodies(status, "conditions"), READY)
+    return ClusterReport(ready=ready, capacity=capacity, free=free)
+
+
+def unreachable(cluster: Body, moment: str) -> Body:
+    """Return a cluster whose Ready is Unknown since a moment."""
+    status = mapping(cluster, "status")
+    known = bodies(status, "conditions")
+    return {**cluster, "status": unknown_since(status, known, READY, moment)}

@@ -1,0 +1,85 @@
+"""What hangs on a policy or a binding, down to the clusters."""
+
+from collections.abc import Iterator
+
+from reconciler.dialects.karmada.api.policies import (
+    CLUSTER_WIDE,
+    NAMESPACED,
+    Implicit,
+    Policy,
+    decode_policy,
+    implicit_priority,
+    template_of,
+)
+from reconciler.dialects.karmada.detector.binding_draft import GROUP, claimant
+from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of
+from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.world import Body, Manifest, World
+
+
+def tree_of(world: World, key: ObjectKey) -> TreeNode:
+    """Return what hangs on an object.
+
+    Of a policy: workloads, their bindings, clusters; workloads that it selects and another policy
+    holds, with the name of that one. Of a binding: clusters.
+    """
+    if key.group == GROUP:
+        manifest = world.outputs.get(key)
+        return node_of(key) if manifest is None else _binding(manifest)
+    return node_of(key, children=tuple(_workloads(world, key)))
+
+
+def _workloads(world: World, policy: ObjectKey) -> Iterator[TreeNode]:
+    """Yield the workloads that a policy holds, with their bindings, and those that it lost."""
+    written = world.inputs.get(policy) if policy.kind in (NAMESPACED, CLUSTER_WIDE) else None
+    decoded = None if written is None else decode_policy(written, world.inputs)
+    for found, binding in sorted(world.outputs.items()):
+        holder = claimant(binding.body) if found.group == GROUP else None
+        if holder is None:
+            continue
+        key = _workload_of(binding)
+        workload = world.inputs.get(key)
+        if holder == policy:
+            facts = {"file": "gone"} if workload is None else {}
+            yield node_of(key, facts, (_binding(binding),))
+        elif decoded is not None and workload is not None and _selects(decoded, workload):
+            scope = f"{holder.namespace}/" if holder.namespace else ""
+            yield node_of(key, {"held by": f"{holder.kind} {scope}{holder.name}"})
+
+
+def _selects(policy: Policy, workload: Manifest) -> bool:
+    return implicit_priority(policy, template_of(workload)) is not Implicit.NO_MATCH
+
+
+def _workload_of(binding: Manifest) -> ObjectKey:
+    """Return the workload that a binding is about."""
+    resource = mapping(mapping(binding.body, "spec"), "resource")
+    group = group_of(text(resource, "apiVersion"))
+    kind, name = text(resource, "kind"), text(resource, "name")
+    return ObjectKey(group, kind, text(resource, "namespace"), name)
+
+
+def _binding(manifest: Manifest) -> TreeNode:
+    """Return a binding with its clusters, those that it is leaving last."""
+    spec, status = mapping(manifest.body, "spec"), mapping(manifest.body, "status")
+    reports = {text(item, "clusterName"): item for item in bodies(status, "aggregatedStatus")}
+    clusters = []
+    for item in sorted(bodies(spec, "clusters"), key=lambda item: text(item, "name")):
+        name = text(item, "name")
+        replicas = number(item, "replicas")
+        clusters.append(TreeNode(None, name, replicas, _report(reports.get(name))))
+    for task in bodies(spec, "gracefulEvictionTasks"):
+        why = text(task, "reason")
+        facts = {"leaving": f"since {text(task, 'creationTimestamp')} ({why})"}
+        clusters.append(TreeNode(None, text(task, "fromCluster"), facts=facts))
+    return node_of(manifest.key, condition_facts(status, good={}), tuple(clusters))
+
+
+def _report(report: Body | None) -> dict[str, str]:
+    """Return what a cluster reports of its copy."""
+    if report is None:
+        return {}
+    applied = "True" if report.get("applied") is True else "False"
+    health = text(report, "health")
+    return {"applied": applied, **({"health": health} if health else {})}

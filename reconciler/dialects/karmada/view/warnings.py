@@ -1,0 +1,95 @@
+"""What to look at before a merge: evictions, workloads without a policy, first batches."""
+
+from collections.abc import Iterator
+
+from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, GROUP, NAMESPACED
+from reconciler.dialects.karmada.api.replica_requirements import demand_of
+from reconciler.dialects.karmada.detector.binding_draft import binding_key, claimant
+from reconciler.dialects.karmada.scheduler.batched_moves import MOVING_TO, read_goal
+from reconciler.dialects.merge_warning import MergeEffects, Warned
+from reconciler.manifests.paths import output_path
+from reconciler.manifests.reader import read
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import Manifest
+from reconciler.rebalance.kinds import REBALANCER
+
+CLAIM = "propagationpolicy.karmada.io/name:"  # of a cluster policy, too: it ends in this
+POLICIES = (NAMESPACED, CLUSTER_WIDE)
+
+
+def warnings_of(effects: MergeEffects) -> Iterator[Warned]:
+    """Yield the warnings, by their rules."""
+    yield from _evicting(effects)
+    yield from _unclaimed(effects)
+    yield from _first_batch(effects)
+
+
+def _evicting(effects: MergeEffects) -> Iterator[Warned]:
+    """Name the workloads that a new rebalancer cannot bring back to where they are leaving."""
+    for rebalancer, workload in _new_targets(effects):
+        present = effects.merged.outputs.get(binding_key(workload))
+        spec = mapping(present.body, "spec") if present is not None else {}
+        tasks = bodies(spec, "gracefulEvictionTasks")
+        leaving = ", ".join(sorted(text(task, "fromCluster") for task in tasks))
+        if leaving:
+            scope = f"{workload.namespace}/" if workload.namespace else ""
+            message = f"it is still being evicted from {leaving}, so {rebalancer} cannot choose it"
+            yield Warned("under-eviction", f"{scope}{workload.name}", message)
+
+
+def _new_targets(effects: MergeEffects) -> Iterator[tuple[str, ObjectKey]]:
+    """Yield the name of each new rebalancer with each workload that it names."""
+    for key in sorted(effects.merged.inputs.keys() - effects.base.inputs.keys()):
+        if (key.group, key.kind) != REBALANCER:
+            continue
+        for item in bodies(mapping(effects.merged.inputs[key].body, "spec"), "workloads"):
+            kind, namespace, name = (text(item, part) for part in ("kind", "namespace", "name"))
+            yield key.name, ObjectKey("", kind, namespace, name)
+
+
+def _unclaimed(effects: MergeEffects) -> Iterator[Warned]:
+    """Name the workloads that lose their policy, and those that are edited and have none."""
+    merged, base = effects.merged, effects.base
+    written, known = effects.written, effects.known
+    for key, manifest in sorted(merged.inputs.items()):
+        if key.group in merged.known.groups:
+            continue
+        target = binding_key(key)
+        binding = merged.outputs.get(target)
+        path = output_path(merged.output_root, target)
+        had = binding is not None and claimant(binding.body) is not None
+        has = CLAIM in written[path] if path in written else had
+        scope = f"{key.namespace}/" if key.namespace else ""
+        message = ""
+        if had and not has and (path not in known or CLAIM in known[path]):
+            message = "no policy claims it any more, so it stays where it is, whatever is edited"
+        elif not had and not has and base.inputs.get(key) != manifest:
+            message = _meaning(effects, manifest, placed=binding is not None)
+        if message:
+            yield Warned("unclaimed", f"{scope}{key.name}", message)
+
+
+def _meaning(effects: MergeEffects, manifest: Manifest, *, placed: bool) -> str:
+    """Return what it means that no policy claims an edited workload, `""` if nothing."""
+    key = manifest.key
+    if placed:
+        return "no policy claims it, so it stays where it is"
+    replicated = demand_of(text(manifest.body, "apiVersion"), key.kind, manifest.body) is not None
+    policies = any(effects.merged.of_kind(GROUP, kind) for kind in POLICIES)
+    if not replicated or not policies or effects.is_carried(key.namespace):
+        return ""
+    return "no policy claims it, so it goes to no cluster"
+
+
+def _first_batch(effects: MergeEffects) -> Iterator[Warned]:
+    """Name the objects of which a limited rebalance moves a part only, and say where they end."""
+    for decision in effects.caused:
+        path = output_path(effects.merged.output_root, decision.key)
+        if MOVING_TO not in effects.written.get(path, ""):
+            continue
+        body = read(effects.written[path].encode(), path).documents[0].body
+        goal = read_goal(mapping(body, "metadata")) or ()
+        named = ", ".join(f"{target.name}({target.replicas})" for target in goal)
+        message = f"this is the first batch only; it goes on to {named}"
+        yield Warned("first-batch", decision.subject, message)

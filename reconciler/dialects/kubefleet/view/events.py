@@ -1,0 +1,67 @@
+"""Events of placements: the stages that they reach."""
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.dialects.kubefleet.api.names import PLACEMENT
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.upstream_event import (
+    NORMAL,
+    WARNING,
+    ObjectEvent,
+    OutputChange,
+    UpstreamEvent,
+    condition_of,
+    said,
+)
+from reconciler.model.world import Body
+
+STAGES: Mapping[str, tuple[str, str]] = {
+    "Scheduled": ("PlacementScheduleSuccess", "Successfully scheduled the placement"),
+    "RolloutStarted": ("PlacementRolloutStarted", "Started rolling out the latest resources"),
+    "Overridden": ("PlacementOverriddenSucceeded", "Placement has been successfully overridden"),
+    "WorkSynchronized": (
+        "PlacementWorkSynchronized",
+        "Work(s) have been created or updated successfully for the selected cluster(s)",
+    ),
+    "Applied": ("PlacementApplied", "Resources have been applied to the selected cluster(s)"),
+    "Available": ("PlacementAvailable", "Resources are available on the selected cluster(s)"),
+    "DiffReported": (
+        "PlacementDiffReported",
+        "Configuration differences have been reported on the selected cluster(s)",
+    ),
+}
+"""Stage to reason and message once it is true.
+
+Source: kubefleet@e160c1c pkg/utils/condition/condition.go `EventReasonForTrue` and
+`EventMessageForTrue`; the first one is in pkg/controllers/placement/controller.go.
+"""
+COMPLETED = UpstreamEvent(
+    NORMAL,
+    "PlacementRolloutCompleted",
+    "Placement has finished the rollout process and reached the desired status",
+)
+
+
+def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
+    """Yield each stage that a placement reached, and a selection that is not fulfilled."""
+    if change.key.kind != PLACEMENT:
+        return
+    key, before, after = change.key, change.before, change.after
+    for stage, (reason, message) in STAGES.items():
+        kind = f"{PLACEMENT}{stage}"
+        condition = condition_of(after, kind)
+        status = condition.get("status")
+        if status == "True" and condition_of(before, kind).get("status") != "True":
+            yield key, UpstreamEvent(NORMAL, reason, message)
+        if stage == "Scheduled" and status == "False" and said(before, kind) != said(after, kind):
+            yield key, UpstreamEvent(WARNING, text(condition, "reason"), text(condition, "message"))
+    if _complete(after) and not _complete(before):
+        yield key, COMPLETED
+
+
+def _complete(placement: Body) -> bool:
+    """Say whether every stage that there is has been reached, up to the last."""
+    conditions = bodies(mapping(placement, "status"), "conditions")
+    last = {f"{PLACEMENT}Available", f"{PLACEMENT}DiffReported"}
+    reached = {text(c, "type") for c in conditions if c.get("status") == "True"}
+    return len(reached) == len(conditions) and not reached.isdisjoint(last)

@@ -1,0 +1,59 @@
+"""What hangs on a placement: snapshots, bindings, clusters."""
+
+from collections.abc import Iterator
+
+from reconciler.dialects.kubefleet.api.names import (
+    BINDING,
+    GROUP,
+    IS_LATEST,
+    PARENT,
+    PLACEMENT,
+    POLICY_SNAPSHOT,
+    RESOURCE_SNAPSHOT,
+)
+from reconciler.dialects.kubefleet.view.placed import owner_of
+from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of, status_in
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import Manifest, World
+
+
+def tree_of(world: World, key: ObjectKey) -> TreeNode:
+    """Return the snapshots of a placement, with the bindings that use them and their clusters."""
+    facts = condition_facts(status_in(world, key), prefix=PLACEMENT, good={})
+    return node_of(key, facts, tuple(_snapshots(world, key)))
+
+
+def _snapshots(world: World, key: ObjectKey) -> Iterator[TreeNode]:
+    """Yield the latest policy, then each snapshot of resources with the bindings that use it."""
+    bindings = [
+        manifest
+        for found, manifest in sorted(world.outputs.items())
+        if found.kind == BINDING and owner_of(found, manifest.body) == key
+    ]
+    for found, manifest in sorted(world.outputs.items()):
+        labels = mapping(mapping(manifest.body, "metadata"), "labels")
+        if found.group != GROUP or text(labels, PARENT) != key.name:
+            continue
+        latest = text(labels, IS_LATEST) == "true"
+        if found.kind == POLICY_SNAPSHOT and latest:
+            yield node_of(found, {"latest": "true"})
+        if found.kind == RESOURCE_SNAPSHOT:
+            users = tuple(_fleet_binding(b) for b in bindings if _snapshot_of(b) == found.name)
+            if users or latest:
+                yield node_of(found, {"latest": str(latest).lower()}, users)
+    for binding in bindings:
+        snapshot = ObjectKey(GROUP, RESOURCE_SNAPSHOT, "", _snapshot_of(binding))
+        if snapshot not in world.outputs:
+            yield _fleet_binding(binding)
+
+
+def _snapshot_of(binding: Manifest) -> str:
+    return text(mapping(binding.body, "spec"), "resourceSnapshotName")
+
+
+def _fleet_binding(manifest: Manifest) -> TreeNode:
+    """Return a binding of KubeFleet with its cluster."""
+    spec, status = mapping(manifest.body, "spec"), mapping(manifest.body, "status")
+    facts = {"state": text(spec, "state"), **condition_facts(status, good={})}
+    return node_of(manifest.key, facts, (TreeNode(None, text(spec, "targetCluster")),))

@@ -1,0 +1,28 @@
+"""What a ManagedCluster reports, and what it looks like cordoned and unreachable."""
+
+from reconciler.dialects.cluster_report import ClusterReport, reported_status, unknown_since
+from reconciler.model.fields import bodies, mapping
+from reconciler.model.resources import readable_resources
+from reconciler.model.world import Body
+
+AVAILABLE = "ManagedClusterConditionAvailable"
+CORDON: Body = {"key": "reconciler.dev/cordoned", "value": "simulated", "effect": "NoSelect"}
+"""Source: ours; upstream has no taint of its own for it."""
+
+
+def report_of(status: Body) -> ClusterReport:
+    """Return what a cluster reports.
+
+    Source: ocm@00f84c3 reports no use.
+    """
+    return ClusterReport(
+        ready=reported_status(bodies(status, "conditions"), AVAILABLE),
+        capacity=readable_resources(mapping(status, "allocatable")),
+    )
+
+
+def unreachable(cluster: Body, moment: str) -> Body:
+    """Return a cluster whose availability is Unknown since a moment."""
+    status = mapping(cluster, "status")
+    known = bodies(status, "conditions")
+    return {**cluster, "status": unknown_since(status, known, AVAILABLE, moment)}

@@ -1,0 +1,88 @@
+"""What rebalancers and triggers refer to."""
+
+from collections.abc import Iterator
+
+from reconciler.manifests.names import shown
+from reconciler.manifests.references import Dangling, Known
+from reconciler.model.fields import bodies, mapping, mapping_or_none, text
+from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.world import Body, Manifest
+from reconciler.rebalance.kinds import REBALANCER, TRIGGER
+from reconciler.rebalance.rebalancer_spec import POLICY, policy_key
+
+
+def dangling_in_rebalances(known: Known) -> Iterator[Dangling]:
+    """Yield the references of rebalancers and triggers that lead nowhere."""
+    workloads = known.workloads()
+    for manifest in known.of_kind(*REBALANCER):
+        yield from _rebalanced(manifest, known, workloads)
+    for manifest in known.of_kind(*TRIGGER):
+        yield from _triggered(manifest, known, workloads)
+
+
+def _rebalanced(
+    manifest: Manifest, known: Known, workloads: frozenset[tuple[str, str, str]]
+) -> Iterator[Dangling]:
+    """Tell of targets that are not there, but not of those that were dealt with already."""
+    spec, rule = mapping(manifest.body, "spec"), "rebalancer-target-unknown"
+    observed = bodies(_record(manifest, known), "observedWorkloads")
+    done = [mapping(item, "workload") for item in observed if item.get("result")]
+    for position, target in enumerate(bodies(spec, "workloads")):
+        if not _is_there(target, known, workloads) and target not in done:
+            at = f"/spec/workloads/{position}/name"
+            message = f"the {_described(target)} is not there, so this fails for good"
+            expected = "the name and namespace of a workload or placement of this repository"
+            yield Dangling(manifest.key, at, rule, message, expected)
+    policy = mapping_or_none(mapping(spec, "selector"), "policy")
+    if policy is not None:
+        yield from _policy(manifest, known, policy, "/spec/selector/policy/name", rule)
+
+
+def _triggered(
+    manifest: Manifest, known: Known, workloads: frozenset[tuple[str, str, str]]
+) -> Iterator[Dangling]:
+    """Tell of resources and policies that are not there, unless the trigger had success."""
+    if text(_record(manifest, known), "phase") == "Success":
+        return
+    spec, rule = mapping(manifest.body, "spec"), "trigger-target-unknown"
+    for position, target in enumerate(bodies(spec, "targetRefResource")):
+        if not _is_there(target, known, workloads):
+            at = f"/spec/targetRefResource/{position}/name"
+            message = f"the {_described(target)} is not there"
+            expected = "the name and namespace of a workload of this repository"
+            yield Dangling(manifest.key, at, rule, message, expected)
+    for position, target in enumerate(bodies(spec, "targetRefPolicy")):
+        at = f"/spec/targetRefPolicy/{position}/name"
+        yield from _policy(manifest, known, target, at, rule)
+
+
+def _record(manifest: Manifest, known: Known) -> Body:
+    """Return the status of a rebalancer or trigger at the last pass, as far as it is known."""
+    record = known.world.outputs.get(manifest.key)
+    return mapping(record.body, "status") if record is not None else {}
+
+
+def _policy(
+    manifest: Manifest, known: Known, target: Body, at: str, rule: str
+) -> Iterator[Dangling]:
+    """Tell of a policy that is not there; without a namespace it is a cluster policy."""
+    key = policy_key(target)
+    if key not in known.keys:
+        message = f"the {_described({**target, 'kind': key.kind})} is not there"
+        expected = f"a policy of this repository; one with a namespace is a {POLICY}"
+        yield Dangling(manifest.key, at, rule, message, expected)
+
+
+def _is_there(target: Body, known: Known, workloads: frozenset[tuple[str, str, str]]) -> bool:
+    """Say whether a target is there; kind, namespace and name decide, as for the rebalance."""
+    kind, namespace, name = (text(target, field) for field in ("kind", "namespace", "name"))
+    group = group_of(text(target, "apiVersion"))
+    if (group, kind) in known.placements:
+        return ObjectKey(group, kind, namespace, name) in known.keys
+    return (kind, namespace, name) in workloads
+
+
+def _described(target: Body) -> str:
+    """Return a target as people call it."""
+    scope = f"{text(target, 'namespace')}/" if text(target, "namespace") else ""
+    return f"{text(target, 'kind')} {shown(scope + text(target, 'name'))}"
