@@ -249,7 +249,7 @@ def _print(found: "Sequence[Happening]", *, lines: bool, headers: bool) -> None:
 
 def _row(item: "Happening", now: datetime) -> list[str]:
     """Return one event."""
-    from reconciler.cli.columns import duration
+    from reconciler.manifests.columns import duration
 
     scope = f"{item.key.namespace}/" if item.key.namespace else ""
     return [

@@ -183,8 +183,9 @@ def _print_manifests(manifests: "Sequence[Body]", output: str, *, single: bool) 
 
 def _print_rows(world: "World", keys: "Sequence[ObjectKey]", *, wide: bool, headers: bool) -> None:
     """Print a table; the namespace has a column where any object has one."""
-    from reconciler.cli.columns import Row, columns_of
+    from reconciler.cli.columns import columns_of
     from reconciler.cli.table import print_table
+    from reconciler.manifests.columns import Row
     from reconciler.shell.clock import SystemClock
 
     columns = columns_of(keys[0].group, keys[0].kind, wide=wide)

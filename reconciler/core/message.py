@@ -14,12 +14,12 @@ from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.explanation import total_of
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault
+from reconciler.rebalance.kinds import TRIGGER
 
 LONGEST_SUBJECT = 72  # what git log --oneline shows on a terminal
 MOST_LINES = 500  # a commit message is read by people
 MOST_SCORES = 10  # the best of a large choice
 PART_OF = "a part of "
-TRIGGER = "ScheduleTrigger"
 
 
 def commit_message(
@@ -193,7 +193,7 @@ def _removed(outcome: Outcome, output_root: str) -> list[str]:
 def _over(path: str, outcome: Outcome) -> str:
     """Say why a file goes: a trigger that failed is over, not finished."""
     failed = any(
-        removal.key.kind == TRIGGER and any(result.reason for result in removal.results)
+        removal.key.kind == TRIGGER[1] and any(result.reason for result in removal.results)
         for removal in outcome.removals
         if removal.path == path.removeprefix(PART_OF)
     )

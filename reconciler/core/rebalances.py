@@ -153,7 +153,7 @@ class _AllTargets:
     held: frozenset[ObjectKey]
 
     def find(self, reference: Reference, /) -> Target | None:
-        """Ask the dialect whose API the reference is of first; Karmada takes workloads of any."""
+        """Ask the dialect whose API the reference is of first; one may take workloads of any."""
         group = group_of(reference.api_version)
         asked = sorted(self.prepared, key=lambda dialect: group not in dialect.groups)
         found = (self.prepared[dialect].target(reference) for dialect in asked)

@@ -1,11 +1,12 @@
 """What a dialect answers about the files of a world, beside deciding."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reconciler.dialects.cluster_report import ClusterReport
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.tree_node import TreeNode
+from reconciler.manifests.columns import ColumnTable
 from reconciler.manifests.references import Dangling, Known
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import Resources
@@ -50,6 +51,7 @@ class View:
         cordon: The taint by which its own tool keeps a cluster from taking anything new.
         unreachable: Returns a cluster that cannot be reached since a moment in RFC 3339.
         warnings: Yields what to look at before a merge.
+        columns: By kind, what tables of its objects show.
         references: Yields what its objects refer to and is not there.
         events: Yields upstream's events of a change of an output, in order.
         may_hide_eviction: Whether an eviction may have begun and ended between two states of an
@@ -69,6 +71,7 @@ class View:
     cordon: Body
     unreachable: Callable[[Body, str], Body]
     warnings: Callable[[MergeEffects], Iterable[Warned]] = _nothing
+    columns: ColumnTable = field(default_factory=dict)
     references: Callable[[Known], Iterable[Dangling]] = _nothing
     events: Callable[[OutputChange], Iterable[ObjectEvent]] = _nothing
     may_hide_eviction: Callable[[Body, Body], bool] = _never

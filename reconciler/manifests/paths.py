@@ -17,8 +17,8 @@ def output_path(root: str, key: ObjectKey) -> str:
     Names reach this function only after they passed the rules of `names.py`. A name too long for a
     file name is cut and given a digest, so that no two objects share a file.
 
-    >>> output_path("status", ObjectKey("work.karmada.io", "ResourceBinding", "ns", "web-service"))
-    'status/resourcebindings.work.karmada.io/ns/web-service.yaml'
+    >>> output_path("status", ObjectKey("work.example.org", "Binding", "ns", "web-service"))
+    'status/bindings.work.example.org/ns/web-service.yaml'
     """
     if key in (RECORD, FAULTS):
         return f"{root}/{key.name}.yaml"

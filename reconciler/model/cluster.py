@@ -2,18 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from reconciler.model.identity import ClusterName
 from reconciler.model.taints import Taint
-
-
-class ClusterKind(StrEnum):
-    """The kinds of manifests that declare a cluster."""
-
-    KARMADA = "Cluster"
-    OCM = "ManagedCluster"
-    KUBEFLEET = "MemberCluster"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +12,6 @@ class Cluster:
     """What every dialect asks of a cluster. All else is in the view that the dialect decodes."""
 
     name: ClusterName
-    kind: ClusterKind
     labels: Mapping[str, str]
     taints: tuple[Taint, ...] = ()
     deleting: bool = False

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from reconciler.model.fields import mapping, number_or_none, strings, text
 from reconciler.model.world import Body
 
-DIALECTS = ("karmada", "ocm")
 DEFAULT_ASSUME_AFTER_SECONDS = 60
 DEFAULT_MAX_REMOVED_PERCENT = 50
 
@@ -37,7 +36,7 @@ class Settings:
         assume_after_seconds: How long after it was chosen a silent cluster counts as applied,
             healthy and available; `None` means never.
         safety: How much may be removed at once.
-        options: Dialect name to its own section, as written.
+        options: Sections as written, by name; that of a dialect has its name.
     """
 
     include: tuple[str, ...] = ()
@@ -63,7 +62,7 @@ def decode_settings(body: Body | None) -> Settings:
         heartbeats=mapping(spec, "inventory").get("heartbeats") == "enforce",
         assume_after_seconds=assume if isinstance(assume, int) else None,
         safety=_decode_safety(mapping(spec, "safety")),
-        options={name: mapping(spec, name) for name in DIALECTS},
+        options={name: part for name, part in spec.items() if isinstance(part, Mapping)},
     )
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.columns import Row, columns_of
+from reconciler.cli.columns import columns_of
+from reconciler.manifests.columns import Row
 from reconciler.manifests.reader import read
 from reconciler.model.moments import parse_moment
 from tests.cli.history import answer

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.model.cluster import Cluster, ClusterKind
+from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import LabelSelector, Requirement, matches
 from reconciler.schedule.fleet import Fleet, fleet_of
@@ -34,7 +34,7 @@ REQUIREMENTS = st.builds(
 def fleet(labels: list[dict[str, str]]) -> Fleet:
     """A fleet of clusters with these labels, handed over in reverse."""
     return fleet_of(
-        Cluster(name=ClusterName(f"c{i:03d}"), kind=ClusterKind.KARMADA, labels=pairs)
+        Cluster(name=ClusterName(f"c{i:03d}"), labels=pairs)
         for i, pairs in reversed(list(enumerate(labels)))
     )
 

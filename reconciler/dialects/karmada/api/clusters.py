@@ -7,7 +7,7 @@ from typing import NamedTuple
 from reconciler.dialects.karmada.api.placement import ClusterAffinity
 from reconciler.errors import UserError
 from reconciler.model import fields
-from reconciler.model.cluster import Cluster, ClusterKind
+from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import Requirement, is_wellformed
 from reconciler.model.moments import parse_moment
@@ -101,7 +101,6 @@ def decode_cluster(body: Body, *, declared: bool = True) -> MemberCluster:
     return MemberCluster(
         cluster=Cluster(
             name=ClusterName(fields.text(metadata, "name")),
-            kind=ClusterKind.KARMADA,
             labels=dict(fields.pairs_or_none(metadata, "labels") or ()),
             taints=tuple(decode_taint(taint) for taint in fields.bodies(spec, "taints")),
             deleting=bool(metadata.get("deletionTimestamp")),

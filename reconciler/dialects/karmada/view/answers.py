@@ -2,6 +2,7 @@
 
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.view.cluster import CORDON, report_of, unreachable
+from reconciler.dialects.karmada.view.columns import COLUMNS
 from reconciler.dialects.karmada.view.events import events_of, may_hide_eviction
 from reconciler.dialects.karmada.view.placed import (
     clusters_in,
@@ -16,6 +17,7 @@ from reconciler.dialects.karmada.view.warnings import warnings_of
 from reconciler.dialects.view import View
 
 VIEW = View(
+    columns=COLUMNS,
     is_placed=is_placed,
     owner_of=owner_of,
     clusters_in=clusters_in,

@@ -14,7 +14,7 @@ from reconciler.dialects.kubefleet.scheduler.eligibility import (
 )
 from reconciler.errors import UserError
 from reconciler.model import fields
-from reconciler.model.cluster import Cluster, ClusterKind
+from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import earliest
 from reconciler.model.taints import Taint, TaintEffect, Toleration
@@ -69,7 +69,6 @@ def decode_member(body: Body, *, declared: bool = True) -> Member:
     return Member(
         cluster=Cluster(
             name=ClusterName(fields.text(metadata, "name")),
-            kind=ClusterKind.KUBEFLEET,
             labels=dict(fields.pairs_or_none(metadata, "labels") or ()),
             taints=tuple(_taint(taint) for taint in fields.bodies(spec, "taints")),
             deleting=bool(metadata.get("deletionTimestamp")),

@@ -1,6 +1,7 @@
 """What KubeFleet answers about the files of a world, in one place."""
 
 from reconciler.dialects.kubefleet.view.cluster import CORDON, report_of, unreachable
+from reconciler.dialects.kubefleet.view.columns import COLUMNS
 from reconciler.dialects.kubefleet.view.events import events_of
 from reconciler.dialects.kubefleet.view.placed import (
     carriers,
@@ -14,6 +15,7 @@ from reconciler.dialects.kubefleet.view.tree import tree_of
 from reconciler.dialects.view import View
 
 VIEW = View(
+    columns=COLUMNS,
     is_placed=is_placed,
     owner_of=owner_of,
     clusters_in=clusters_in,

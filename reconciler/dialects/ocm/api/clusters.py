@@ -8,7 +8,7 @@ from reconciler.dialects.ocm.api.placement import AddOnScore
 from reconciler.dialects.ocm.scheduler.request import Reported, Reports
 from reconciler.errors import UserError
 from reconciler.model import fields
-from reconciler.model.cluster import Cluster, ClusterKind
+from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import LabelSelector
 from reconciler.model.moments import parse_instant
@@ -110,7 +110,6 @@ def decode_cluster(body: Body) -> ManagedCluster:
     return ManagedCluster(
         cluster=Cluster(
             name=ClusterName(fields.text(metadata, "name")),
-            kind=ClusterKind.OCM,
             labels=dict(fields.pairs_or_none(metadata, "labels") or ()),
             taints=tuple(map(_taint, fields.bodies(spec, "taints"))),
             deleting=bool(metadata.get("deletionTimestamp")),

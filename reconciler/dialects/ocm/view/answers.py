@@ -1,6 +1,7 @@
 """What Open Cluster Management answers about the files of a world, in one place."""
 
 from reconciler.dialects.ocm.view.cluster import CORDON, report_of, unreachable
+from reconciler.dialects.ocm.view.columns import COLUMNS
 from reconciler.dialects.ocm.view.events import events_of
 from reconciler.dialects.ocm.view.placed import clusters_in, is_placed, owner_of
 from reconciler.dialects.ocm.view.references import dangling_in_ocm
@@ -8,6 +9,7 @@ from reconciler.dialects.ocm.view.tree import tree_of
 from reconciler.dialects.view import View
 
 VIEW = View(
+    columns=COLUMNS,
     is_placed=is_placed,
     owner_of=owner_of,
     clusters_in=clusters_in,

@@ -9,13 +9,16 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from reconciler.audit.placed import placed_on
+from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
 from reconciler.core.message import plain
-from reconciler.dialects.karmada.view.binding_rendering import placed
+from reconciler.dialects.tree_node import TreeNode
 from reconciler.errors import ShellError, UsageError
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
+from reconciler.rebalance.kinds import REBALANCER
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commit
@@ -25,9 +28,6 @@ from reconciler.shell.resources import load_schemas, write_example
 
 PATIENCE_SECONDS = 30.0
 BRANCH = "main"
-FLEET_BINDING = ("placement.kubernetes-fleet.io", "ClusterResourceBinding")
-PARENT = "kubernetes-fleet.io/parent-CRP"
-PLACEMENT = "cluster.open-cluster-management.io/placement"
 REBALANCER_TTL_SECONDS = 4
 
 PERSON = {
@@ -47,10 +47,10 @@ status:
     lastTransitionTime: "{moment}"
 """
 
-REBALANCER = f"""\
+DEMAND = f"""\
 # Bring the shop back to its primary cluster.
-apiVersion: apps.karmada.io/v1alpha1
-kind: WorkloadRebalancer
+apiVersion: {REBALANCER[0]}/v1alpha1
+kind: {REBALANCER[1]}
 metadata:
   name: shop-back-to-primary
 spec:
@@ -163,7 +163,7 @@ class _Stage:
         """Add a rebalancer on a branch and merge it, as a pull request would."""
         self._patiently("switch", "--quiet", "--create", "shop-back-to-primary")
         file = self.folder / "rebalancers" / "shop-back-to-primary.yaml"
-        file.write_text(REBALANCER, encoding="utf-8")
+        file.write_text(DEMAND, encoding="utf-8")
         self.commit("Bring the shop back to its primary cluster")
         self._patiently("switch", "--quiet", BRANCH)
         title = "--message=Merge the pull request: shop back to primary"
@@ -206,34 +206,20 @@ class _Stage:
 
     def placements(self, world: World) -> dict[str, str]:
         """Return where everything is, by name, whatever its API."""
-        shown: dict[str, list[str]] = {}
-        for key, manifest in sorted(world.outputs.items()):
-            name, clusters = _placement_of(key, manifest.body)
-            if name:
-                shown.setdefault(name, []).extend(clusters)
-        return {name: ", ".join(shown[name]) or "nowhere" for name in sorted(shown)}
+        return dict(sorted(_placements_in(world)))
 
     def is_running(self, world: World) -> bool:
         """Say whether every workload counts as applied."""
-        return all(
-            any(
-                condition.get("type") == "FullyApplied" and condition.get("status") == "True"
-                for condition in bodies(mapping(manifest.body, "status"), "conditions")
-            )
-            for key, manifest in world.outputs.items()
-            if key.group == "work.karmada.io"
-        )
+        return all(node.facts.get("FullyApplied") == "True" for node in _workloads_in(world))
 
     def is_leaving(self, world: World) -> bool:
         """Say whether a workload is still leaving a cluster."""
-        return any(
-            "gracefulEvictionTasks" in mapping(manifest.body, "spec")
-            for manifest in world.outputs.values()
-        )
+        clusters = (cluster for node in _workloads_in(world) for cluster in node.children)
+        return any("leaving" in cluster.facts for cluster in clusters)
 
     def has_rebalancer(self, world: World) -> bool:
         """Say whether a rebalancer's manifest is still there."""
-        return any(key.kind == "WorkloadRebalancer" for key in world.inputs)
+        return bool(world.of_kind(*REBALANCER))
 
     def show(self, moral: str) -> None:
         """Print the commit that was waited for, and the placements in it."""
@@ -247,21 +233,31 @@ class _Stage:
             self.say(f"   {plain(name).ljust(width)}   {plain(clusters)}")
 
 
-def _placement_of(key: ObjectKey, body: Body) -> tuple[str, list[str]]:
-    """Return what an output places, and where; an empty name if it places nothing."""
-    scope = f"{key.namespace}/" if key.namespace else ""
-    if key.group == "work.karmada.io":
-        spec = mapping(body, "spec")
-        clusters = [f"{name}({n})" if n else str(name) for name, n in placed(spec)]
-        return scope + text(mapping(spec, "resource"), "name"), clusters
-    if key.kind == "PlacementDecision":
-        labels = mapping(mapping(body, "metadata"), "labels")
-        decisions = bodies(mapping(body, "status"), "decisions")
-        return scope + text(labels, PLACEMENT), [text(item, "clusterName") for item in decisions]
-    if (key.group, key.kind) == FLEET_BINDING:
-        labels = mapping(mapping(body, "metadata"), "labels")
-        return text(labels, PARENT), [text(mapping(body, "spec"), "targetCluster")]
-    return "", []
+def _placements_in(world: World) -> Iterator[tuple[str, str]]:
+    """Yield the name of each object that a decision is about, and where it is."""
+    for key in sorted(world.outputs):
+        if (key.group, key.kind) not in PLACED:
+            continue
+        scope = f"{key.namespace}/" if key.namespace else ""
+        clusters = [f"{name}({n})" if n else str(name) for name, n in placed_on(world, key)]
+        yield f"{scope}{_name_of(world, key)}", ", ".join(clusters) or "nowhere"
+
+
+def _name_of(world: World, key: ObjectKey) -> str:
+    """Return the name of what is placed: of a workload that, not that of its binding."""
+    dialect = dialect_of(key.group)
+    workload = None if dialect is None else dialect.view().workload_of(world.outputs[key].body)
+    return key.name if workload is None else text(workload, "name")
+
+
+def _workloads_in(world: World) -> Iterator[TreeNode]:
+    """Yield what hangs on each decision about a workload."""
+    for dialect in DIALECTS:
+        view = dialect.view()
+        for key, manifest in world.outputs.items():
+            is_decision = (key.group, key.kind) in dialect.placed
+            if is_decision and view.workload_of(manifest.body) is not None:
+                yield view.tree(world, key)
 
 
 @contextmanager

@@ -1,0 +1,117 @@
+"""The columns of clusters, policies and bindings."""
+
+from reconciler.dialects.karmada.api import cluster_inventory
+from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED
+from reconciler.dialects.karmada.api.policies import GROUP as POLICIES
+from reconciler.dialects.karmada.detector.binding_draft import (
+    BINDING,
+    CLUSTER_BINDING,
+    CLUSTER_POLICY_NAME,
+    GROUP,
+    POLICY_NAME,
+)
+from reconciler.manifests.columns import (
+    FILE,
+    NONE,
+    Columns,
+    ColumnTable,
+    Row,
+    age,
+    condition,
+    spec_of,
+    status_of,
+    taints,
+)
+from reconciler.model.fields import bodies, mapping, number, text
+
+
+def _placed(row: Row) -> str:
+    clusters = [
+        f"{text(c, 'name')}({number(c, 'replicas')})" if c.get("replicas") else text(c, "name")
+        for c in sorted(bodies(spec_of(row), "clusters"), key=lambda c: text(c, "name"))
+    ]
+    return ", ".join(clusters) or NONE
+
+
+def _leaving(row: Row) -> str:
+    tasks = bodies(spec_of(row), "gracefulEvictionTasks")
+    return ", ".join(sorted(text(task, "fromCluster") for task in tasks)) or NONE
+
+
+def _group(row: Row) -> str:
+    return text(status_of(row), "schedulerObservingAffinityName") or NONE
+
+
+def _policy(row: Row) -> str:
+    notes = mapping(mapping(row.body, "metadata"), "annotations")
+    local = text(notes, POLICY_NAME)
+    return local or text(notes, CLUSTER_POLICY_NAME) or NONE
+
+
+def _ready(row: Row) -> str:
+    return condition("Ready", "status")(row) if status_of(row) else "Declared"
+
+
+def _zones(row: Row) -> str:
+    zones = spec_of(row).get("zones")
+    return ", ".join(map(str, zones)) if isinstance(zones, list) and zones else NONE
+
+
+def _selects(row: Row) -> str:
+    shown = []
+    for selector in bodies(spec_of(row), "resourceSelectors"):
+        name = text(selector, "name")
+        shown.append(f"{text(selector, 'kind')}/{name}" if name else text(selector, "kind"))
+    return ", ".join(shown)
+
+
+def _strategy(row: Row) -> str:
+    scheduling = mapping(mapping(spec_of(row), "placement"), "replicaScheduling")
+    if not scheduling:
+        return "Duplicated"
+    kind = text(scheduling, "replicaSchedulingType") or "Divided"
+    preference = text(scheduling, "replicaDivisionPreference") or "Weighted"
+    return f"{kind}/{preference}" if kind == "Divided" else kind
+
+
+_BINDING: Columns = (
+    (
+        ("CLUSTERS", _placed),
+        ("LEAVING", _leaving),
+        ("SCHEDULED", condition("Scheduled", "status")),
+        ("APPLIED", condition("FullyApplied", "status")),
+        ("AGE", age),
+    ),
+    (
+        ("GROUP", _group),
+        ("POLICY", _policy),
+        ("REASON", condition("Scheduled", "message")),
+    ),
+)
+_POLICY: Columns = (
+    (
+        ("SELECTS", _selects),
+        ("DIVISION", _strategy),
+        ("PRIORITY", lambda row: str(number(spec_of(row), "priority"))),
+    ),
+    (FILE,),
+)
+COLUMNS: ColumnTable = {
+    (cluster_inventory.GROUP, cluster_inventory.KIND): (
+        (
+            ("READY", _ready),
+            ("REGION", lambda row: text(spec_of(row), "region") or NONE),
+            ("TAINTS", taints),
+        ),
+        (
+            ("PROVIDER", lambda row: text(spec_of(row), "provider") or NONE),
+            ("ZONES", _zones),
+            FILE,
+        ),
+    ),
+    (POLICIES, CLUSTER_WIDE): _POLICY,
+    (POLICIES, NAMESPACED): _POLICY,
+    (GROUP, BINDING): _BINDING,
+    (GROUP, CLUSTER_BINDING): _BINDING,
+}
+"""By kind."""
