@@ -11,9 +11,8 @@ dialect remembers between passes only saves work.
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from reconciler.dialects.view import View
 from reconciler.manifests.violations import Admission
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
@@ -22,6 +21,9 @@ from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Trace, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection
+
+if TYPE_CHECKING:
+    from reconciler.dialects.view import View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +119,7 @@ class Dialect:
     part: Kind | None = None
     roots: frozenset[Kind] = frozenset()
     admissions: Callable[[KnownKinds], Mapping[Kind, Admission]]
-    view: Callable[[], View]
+    view: Callable[[], "View"]
     begin: Callable[[], DialectMemory]
 
     @property

@@ -1,5 +1,7 @@
 """What Karmada answers about the files of a world, in one place."""
 
+from collections.abc import Iterable
+
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.view.cluster import CORDON, report_of, unreachable
 from reconciler.dialects.karmada.view.columns import COLUMNS
@@ -13,8 +15,15 @@ from reconciler.dialects.karmada.view.placed import (
 )
 from reconciler.dialects.karmada.view.references import dangling_in_karmada
 from reconciler.dialects.karmada.view.tree import tree_of
-from reconciler.dialects.karmada.view.warnings import warnings_of
+from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.view import View
+
+
+def _warnings(effects: MergeEffects) -> Iterable[Warned]:
+    from reconciler.dialects.karmada.view.warnings import warnings_of  # asks the scheduler
+
+    return warnings_of(effects)
+
 
 VIEW = View(
     columns=COLUMNS,
@@ -28,7 +37,7 @@ VIEW = View(
     report_of=report_of,
     cordon=CORDON,
     unreachable=unreachable,
-    warnings=warnings_of,
+    warnings=_warnings,
     references=dangling_in_karmada,
     events=events_of,
     may_hide_eviction=may_hide_eviction,
