@@ -4,7 +4,7 @@ Every rule broken is a fault with its place. One broken document leaves the othe
 readable; broken syntax ends the file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,7 +62,7 @@ class Document:
 
     index: int
     line: int
-    body: dict[str, object]
+    body: Mapping[str, object]
     aliased_at: tuple[int, int] | None = None
 
 

@@ -21,7 +21,7 @@ CacheKey = tuple[object, ...]
 """What an answer was drawn from, in an order that the asker keeps to."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class AnswerCache(Generic[K, T]):
     """Answers by name, each with its grounds.
 

@@ -25,7 +25,6 @@ class Stamp(str):
     __slots__ = ()
 
 
-@lru_cache(maxsize=1 << 10)
 def format_moment(moment: datetime) -> str:
     """Return the RFC 3339 text of an aware moment, in UTC, to the second; a year has four digits.
 
@@ -36,7 +35,8 @@ def format_moment(moment: datetime) -> str:
     """
     if moment.tzinfo is None:
         raise ValueError("a moment must be aware of its time zone")
-    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
+    there = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return f"{there.isoformat(timespec='seconds')[:-6]}Z"  # without +00:00
 
 
 @lru_cache(maxsize=1 << 14)  # the objects of one pass share its moment

@@ -38,9 +38,11 @@ def remember(memo: dict[K, V], key: K, answer: Callable[[], V], *, limit: int = 
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Fleet:
     """All clusters of one kind, ascending by name; made once a pass and shared by its requests.
+
+    An index, no value: it remembers what selectors select.
 
     Attributes:
         clusters: Ascending by name, deleting ones included; bit i of a mask is clusters[i].

@@ -35,7 +35,7 @@ class Drafted:
     needs: tuple[ObjectKey, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class KarmadaMemory:
     """Tables by what they answer.
 

@@ -9,7 +9,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, UnchangedUntil, forget
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class KubeFleetMemory:
     """Tables by what they answer.
 

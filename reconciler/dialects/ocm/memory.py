@@ -22,7 +22,7 @@ class TakenPlacement:
     record: Body | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class OcmMemory:
     """Tables by what they answer.
 

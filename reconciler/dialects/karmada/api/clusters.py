@@ -154,9 +154,9 @@ def _model(body: Body) -> tuple[int, Resources]:
     return fields.number(body, "grade"), decode_resources(least)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Members:
-    """The fleet of Karmada clusters, indexed by what its scheduler asks.
+    """The fleet of Karmada clusters, indexed by what its scheduler asks; it remembers answers.
 
     `regions[i]` is the region of cluster i. `by_field` holds provider and region the way labels are
     indexed; empty ones count as missing. `no_execute` has those with a taint of that effect. The

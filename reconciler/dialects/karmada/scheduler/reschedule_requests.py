@@ -14,7 +14,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 TRIGGERED_AT = "rescheduleTriggeredAt"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class RescheduleRequest:
     """A binding as the scheduler gets it.
 

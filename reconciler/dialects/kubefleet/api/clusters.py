@@ -103,9 +103,9 @@ class Unscorable:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Members:
-    """The fleet of MemberClusters at one moment, indexed by what the scheduler asks.
+    """The fleet of MemberClusters at one moment, indexed; it remembers what the scheduler asked.
 
     The memos are filled by the rules that ask.
 

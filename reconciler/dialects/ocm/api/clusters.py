@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.dialects.ocm.api.placement import AddOnScore
-from reconciler.dialects.ocm.scheduler.request import Reported, Reports
+from reconciler.dialects.ocm.scheduler.request import Reported
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.cluster import Cluster
@@ -13,6 +13,7 @@ from reconciler.model.identity import ClusterName
 from reconciler.model.labels import LabelSelector
 from reconciler.model.moments import parse_instant
 from reconciler.model.quantity import approximate
+from reconciler.model.same import Same
 from reconciler.model.taints import Taint, TaintEffect
 from reconciler.model.world import Body
 from reconciler.schedule.fleet import Fleet, fleet_of, index_labels, remember, select_indexed
@@ -37,9 +38,9 @@ class ManagedCluster:
     body: Body
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Members:
-    """All managed clusters, ascending by name; made once a pass.
+    """All managed clusters, ascending by name; an index made once a pass, which remembers.
 
     `amounts` maps a resource to one amount a cluster, `None` where it has none, and `measured`
     the clusters that have one. `reported` and `expressed` remember the scores of add-ons and what
@@ -51,10 +52,10 @@ class Members:
     by_claim: Mapping[str, Mapping[str, Mask]]
     amounts: Mapping[str, tuple[float | None, ...]]
     measured: Mapping[str, Mask]
-    reported: dict[tuple[AddOnScore, int, datetime], Reported] = field(
+    reported: dict[tuple[AddOnScore, Same, datetime], Reported] = field(
         default_factory=dict, repr=False
     )
-    expressed: dict[tuple[tuple[str, ...], Mask, int], tuple[Mask, Reports]] = field(
+    expressed: dict[tuple[tuple[str, ...], Mask, Same], Mask] = field(
         default_factory=dict, repr=False
     )
     _claiming: dict[LabelSelector, Mask] = field(default_factory=dict, repr=False)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.errors import Misconfigured
+from reconciler.model.same import Same
 
 LONGEST = 10 * 1024  # characters of one selector; Kubernetes' limit for CEL in device requests
 DEEPEST = 250  # levels of the parse tree; cel-go's default limit of recursion
@@ -41,7 +42,7 @@ class Meter:
 
     left: int
     _steps: int = 0
-    _weights: dict[int, tuple[int, object]] = field(default_factory=dict)
+    _weights: dict[Same, int] = field(default_factory=dict)
 
     def restart(self) -> None:
         """Begin with another expression or cluster."""
@@ -74,14 +75,15 @@ class Meter:
             case str() | bytes():
                 weight = len(value)
             case list() | dict():
-                known = self._weights.get(id(value))
+                same = Same(value)
+                known = self._weights.get(same)
                 if known is not None:
-                    return known[0]
+                    return known
                 self.charge(1 + len(value) // ITEMS_OF_STEP)
                 weight = 1 + sum(map(self.weigh, value))
                 if isinstance(value, Mapping):
                     weight += sum(map(self.weigh, value.values()))
-                self._weights[id(value)] = weight, value  # held, so that no other gets its id
+                self._weights[same] = weight
             case _:
                 weight = 1
         refuse_length(weight)

@@ -10,6 +10,7 @@ from reconciler.dialects.ocm.cel.expression import Program, compile_cel
 from reconciler.dialects.ocm.scheduler.request import Reports, Request
 from reconciler.errors import Misconfigured
 from reconciler.model.labels import Requirement
+from reconciler.model.same import Same
 from reconciler.model.selectors import refusal_of
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, Rejection
@@ -86,11 +87,10 @@ def _express(
 ) -> Mask:
     """Return the clusters that satisfy the expressions, asked once for all alike placements."""
 
-    def select() -> tuple[Mask, Reports]:
-        return program.select(rest, members, reports), reports
+    def select() -> Mask:
+        return program.select(rest, members, reports)
 
-    # The answer holds the reports, so that their id stays theirs.
-    return remember(members.expressed, (texts, rest, id(reports)), select)[0]
+    return remember(members.expressed, (texts, rest, Same(reports)), select)
 
 
 def _compile(predicate: ClusterSelector) -> Program | None:

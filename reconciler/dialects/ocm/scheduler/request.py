@@ -29,7 +29,6 @@ Reports = Mapping[tuple[str, str], PluginReport]
 class Reported:
     """One score of every cluster, as the reports say it; 0 where it is not there."""
 
-    reports: Reports
     values: tuple[int, ...]
     missing: Mask
     expired: Mask

@@ -7,6 +7,7 @@ from itertools import compress
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import AddOnScore
 from reconciler.dialects.ocm.scheduler.request import Reported, Reports, Request, Scores
+from reconciler.model.same import Same
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, bits_of, mask_of, positions_of
 
@@ -43,7 +44,7 @@ class ScoreAddOn:
         def read() -> Reported:
             return _read(self.score, members, reports, now)
 
-        question = (self.score, id(reports), now)  # the answer holds the reports, so the id stays
+        question = (self.score, Same(reports), now)
         return remember(members.reported, question, read, limit=MOST_COLUMNS)
 
 
@@ -60,4 +61,4 @@ def _read(score: AddOnScore, members: Members, reports: Reports, now: datetime) 
         elif value is None:
             missing.append(position)
         values.append(value or 0)
-    return Reported(reports, tuple(values), mask_of(missing), mask_of(expired))
+    return Reported(tuple(values), mask_of(missing), mask_of(expired))
