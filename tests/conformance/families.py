@@ -15,7 +15,7 @@ from tests.conformance.kubefleet import check_schedule as check_kubefleet_schedu
 from tests.conformance.kubefleet_rollout import check_rollout
 from tests.conformance.kubefleet_snapshots import check_policysnapshot, check_resourcesnapshot
 from tests.conformance.ocm import check_placement
-from tests.conformance.ocm_enqueue import check_enqueue
+from tests.conformance.ocm_events import check_events
 
 Body = Mapping[str, object]
 Check = Callable[[Body], str | None]
@@ -41,7 +41,7 @@ FAMILIES: Mapping[str, Family] = {
     "karmada/rebalancer": Family(check_rebalancer),
     "karmada/schedule": Family(check_schedule, front_karmada.check_schedule),
     "karmada/taints": Family(check_taints, front_karmada_eviction.check_taints),
-    "ocm/enqueue": Family(check_enqueue),
+    "ocm/enqueue": Family(check_events),
     "ocm/placement": Family(check_placement, front_ocm.check_placement),
     "kubefleet/policysnapshot": Family(check_policysnapshot),
     "kubefleet/resourcesnapshot": Family(check_resourcesnapshot),

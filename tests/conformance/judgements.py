@@ -27,6 +27,12 @@ NOT_COMPARED = cast(Mapping[str, Reasons], JUDGEMENTS["notCompared"])
 NOT_COMPARED_AT_THE_DOOR = cast(Mapping[str, Reasons], JUDGEMENTS["notComparedAtTheDoor"])
 """Family to the fields of `expected` that are compared directly and not after a pass."""
 
+ONLY_AT_THE_DOOR = cast(Mapping[str, Reasons], JUDGEMENTS["onlyAtTheDoor"])
+"""Family to the fields of `expected` that are compared after a pass only."""
+
+FORGIVEN = cast(Mapping[str, Reasons], JUDGEMENTS["forgiven"])
+"""Family to what may differ although it is compared."""
+
 LEFT_ASIDE = cast(Mapping[str, Reasons], JUDGEMENTS["bindingFields"])
 """What of the binding of a template is left aside."""
 

@@ -1,13 +1,12 @@
-"""The family ocm/placement: one sync of a placement, and more of them until it settles."""
+"""The family ocm/placement: one sync of a placement, inside the scheduler."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
 from reconciler.dialects.ocm.api.cluster_sets import decode_set, decode_set_binding
 from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
-from reconciler.dialects.ocm.api.placement import Placement, decode_placement
+from reconciler.dialects.ocm.api.placement import decode_placement
 from reconciler.dialects.ocm.decisions.placement_decisions import (
     DecisionObject,
     decided_by,
@@ -37,11 +36,8 @@ COMPARED = (
     "prioritizerResults",
     "scheduleStatus",
     "requeueAfterSeconds",
-    "settled",
     "scheduled",
-    "storedAfterOneSync",
 )
-MOST_SYNCS = 16
 
 
 def check_placement(case: Body) -> str | None:
@@ -67,14 +63,6 @@ def _difference(expected: Body, actual: Body) -> str | None:
     wanted = {key: expected[key] for key in COMPARED if key in expected}
     found = {key: actual.get(key) for key in wanted}
     return first_difference(without_library(wanted), without_library(found))
-
-
-@dataclass(frozen=True)
-class Stored:
-    """What the hub holds of the placement: its decisions by name, and its status."""
-
-    decisions: Mapping[str, DecisionObject]
-    status: object
 
 
 def bodies(given: Body, name: str) -> Sequence[Body]:
@@ -103,82 +91,21 @@ def _hub(given: Body) -> Hub:
 
 
 def _sync(given: Body) -> Body:
-    """One sync, then more of them at the same moment until nothing is written."""
+    """One sync; what it writes, and where more of them settle, the front door compares."""
     placement = decode_placement(cast(Body, given["placement"]))
     hub, now = _hub(given), parse_instant(str(given["now"]))
-    others = [decode_decision(body) for body in bodies(given, "otherPlacementDecisions")]
-    owned = [decode_decision(body) for body in bodies(given, "placementDecisions")]
-    both = {(item.namespace, item.name): item for item in (*others, *owned)}
-    status = cast(Body, given["placement"]).get("status")
-
-    def answer(stored: Mapping[tuple[str, str], DecisionObject]) -> SyncVerdict | None:
-        return judge(placement, hub, decided_by(stored.values()), now)
-
+    stored = {
+        (item.namespace, item.name): item
+        for name in ("otherPlacementDecisions", "placementDecisions")
+        for item in map(decode_decision, bodies(given, name))
+    }
     try:
-        verdict = answer(both)
-    except UserError as error:
-        return {"scheduled": False, "syncError": error.message}
+        verdict = judge(placement, hub, decided_by(stored.values()), now)
+    except UserError:
+        return {"scheduled": False}
     if verdict is None:
         return {"scheduled": False}
-    first = _written(both, verdict, placement)
-    result = _described(verdict, hub.members, now)
-    wanted = result["placementDecisions"]
-    after = [_object(item) for key, item in sorted(first.items()) if _is_own(item, placement)]
-    if after != wanted:
-        result["storedAfterOneSync"] = after
-    result["settled"] = _settle(both, answer, placement, now, status)
-    return result
-
-
-def _is_own(item: DecisionObject, placement: Placement) -> bool:
-    return item.owner == (placement.namespace, placement.name)
-
-
-def _written(
-    stored: Mapping[tuple[str, str], DecisionObject], verdict: SyncVerdict, placement: Placement
-) -> dict[tuple[str, str], DecisionObject]:
-    """What stands after one sync: labels change only where clusters need not."""
-    result = dict(stored)
-    names = set()
-    for item in verdict.grouped.objects:
-        key = (item.namespace, item.name)
-        names.add(key)
-        present = stored.get(key)
-        if present is None or present.clusters == item.clusters:
-            result[key] = item
-        else:
-            result[key] = replace(present, clusters=item.clusters)
-    gone = [key for key, item in stored.items() if _is_own(item, placement) and key not in names]
-    for key in gone:
-        del result[key]
-    return result
-
-
-def _settle(
-    stored: dict[tuple[str, str], DecisionObject],
-    answer: Callable[[Mapping[tuple[str, str], DecisionObject]], SyncVerdict | None],
-    placement: Placement,
-    now: datetime,
-    status: object,
-) -> Body:
-    """Repeat the sync until nothing is written."""
-    seen = [(stored, status)]
-    for number in range(1, MOST_SYNCS):
-        verdict = answer(stored)
-        assert verdict is not None
-        after = _written(stored, verdict, placement)
-        described: object = _status(verdict)
-        if (after, described) == (stored, status):
-            return {
-                "syncs": number,
-                "requeueAfterSeconds": _seconds(verdict.result.until, now),
-            }
-        stored, status = after, described
-        if (stored, status) in seen:
-            period = len(seen) - seen.index((stored, status))
-            return {"syncs": number, "oscillates": True, "period": period}
-        seen.append((stored, status))
-    return {"syncs": MOST_SYNCS}
+    return _described(verdict, hub.members, now)
 
 
 def _status(verdict: SyncVerdict) -> Body:

@@ -121,14 +121,16 @@ def _by_label(results: Iterable[Result]) -> list[tuple[str, list[Result]]]:
 
 
 def _print_aside(labels: Iterable[str]) -> None:
-    """Print the fields of `expected` that are not compared, and why."""
+    """Print what is not compared or forgiven, and why."""
     for label in labels:
         for title, fields in (
             ("not compared", judgements.NOT_COMPARED),
             (f"not compared at the {DOOR}", judgements.NOT_COMPARED_AT_THE_DOOR),
+            (f"compared only at the {DOOR}", judgements.ONLY_AT_THE_DOOR),
+            ("forgiven", judgements.FORGIVEN),
         ):
             for name, why in fields.get(label, {}).items():
-                print(f"{label}: {name} is {title}: {why}")
+                print(f"{label}: {title}: {name}: {why}")
 
 
 def reasons(results: Iterable[Result]) -> dict[str, int]:

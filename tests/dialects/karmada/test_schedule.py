@@ -98,7 +98,8 @@ def test_binding_without_placement_is_retried() -> None:
     verdict = place(fleet(a=None), placement=None)
 
     assert verdict.clusters is None
-    assert "the binding has no placement" == verdict.returned_error
+    assert verdict.error is not None
+    assert "the binding has no placement" == verdict.error.message
 
 
 @pytest.mark.parametrize("replicas", [1, 10**6, 2**31 - 1])

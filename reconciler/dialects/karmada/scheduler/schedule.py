@@ -15,7 +15,7 @@ from reconciler.dialects.karmada.scheduler.failure import Failure, FailureKind, 
 from reconciler.dialects.karmada.scheduler.profile import PROFILE
 from reconciler.dialects.karmada.scheduler.rank import rank
 from reconciler.dialects.karmada.scheduler.request import Request, request_of
-from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, Requeue, ScheduleVerdict
+from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.select import select_clusters
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason, find_trigger
 from reconciler.model.conditions import Condition
@@ -25,12 +25,6 @@ from reconciler.schedule.framework import Mask, Rejection, run_filters
 SCHEDULED = "Scheduled"
 TARGETS_LIMIT = 128  # ours: 5,000 clusters times 128 numbers of replicas take about 50 MB
 SUCCESS = Condition(SCHEDULED, "True", "Success", "Binding has been scheduled successfully.")
-
-REQUEUE = {
-    FailureKind.NO_CLUSTER_FIT: Requeue.NO,
-    FailureKind.UNSCHEDULABLE: Requeue.UNSCHEDULABLE,
-    FailureKind.SCHEDULER_ERROR: Requeue.BACKOFF,
-}
 
 
 def schedule(
@@ -213,9 +207,7 @@ def _failed(
         observed_affinity=binding.observed_affinity,
         condition=Condition(SCHEDULED, "False", failure.kind, failure.message),
         applied=_changed(binding, binding.placement) if unfit and binding.placement else None,
-        requeue=REQUEUE[failure.kind],
         error=failure,
-        returned_error="" if unfit else failure.message,
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from reconciler.dialects.karmada.api.clusters import TargetCluster
 from reconciler.dialects.karmada.scheduler.divide import Division
@@ -12,14 +11,6 @@ from reconciler.dialects.karmada.scheduler.request import Request
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.model.conditions import Condition
 from reconciler.schedule.framework import Mask, Rejection
-
-
-class Requeue(StrEnum):
-    """Which of upstream's queues the binding goes to."""
-
-    NO = "no"
-    UNSCHEDULABLE = "unschedulableQueue"
-    BACKOFF = "backoffQueue"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,9 +48,7 @@ class ScheduleVerdict:
         condition: The Scheduled condition, `None` when it stays.
         applied: The next applied-placement annotation, `None` when it stays.
         scheduled: Whether lastScheduledTime becomes now.
-        requeue: Where upstream would put the binding next.
         error: What decided, if all attempts failed.
-        returned_error: The message that upstream's worker would report, `""` for none.
     """
 
     trigger: ScheduleReason
@@ -70,9 +59,7 @@ class ScheduleVerdict:
     condition: Condition | None = None
     applied: str | None = None
     scheduled: bool = False
-    requeue: Requeue = Requeue.NO
     error: Failure | None = None
-    returned_error: str = ""
 
     @property
     def triggered(self) -> bool:

@@ -23,14 +23,6 @@ from reconciler.model.world import Body
 from reconciler.schedule.framework import Mask
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
-    """A write that the scheduler makes: `verb` as the API server would see it."""
-
-    verb: str
-    name: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduled:
     """Where the scheduler leaves a placement.
@@ -40,9 +32,7 @@ class Scheduled:
         removed: Names of bindings whose last finalizer went.
         status: New status of the policy snapshot, `None` if the present one stays.
         requeue: Whether another cycle must follow at once.
-        cycles: How many were run.
         error: Why it stopped, `None` if it did not; what was done before stands.
-        writes: In the order made; a binding may be written more than once.
         records: What each cycle looked at, in order; a cycle that failed has none.
     """
 
@@ -50,9 +40,7 @@ class Scheduled:
     removed: tuple[str, ...] = ()
     status: Body | None = None
     requeue: bool = False
-    cycles: int = 1
     error: UnexpectedBehavior | None = None
-    writes: tuple[Write, ...] = ()
     records: tuple[PickRecord, ...] = ()
 
 
@@ -77,9 +65,7 @@ def schedule(
         result = replace(
             following,
             removed=(*result.removed, *following.removed),
-            writes=(*result.writes, *following.writes),
             records=(*result.records, *following.records),
-            cycles=result.cycles + 1,
         )
     return result
 
@@ -119,7 +105,6 @@ def _begin(snapshot: Snapshot, bindings: Iterable[Binding], members: Members) ->
         swept=Scheduled(
             bindings={name: item for name, item in existing.items() if name not in removed},
             removed=removed,
-            writes=tuple(Write("update", binding.name) for binding in swept),
         ),
         groups=groups,
         placed=targets_of(members, groups.scheduled, groups.bound),
@@ -190,7 +175,7 @@ def reschedule(
     except UnexpectedBehavior as error:
         return replace(fresh, bindings=existing, error=error)
     done = _carry_out(Scheduled(bindings=existing), pick)
-    return replace(done, status=fresh.status, cycles=fresh.cycles, records=fresh.records)
+    return replace(done, status=fresh.status, records=fresh.records)
 
 
 def _release(binding: Binding) -> Binding:
@@ -219,16 +204,10 @@ def _pick(start: _Start, snapshot: Snapshot, members: Members, now: datetime) ->
 def _carry_out(before: Scheduled, pick: Pick) -> Scheduled:
     """Write the bindings: create, patch, drop."""
     changed = (*pick.created, *pick.patched, *pick.dropped)
-    writes = (
-        *(Write("create", binding.name) for binding in pick.created),
-        *(Write("patch", binding.name) for binding in pick.patched),
-        *(Write("update", binding.name) for binding in pick.dropped),
-    )
     return replace(
         before,
         bindings={**before.bindings, **{binding.name: binding for binding in changed}},
         requeue=pick.requeue,
-        writes=(*before.writes, *writes),
         records=() if pick.record is None else (pick.record,),
     )
 
@@ -241,7 +220,4 @@ def _report(done: Scheduled, snapshot: Snapshot, pick: Pick, now: datetime) -> S
         status = report_status(snapshot, pick.report, at=stamp(now))
     except UnexpectedBehavior as error:
         return replace(done, error=error)
-    if status is None:
-        return done
-    writes = (*done.writes, Write("update-status", snapshot.name))
-    return replace(done, status=status, writes=writes)
+    return done if status is None else replace(done, status=status)

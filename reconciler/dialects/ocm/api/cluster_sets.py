@@ -7,8 +7,7 @@ from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import GROUP, Placement
 from reconciler.errors import UserError
 from reconciler.model import fields
-from reconciler.model.cluster import Cluster
-from reconciler.model.labels import LabelSelector, matches
+from reconciler.model.labels import LabelSelector
 from reconciler.model.selectors import decode_label_selector, refusal_of
 from reconciler.model.world import Body
 from reconciler.schedule.framework import NOBODY, Mask
@@ -38,7 +37,7 @@ IMPLICIT: Mapping[str, ClusterSet] = {
 
 @dataclass(frozen=True, slots=True)
 class SetBinding:
-    """An offer of a set to a namespace. Placements go by `name`, events by `cluster_set`."""
+    """An offer of a set to a namespace. Placements go by `name`, which must be that of the set."""
 
     namespace: str
     name: str
@@ -127,10 +126,3 @@ def refusal_of_set(cluster_set: ClusterSet) -> str:
     if cluster_set.selector_type != BY_LABELS:
         return f"selectorType is not right: {cluster_set.selector_type}"
     return "" if cluster_set.selector is None else refusal_of(cluster_set.selector)
-
-
-def holds(cluster_set: ClusterSet, cluster: Cluster) -> bool:
-    """Tell whether a cluster belongs to a set that can be used."""
-    if cluster_set.selector_type == EXCLUSIVE:
-        return cluster.labels.get(SET_LABEL) == cluster_set.name
-    return cluster_set.selector is not None and matches(cluster_set.selector, cluster.labels)
