@@ -105,6 +105,16 @@ def read_applied(text: str) -> Placement:
     return decode_placement(body)
 
 
+def is_readable(applied: str) -> bool:
+    """Return whether an annotation, `""` for none, is that of a placement."""
+    try:
+        if applied:
+            read_applied(applied)
+    except UserError:
+        return False
+    return True
+
+
 def _refuse(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
+from reconciler.dialects.karmada.api.applied_placement import applied_placement, is_readable
 from reconciler.dialects.karmada.api.binding import Binding, decode_binding
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.model.fields import bodies, mapping, text
@@ -103,4 +104,14 @@ def known_problem(status: Body) -> str:
 
 
 def _decoded(draft: Draft, spec: Body) -> Binding:
-    return decode_binding({"metadata": draft.metadata, "spec": spec, "status": draft.status})
+    """Decode a binding; an annotation of the applied placement that cannot be read is mended.
+
+    Unlike upstream, where such a binding is neither scheduled nor evicted again: where our
+    scheduler looks at it, it has none, so it is scheduled and written anew; elsewhere the placement
+    counts.
+    """
+    binding = decode_binding({"metadata": draft.metadata, "spec": spec, "status": draft.status})
+    if is_readable(binding.applied):
+        return binding
+    placement = None if is_considered(draft) else binding.placement
+    return replace(binding, applied="" if placement is None else applied_placement(placement))
