@@ -110,3 +110,16 @@ def test_no_two_files_import_each_other() -> None:
         if one < other and other in modules and uses(other, one)
     ]
     assert [] == sorted(set(pairs))
+
+
+def test_of_gitpython_only_the_runner_is_used() -> None:
+    """One import in one file, which says why it is not more."""
+    found = []
+    for source in SOURCES:
+        for node in ast.walk(ast.parse((PACKAGE / source).read_text(encoding="utf-8"))):
+            module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if any(name.partition(".")[0] == "git" for name in (module, *names)):
+                found.append((source, ast.unparse(node)))
+
+    assert [("shell/git/command.py", "from git.cmd import Git as Runner")] == found

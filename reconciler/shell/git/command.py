@@ -3,6 +3,11 @@
 Every command goes through GitPython's runner as a list of arguments, in an environment built from
 nothing, with settings that switch off whatever a repository could make git execute: hooks, file
 system monitors, signing programs, transports. A repository is data here, never a program.
+
+Of GitPython only the runner is used, which starts a process from a list of arguments, without a
+shell. Its objects are not for a repository that nobody vouches for: `Repo` and `Remote` read the
+settings of the repository and of the user, `IndexFile.commit` runs hooks, and its object database,
+in Python, reads neither in batches nor within limits of size and time. A test holds the one import.
 """
 
 import contextlib
