@@ -18,6 +18,7 @@ ROLES = {
     "Request": "the question that filters and scores are asked",
     "SpreadConstraint": "how evenly clusters are to be picked",
     "Surroundings": "what all objects of one round share",
+    "ToleratedTaint": "what would have a taint tolerated",
     "UntoleratedTaint": "the reason of the taint filter",
 }
 """Names that dialects share since they play the same part in each, and nothing else does."""

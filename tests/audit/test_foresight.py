@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,8 @@ from tests.shell.fleet import DAEMON
 from tests.shell.repositories import Checkout, FixedClock, new_checkout
 from tests.stories import Story, story
 from tests.strategies import edit, moments_between, objects, stories
+
+pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
 Foreseen = Mapping[ObjectKey, tuple[tuple[PlacementMove, ...], str]]
 REAL = settings(LAW, max_examples=25)

@@ -13,6 +13,8 @@ from tests.shell.fleet import EXAMPLE, ROOT
 from tests.shell.repositories import Checkout
 from tests.told_blocks import missing, told
 
+pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
+
 Capsys = pytest.CaptureFixture[str]
 DOCUMENT = "docs/json.md"
 TOLD = told(DOCUMENT)

@@ -54,6 +54,8 @@ from tests.core.test_laws import LAW
 from tests.stories import BINDINGS, Story, applied, story
 from tests.strategies import HARMS, SECONDS, TARGETS, edit, harm, objects, report, reported
 
+pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
+
 
 @dataclass
 class Heard:

@@ -76,6 +76,8 @@ def test_deterministic(told: Story, seed: int) -> None:
 PROBE = """
 from tests.builders import *
 from tests.stories import *
+
+pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 told = story(
     *(cluster(name, labels={"x": name, "y": "1"}) for name in "dbca"),
     policy(placement={"replicaScheduling": DYNAMIC}), cluster_policy(),

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from tests.core.test_laws import LAW
 from tests.shell.repositories import Checkout, new_checkout
 from tests.stories import Story, applied, story
 from tests.strategies import edit, objects
+
+pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
 REAL = settings(LAW, max_examples=12)
 

@@ -4,6 +4,7 @@ import copy
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +28,8 @@ from tests.strategies import (
     reports,
     stories,
 )
+
+pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
 CHAIN = settings(LAW, max_examples=15)  # a chain is some thirty passes, each computed twice
 EDITS = st.lists(

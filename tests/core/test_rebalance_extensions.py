@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,8 @@ from tests.builders import (
     text,
 )
 from tests.stories import Story, story
+
+pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
 
 def names_of(told: Story, name: str = "demo") -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from tests.dialects.ocm.worlds import (
     placement,
     world,
 )
+
+pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
 HARMS = st.sampled_from((("", ""), ("", ""), ("clusterName: a", "clusterName: c"), ("ns1", "ns1 ")))
 STEPS = st.lists(
