@@ -3,7 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tests.conformance import front_karmada, front_karmada_eviction, front_kubefleet, front_ocm
+from tests.conformance import (
+    front_karmada,
+    front_karmada_eviction,
+    front_karmada_policies,
+    front_kubefleet,
+    front_kubefleet_snapshots,
+    front_ocm,
+)
 from tests.conformance.karmada import check_graceful, check_schedule, check_taints
 from tests.conformance.karmada_policies import (
     check_bindingfromtemplate,
@@ -34,16 +41,20 @@ class Family:
 
 
 FAMILIES: Mapping[str, Family] = {
-    "karmada/bindingfromtemplate": Family(check_bindingfromtemplate),
+    "karmada/bindingfromtemplate": Family(
+        check_bindingfromtemplate, front_karmada_policies.check_bindingfromtemplate
+    ),
     "karmada/gracefuleviction": Family(check_graceful, front_karmada_eviction.check_graceful),
     "karmada/policyadmission": Family(check_policyadmission),
-    "karmada/policymatch": Family(check_policymatch),
+    "karmada/policymatch": Family(check_policymatch, front_karmada_policies.check_policymatch),
     "karmada/rebalancer": Family(check_rebalancer),
     "karmada/schedule": Family(check_schedule, front_karmada.check_schedule),
     "karmada/taints": Family(check_taints, front_karmada_eviction.check_taints),
     "ocm/enqueue": Family(check_events),
     "ocm/placement": Family(check_placement, front_ocm.check_placement),
-    "kubefleet/policysnapshot": Family(check_policysnapshot),
+    "kubefleet/policysnapshot": Family(
+        check_policysnapshot, front_kubefleet_snapshots.check_policysnapshot
+    ),
     "kubefleet/resourcesnapshot": Family(check_resourcesnapshot),
     "kubefleet/rollout": Family(check_rollout),
     "kubefleet/schedule": Family(check_kubefleet_schedule, front_kubefleet.check_schedule),

@@ -117,18 +117,33 @@ def _is_odd(uid: str) -> bool:
     return bool(uid) and value % 2 == 1
 
 
-def last_binding(binding: Body, workload: Body) -> Body:
-    """The binding as the last pass left it: the vector's, under the workload's name."""
+def claim_of(template: Body) -> Body:
+    """What upstream notes of a claim on a template, which stands on the binding here."""
+    metadata = field(template, "metadata")
+    found: dict[str, Body] = {}
+    for part in ("annotations", "labels"):
+        noted = field(metadata, part)
+        found[part] = {name: noted[name] for name in noted if "policy.karmada.io/" in name}
+    return found
+
+
+def last_binding(binding: Body, workload: Body, *, claim: Body | None = None) -> Body:
+    """The binding as the last pass left it: the vector's, under the workload's name.
+
+    `claim` are the annotations and labels of the policy that it belongs to, if not the only one.
+    """
+    claim = {"annotations": CLAIM, "labels": {ID: uid_of(POLICY)}} if claim is None else claim
     metadata, spec = field(binding, "metadata"), field(binding, "spec")
-    name = f"{field(workload, 'metadata')['name']}-{workload['kind']}".lower()
+    plain = str(field(workload, "metadata")["name"]).replace(":", ".")
+    name = f"{plain}-{workload['kind']}".lower()
     resource = {**field(spec, "resource"), "name": field(workload, "metadata")["name"]}
     return {
         **binding,
         "metadata": {
             **metadata,
             "name": name,
-            "annotations": {**field(metadata, "annotations"), **CLAIM},
-            "labels": {ID: uid_of(POLICY)},
+            "annotations": {**field(metadata, "annotations"), **field(claim, "annotations")},
+            "labels": field(claim, "labels"),
         },
         "spec": {**spec, "resource": resource},
     }
