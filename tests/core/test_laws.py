@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import cast
 
+import pytest
 from hypothesis import HealthCheck, Phase, assume, event, given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,8 @@ from tests.stories import (
     applied,
 )
 from tests.strategies import MALFORMED, edit, moments_between, objects, stories
+
+pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
 LAW = settings(
     max_examples=100,
@@ -76,8 +79,6 @@ def test_deterministic(told: Story, seed: int) -> None:
 PROBE = """
 from tests.builders import *
 from tests.stories import *
-
-pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 told = story(
     *(cluster(name, labels={"x": name, "y": "1"}) for name in "dbca"),
     policy(placement={"replicaScheduling": DYNAMIC}), cluster_policy(),
