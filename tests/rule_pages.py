@@ -92,10 +92,10 @@ def _reported(files: Mapping[str, bytes]) -> dict[str, str]:
         for path, data in files.items()
         if path.startswith("status/")
     ]
-    surveyed = index_inputs(inputs, KINDS)
+    index = index_inputs(inputs, KINDS)
     world = compose(
-        surveyed,
-        last_known_good(surveyed, None),
+        index,
+        last_known_good(index, None),
         read_state(outputs, "status", KINDS),
         revision="0" * 40,
         output_root="status",

@@ -87,19 +87,19 @@ class Story:
         ]
         state = read_state(outputs, "status", KINDS)
         last = last_pass(state.manifests)
-        surveyed = index_inputs(inputs, KINDS)
-        step = None if last is None else self._step(surveyed, last, state.manifests)
+        index = index_inputs(inputs, KINDS)
+        step = None if last is None else self._step(index, last, state.manifests)
         return compose(
-            surveyed,
-            last_known_good(surveyed, step, allow=self._allow(surveyed)),
+            index,
+            last_known_good(index, step, allow=self._allow(index)),
             state,
             revision=revision,
             output_root="status",
         )
 
-    def _step(self, surveyed: InputIndex, last: LastPass, recorded: Container[ObjectKey]) -> Step:
+    def _step(self, index: InputIndex, last: LastPass, recorded: Container[ObjectKey]) -> Step:
         step = Step(
-            surveyed=surveyed,
+            index=index,
             now=self._tree(self.files),
             then=self._tree(self.trees.get(last.revision, {})),
             last=last,
@@ -126,8 +126,8 @@ class Story:
             frozenset(self.links),
         )
 
-    def _allow(self, surveyed: InputIndex) -> str | None:
-        configuration = configuration_of(surveyed, LastKnownGood())
+    def _allow(self, index: InputIndex) -> str | None:
+        configuration = configuration_of(index, LastKnownGood())
         return decode_settings(configuration).safety.allow
 
     def run(self, seconds: int | None = None) -> Outcome:

@@ -112,7 +112,7 @@ def _changed(change: FileChange, texts: Texts) -> Changed | None:
 
 
 def _is_told(path: str, output_root: str) -> bool:
-    """Say whether changes of a file are told as events: the rest need not be read."""
+    """Return whether changes of a file are told as events: the rest need not be read."""
     folder, slash, rest = path.partition(f"{output_root}/")
     return not folder and bool(slash) and rest.partition("/")[0] in FOLDERS
 

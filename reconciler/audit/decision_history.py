@@ -69,7 +69,7 @@ class Blame:
     event: Event
 
 
-def tell_history(
+def history_of(
     key: ObjectKey, lineage: Sequence[Commit], touched: Iterable[str], replay: Replay
 ) -> Iterator[Event]:
     """Yield what happened to an object, the newest first.
@@ -86,7 +86,7 @@ def tell_history(
         yield from (event for event in reversed(told) if event is not None)
 
 
-def tell_blame(events: Iterable[Event], present: Placed) -> list[Blame]:
+def blame_of(events: Iterable[Event], present: Placed) -> list[Blame]:
     """Return for each cluster that an object is on the event that put it there, by name.
 
     Args:
@@ -95,7 +95,7 @@ def tell_blame(events: Iterable[Event], present: Placed) -> list[Blame]:
     """
     wanted = dict(present)
     found: dict[ClusterName, Blame] = {}
-    untold: Event | None = None  # the oldest event since, of which nobody knows what it moved
+    untold: Event | None = None  # the oldest event since whose moves are unknown
     for event in events:
         if event.before is None or event.after is None:
             untold = event
@@ -115,7 +115,7 @@ def tell_blame(events: Iterable[Event], present: Placed) -> list[Blame]:
 
 
 def is_by_hand(commit: Commit) -> bool:
-    """Say whether a commit is a person's: it does not claim what a pass claims."""
+    """Return whether a commit is a person's: it does not claim what a pass claims."""
     return pass_of(commit) is None
 
 
@@ -139,7 +139,7 @@ def _pieces(revisions: Iterable[str]) -> Iterator[list[str]]:
 def _event(
     key: ObjectKey, lineage: Sequence[Commit], position: int, replay: Replay
 ) -> Event | None:
-    """Tell what one commit meant to an object; `None` if nothing."""
+    """Return what one commit meant to an object; `None` if nothing."""
     commit = lineage[position]
     if is_by_hand(commit):
         return _edit(key, commit, replay.revisions)
@@ -147,7 +147,7 @@ def _event(
 
 
 def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
-    """Tell what a person did to the outputs of an object; `None` if nothing."""
+    """Return what a person did to the outputs of an object; `None` if nothing."""
     sides = sides_of(key, commit, revisions)
     if isinstance(sides, UnreadableRevision):
         note = f"{BY_HAND}; {sides.reason}"
@@ -215,7 +215,7 @@ def _endings(key: ObjectKey, commit: Commit, run: Run, revisions: Revisions) -> 
 
 
 def _is_as_computed(key: ObjectKey, commit: Commit, run: Run, revisions: Revisions) -> bool:
-    """Say whether the commit left the outputs of an object as the pass computes them."""
+    """Return whether the commit left the outputs of an object as the pass computes them."""
     _, *folders = places_of(key, run.world.output_root)
     written = {c.path: c.content for c in run.outcome.changes if isinstance(c, WriteFile)}
     new = {p for p in written if p.rpartition("/")[0] in folders and key.name in written[p]}
@@ -231,7 +231,7 @@ def _is_as_computed(key: ObjectKey, commit: Commit, run: Run, revisions: Revisio
 
 
 def _went_as(decision: Decision | None, sides: tuple[Side, Side]) -> bool:
-    """Say whether the files of a commit moved an object as a decision says, `None` for not at all.
+    """Return whether a commit moved an object as a decision says, `None` for not at all.
 
     So it is where an earlier version of ours wrote the same decision in other words.
     """

@@ -110,7 +110,7 @@ def scale(key: ObjectKey, replicas: int) -> Edit:
     field = "parallelism" if key.kind == "Job" else "replicas"
 
     def scaled(_: ObjectKey, body: Body) -> Body:
-        spec = body.get("spec")  # anything, for nobody has checked a workload
+        spec = body.get("spec")  # anything: a workload is not checked
         return {**body, "spec": {**(spec if isinstance(spec, Mapping) else {}), field: replicas}}
 
     return lambda world: _edited(world, (key,), scaled)

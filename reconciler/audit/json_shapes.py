@@ -18,7 +18,7 @@ def object_json(key: "ObjectKey") -> dict[str, str]:
 
 
 def placed_json(placed: "Placed | None") -> list[dict[str, object]] | None:
-    """Return clusters with their replicas, `None` if nobody knows."""
+    """Return clusters with their replicas, `None` if unknown."""
     if placed is None:
         return None
     return [{"cluster": str(name), "replicas": replicas} for name, replicas in placed]

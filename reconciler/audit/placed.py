@@ -80,7 +80,7 @@ def may_concern(
     places: Sequence[str],
     texts: Callable[[Iterable[str]], Mapping[str, bytes]],
 ) -> bool:
-    """Say whether a commit may have changed where an object is: its own file, or a part of it.
+    """Return whether a commit may have changed where an object is: its own file, or a part of it.
 
     Args:
         key: What decisions about the object bear.

@@ -124,7 +124,7 @@ def preview(
     baseline: Outcome | None = None,
     memo: Memo | None = None,
 ) -> Preview:
-    """Say what a change of the inputs would move.
+    """Return what a change of the inputs would move.
 
     Args:
         base: The world without the change.
@@ -168,12 +168,12 @@ def moves_of(before: Placed, after: Placed) -> tuple[PlacementMove, ...]:
 
 
 def _shows(decision: Decision) -> bool:
-    """Say whether a decision moves something, or says why it does not."""
+    """Return whether a decision moves something, or says why it does not."""
     return not decision.stays or bool(decision.problem)
 
 
 def _same(decision: Decision, other: Decision | None) -> bool:
-    """Say whether a pass does the same to an object with and without the change."""
+    """Return whether a pass does the same to an object with and without the change."""
     return other is not None and (
         (decision.before, decision.after, decision.problem, decision.removed)
         == (other.before, other.after, other.problem, other.removed)
@@ -181,7 +181,7 @@ def _same(decision: Decision, other: Decision | None) -> bool:
 
 
 def _entry(decision: Decision, other: Decision | None) -> PreviewEntry:
-    """Tell one decision."""
+    """Return the account of one decision."""
     if decision.problem and (decision.before == decision.after or not decision.after):
         kind = Kind.STUCK
     elif decision.removed or not decision.after:
@@ -201,7 +201,7 @@ def _entry(decision: Decision, other: Decision | None) -> PreviewEntry:
 
 
 def _kept(other: Decision) -> PreviewEntry:
-    """Tell of an object that would move, and with the change does not."""
+    """Return the account of an object that would move, and with the change does not."""
     return PreviewEntry(
         key=other.key,
         subject=other.subject,

@@ -5,7 +5,7 @@ def printable(text: str) -> str:
     r"""Return text as one line without control characters; all else is as it was written.
 
     White space becomes a blank, what else cannot be printed its escape: nothing moves the cursor,
-    and nobody wonders what a file really says.
+    and a file's text is unambiguous.
 
     >>> printable("spec.items[0]\nis \x1b[2J")
     'spec.items[0] is \\x1b[2J'

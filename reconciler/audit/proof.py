@@ -116,7 +116,7 @@ def prove(
 
 
 def _is_elsewhere(paths: Collection[str], output_root: str) -> bool:
-    """Say whether a commit is the pass of another root of the same repository."""
+    """Return whether a commit is the pass of another root of the same repository."""
     return bool(paths) and all(
         not _is_output(path, output_root) and f"/{output_root}/" in path for path in paths
     )
@@ -148,7 +148,7 @@ def _compare(
 
 
 def _forged(commit: Commit, claim: Claim, revisions: Revisions) -> str:
-    """Say why the trailers cannot be those of a pass, `""` if they can."""
+    """Return why the trailers cannot be those of a pass, `""` if they can."""
     if claim.inputs is None or claim.at is None or claim.version is None:
         return "it has not each of our three trailers once and readable"
     if not FIRST_YEAR <= claim.at.year <= LAST_YEAR:
@@ -163,7 +163,7 @@ def _forged(commit: Commit, claim: Claim, revisions: Revisions) -> str:
 
 
 def _tampering(commit: Commit, change: FileChange, revisions: Revisions) -> ProofFinding:
-    """Say that a person edited what is ours; one edit of theirs is a demand, and is met."""
+    """Return that a person edited what is ours; one edit of theirs is a demand, and is met."""
     edited = f"edited by {commit.author}, only a pass writes below this folder"
     if change.before is None or change.after is None:
         return ProofFinding(change.path, edited)
@@ -210,7 +210,7 @@ def _difference(
     change: FileChange | None,
     revisions: Revisions,
 ) -> str:
-    """Say how one file is not what the pass would have written, `""` if it is."""
+    """Return how one file is not what the pass would have written, `""` if it is."""
     if change is None:
         verb = "remove" if desired[path] is None else "write"
         return f"a pass would {verb} it, the commit does not"

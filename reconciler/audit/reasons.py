@@ -125,7 +125,7 @@ def _shifts(then: Explanation | None, now: Explanation | None) -> Iterable[Shift
 
 
 def _shift(before: ClusterAnswer | None, after: ClusterAnswer | None) -> str:
-    """Say what is otherwise about one cluster, `""` if nothing is."""
+    """Return what is otherwise about one cluster, `""` if nothing is."""
     if after is None:
         return "is gone"
     reasons = "; ".join(map(against, after.verdicts))

@@ -50,8 +50,8 @@ class Replay:
         """Ask a pass about one object: why it would decide so, and what it would move.
 
         Returns:
-            Both are `None` where passes are suspended or nobody wants the object placed, the second
-            one also where it stays.
+            Both are `None` where passes are suspended or the object is wanted nowhere, the
+            second one also where it stays.
         """
         outcome = reconcile(world, now, asked=frozenset({key}), memo=self.memo)
         explain = outcome.explanations.get(key)

@@ -88,7 +88,7 @@ class Revisions(Protocol):
         """Return the content of a blob for people to read."""
 
     def leads_to(self, ancestor: str, revision: str, /) -> bool:
-        """Say whether a commit exists and is the other one or one of its ancestors."""
+        """Return whether a commit exists and is the other one or one of its ancestors."""
 
 
 def claim_of(commit: Commit) -> Claim | None:

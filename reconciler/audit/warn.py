@@ -37,7 +37,7 @@ def warnings_of(question: Question) -> tuple[Warned, ...]:
 
 
 def warn_suspended(question: Question) -> Iterator[Warned]:
-    """Say that passes are suspended, so that nothing would happen at all."""
+    """Warn that passes are suspended, so that nothing would happen at all."""
     for key, manifest in question.merged.inputs.items():
         if (key.group, key.kind) != CONFIGURATION:
             continue  # a workload's `spec` may be anything
@@ -124,7 +124,7 @@ def _coverage(world: World) -> Callable[[str], bool]:
 
 
 def warn_edited_outputs(question: Question) -> Iterator[Warned]:
-    """Say that the change edits what only passes write."""
+    """Warn that the change edits what only passes write."""
     before, after = question.base.present, question.merged.present
     edited = sorted(
         path for path in before.keys() | after.keys() if before.get(path) != after.get(path)

@@ -26,14 +26,14 @@ def command(directory: Path, asked: AskedObject) -> int:
       reconciler blame deployment/shop
       reconciler blame placement/reports -o json
     """
-    from reconciler.audit.decision_history import tell_blame
+    from reconciler.audit.decision_history import blame_of
     from reconciler.audit.json_shapes import object_json
     from reconciler.audit.placed import placed_on
     from reconciler.cli.print_json import print_json
 
     subject = open_subject(directory, asked)
     placed = placed_on(subject.world, subject.key)
-    found = tell_blame(subject.events(), placed)
+    found = blame_of(subject.events(), placed)
     if asked.output == "json":
         clusters = [_as_json(item) for item in found]
         print_json({"object": object_json(subject.key), "clusters": clusters})
@@ -46,7 +46,7 @@ def command(directory: Path, asked: AskedObject) -> int:
 
 
 def _on_no_cluster(subject: "Subject", at: str) -> str:
-    """Say that there is nobody to blame, or who took the object off its clusters."""
+    """Return that there is no commit to blame, or the one that took the object off its clusters."""
     from reconciler.audit.printable import printable
     from reconciler.cli.objects import spelled
 
@@ -56,7 +56,7 @@ def _on_no_cluster(subject: "Subject", at: str) -> str:
     short = last.commit.revision[:SHORT_ID]
     problem = "" if last.decision is None else last.decision.problem
     facts = "; ".join(filter(None, (last.why, by_whom(last), problem)))
-    where = "is on no cluster" if last.after is not None else "is nobody knows where"
+    where = "is on no cluster" if last.after is not None else "is at an unknown place"
     return printable(f"{spelled(subject.named)} {where} since {short} ({facts})")
 
 

@@ -73,13 +73,13 @@ def check(
         rest = find_manifests(directory, (), output_root=output_root, rules=rules)
         everything = sorted({*named, *rest})
     inspections = _inspect(directory, everything, rules)
-    surveyed = index_inputs(inspections, KINDS)
-    findings = list(map(finding_of, _faults(surveyed)))
+    index = index_inputs(inspections, KINDS)
+    findings = list(map(finding_of, _faults(index)))
     unreadable = False
     if wanted:
         from reconciler.audit.references.check import check_references, is_complete
 
-        world = _world(surveyed, directory, output_root)
+        world = _world(index, directory, output_root)
         unreadable = not is_complete(world)
         if not unreadable:
             findings += check_references(world, {file.path: file.data for file in inspections})
@@ -101,17 +101,17 @@ def _inspect(directory: Path, paths: Sequence[str], rules: Rules) -> list[FileVa
     return [by_path[path] for path in paths]
 
 
-def _faults(surveyed: InputIndex) -> list[Fault]:
+def _faults(index: InputIndex) -> list[Fault]:
     """Return what is wrong with single documents, and between two of one object."""
     return [
         fault
-        for path, broken in surveyed.broken.items()
-        if path not in surveyed.foreign
+        for path, broken in index.broken.items()
+        if path not in index.foreign
         for fault, _ in broken
     ]
 
 
-def _world(surveyed: InputIndex, directory: Path, output_root: str) -> World:
+def _world(index: InputIndex, directory: Path, output_root: str) -> World:
     """Return the files as a world, with the records of rebalancers and triggers as its outputs."""
     rules = Rules(load_schemas(), {}, KINDS, status_only=True)
     records = [
@@ -121,8 +121,8 @@ def _world(surveyed: InputIndex, directory: Path, output_root: str) -> World:
     ]
     state = read_state(records, output_root, KINDS)
     return compose(
-        surveyed,
-        last_known_good(surveyed, None),
+        index,
+        last_known_good(index, None),
         StateTree(state.manifests, {}, Frozen(), frozenset(), ()),
         revision="",
         output_root=output_root,

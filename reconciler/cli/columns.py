@@ -17,7 +17,7 @@ def columns_of(group: str, kind: str, *, wide: bool) -> Sequence[Column]:
 
 
 def _replicas(row: Row) -> str:
-    spec = row.body.get("spec")  # of a workload: anything, for nobody has checked it
+    spec = row.body.get("spec")  # anything: a workload is not checked
     replicas = spec.get("replicas") if isinstance(spec, Mapping) else None
     return str(replicas) if isinstance(replicas, int) else NONE
 

@@ -28,7 +28,7 @@ DELIVERY_OPTIONS = (
         help="Author of that commit  [default: who git would name]",
     ),
 )
-NOBODY = "reconciler <reconciler@localhost>"
+NO_CLUSTERS = "reconciler <reconciler@localhost>"
 
 
 def delivery_options(function: Callable[..., int]) -> Callable[..., int]:
@@ -47,7 +47,7 @@ class Delivery:
         repository: The repository that it is in.
         base: Full hex id of the commit that the change was made for.
         branch: Name of a new branch, `None` for the files of the checkout.
-        author: Author of the commit as a person gave it, `None` for whom git would name.
+        author: Author of the commit as a person gave it, `None` for the one that git would name.
     """
 
     directory: Path
@@ -96,7 +96,7 @@ class Delivery:
 
 
 def _author(repository: "Repository") -> str:
-    """Return whom git would name: by the environment, else by its settings."""
+    """Return the author that git would name: by the environment, else by its settings."""
     from reconciler.shell.user_files import git_setting
 
     home = Path(os.environ.get("HOME", "/nonexistent"))
@@ -109,4 +109,4 @@ def _author(repository: "Repository") -> str:
         or git_setting(repository, f"user.{part}", settings=settings, home=home)
         for part in ("name", "email")
     )
-    return f"{name} <{email}>" if name and email else NOBODY
+    return f"{name} <{email}>" if name and email else NO_CLUSTERS

@@ -21,9 +21,7 @@ def command(folder: Path | None) -> int:
     Example:
       reconciler demo --folder /tmp/fleet
     """
-    from reconciler.cli.demo_story import tell_story
+    from reconciler.cli.demo_story import run_story
 
-    tell_story(
-        folder, say=click.echo, heading=lambda text: click.echo(click.style(text, bold=True))
-    )
+    run_story(folder, say=click.echo, heading=lambda text: click.echo(click.style(text, bold=True)))
     return 0

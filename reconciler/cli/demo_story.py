@@ -65,7 +65,7 @@ spec:
 Say = Callable[[str], None]
 
 
-def tell_story(folder: Path | None, *, say: Say, heading: Say) -> None:
+def run_story(folder: Path | None, *, say: Say, heading: Say) -> None:
     """Run the demonstration and leave its repository behind.
 
     Args:
@@ -79,15 +79,15 @@ def tell_story(folder: Path | None, *, say: Say, heading: Say) -> None:
     """
     stage = _Stage.set_up(folder, say, heading)
     with _daemon(stage.folder):
-        _tell_placement(stage)
-        _tell_failure(stage)
-        _tell_rebalance(stage)
+        _show_placement(stage)
+        _show_failure(stage)
+        _show_rebalance(stage)
     heading("\nThe whole story, as git tells it")
     say(stage.git.line("log", "--oneline", "--first-parent", BRANCH))
     say(f"\nThe repository is in {stage.folder}; look around, it is yours.")
 
 
-def _tell_placement(stage: "_Stage") -> None:
+def _show_placement(stage: "_Stage") -> None:
     """First placement."""
     stage.heading("1. A daemon is started on a repository that nobody has scheduled yet")
     stage.wait("the first placement", lambda world: stage.shop(world) == "member1(2)")
@@ -95,7 +95,7 @@ def _tell_placement(stage: "_Stage") -> None:
     stage.wait("the first report that all copies run", stage.is_running)
 
 
-def _tell_failure(stage: "_Stage") -> None:
+def _show_failure(stage: "_Stage") -> None:
     """A cluster fails and recovers."""
     stage.heading("\n2. member1 fails: its manifest says so, by a commit")
     member = stage.folder / "clusters" / "member1.yaml"
@@ -114,7 +114,7 @@ def _tell_failure(stage: "_Stage") -> None:
     stage.show("What runs is left alone, until somebody asks.")
 
 
-def _tell_rebalance(stage: "_Stage") -> None:
+def _show_rebalance(stage: "_Stage") -> None:
     """A rebalancer is merged and goes when it is done."""
     stage.heading("\n4. A rebalancer is merged from a branch")
     stage.merge_rebalancer()
@@ -209,16 +209,16 @@ class _Stage:
         return dict(sorted(_placements_in(world)))
 
     def is_running(self, world: World) -> bool:
-        """Say whether every workload counts as applied."""
+        """Return whether every workload counts as applied."""
         return all(node.facts.get("FullyApplied") == "True" for node in _workloads_in(world))
 
     def is_leaving(self, world: World) -> bool:
-        """Say whether a workload is still leaving a cluster."""
+        """Return whether a workload is still leaving a cluster."""
         clusters = (cluster for node in _workloads_in(world) for cluster in node.children)
         return any("leaving" in cluster.facts for cluster in clusters)
 
     def has_rebalancer(self, world: World) -> bool:
-        """Say whether a rebalancer's manifest is still there."""
+        """Return whether a rebalancer's manifest is still there."""
         return bool(world.of_kind(*REBALANCER))
 
     def show(self, moral: str) -> None:

@@ -100,7 +100,7 @@ def _print(events: "list[Event]") -> None:
 
 
 def placed_text(placed: "Placed | None") -> str:
-    """Return clusters with their replicas, `nowhere` if there are none, `?` if nobody knows."""
+    """Return clusters with their replicas, `nowhere` if there are none, `?` if unknown."""
     if placed is None:
         return "?"
     shown = ", ".join(f"{name}({count})" if count else str(name) for name, count in placed)

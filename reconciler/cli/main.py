@@ -19,19 +19,19 @@ from reconciler import __version__
 from reconciler.errors import ReconcilerError, UsageError
 
 VERBS = {
-    "blame": "Say whose commit put an object on each of its clusters.",
+    "blame": "Show whose commit put an object on each of its clusters.",
     "completion": "Print the completion script of bash, zsh or fish.",
     "demo": "Show the main job on a scratch repository, step by step.",
     "events": "Print events as upstream records them, told from the commits.",
     "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
     "history": "Print what was decided about an object over time, and whose commit caused it.",
     "init": "Write the example repository into a new folder.",
-    "plan": "Say what merging a branch would move, and why.",
+    "plan": "Show what merging a branch would move, and why.",
     "rebalance": "Write a WorkloadRebalancer, and say what it would move.",
     "reconcile": "Run one pass: decide, commit, move the branch.",
     "resume": "Let what was suspended be scheduled again.",
     "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
-    "simulate": "Say what would move if a cluster failed, a workload grew, ...",
+    "simulate": "Show what would move if a cluster failed, a workload grew, ...",
     "suspend": "Leave an object, or everything, where it is.",
     "top": "Print what clusters have, what is placed on them, what is free.",
     "tree": "Print what hangs on a policy or a placement, down to the clusters.",
@@ -105,7 +105,7 @@ def cli(context: click.Context, directory: Path) -> None:
 
 
 def wants_colour() -> bool:
-    """Say whether the user's terminal may be sent colours; see https://no-color.org."""
+    """Return whether the user's terminal may be sent colours; see https://no-color.org."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -140,28 +140,28 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _failed(error: Exception) -> int:
-    """Tell in a sentence what went wrong, and return the exit code that goes with it."""
+    """Print in a sentence what went wrong, and return the exit code that goes with it."""
     match error:
         case UsageError():
-            _tell(str(error))
+            _print_error(str(error))
             return EXIT_USAGE
         case ReconcilerError():
-            _tell(str(error))
+            _print_error(str(error))
         case OSError():
             from reconciler.shell.disk import refusal_of
 
-            _tell(refusal_of(error))
+            _print_error(refusal_of(error))
         case _ if os.environ.get("RECONCILER_DEBUG"):
             raise error
         case _:
-            _tell(
+            _print_error(
                 f"this is a mistake in reconciler itself ({type(error).__name__}: {error}); "
                 "please report it with what RECONCILER_DEBUG=1 prints"
             )
     return 1
 
 
-def _tell(message: str) -> None:
+def _print_error(message: str) -> None:
     """Print what went wrong as one line; git and file names may hold control characters."""
     from reconciler.audit.printable import printable
 
@@ -175,7 +175,7 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def _is_main_thread() -> bool:
-    """Say whether signals can be handled here."""
+    """Return whether signals can be handled here."""
     import threading
 
     return threading.current_thread() is threading.main_thread()

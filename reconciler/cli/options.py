@@ -46,7 +46,7 @@ class Moment(click.ParamType[datetime]):
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Which branch is served, and by whom.
+    """Which branch is served, and who commits.
 
     `branch` of `None` is the one that is checked out, `remote` of `None` a checkout here,
     `mirror` of `None` a folder below the user's cache.

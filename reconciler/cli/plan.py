@@ -56,7 +56,7 @@ def command(
     detailed_exitcode: bool,
     output_root: str,
 ) -> int:
-    r"""Say what merging would move: from where to where, and why; no cluster is asked.
+    r"""Show what merging would move: from where to where, and why; no cluster is asked.
 
     The base is the branch that the daemon serves; what is merged are the files of this checkout,
     committed or not, or --head. The merge is tried aside, nothing in the repository changes.
@@ -126,7 +126,7 @@ def moment(sides: "Sides", now: datetime | None) -> datetime:
 
 
 def _of(sides: "Sides") -> str:
-    """Say in one line what is compared."""
+    """Return in one line what is compared."""
     edited = f", {sides.uncommitted} of them not committed" if sides.uncommitted else ""
     head = f"{sides.head_name} ({sides.head_revision[:SHORT_ID]}{edited})"
     return f"{head} merged into {sides.base_name} ({sides.base_revision[:SHORT_ID]})"

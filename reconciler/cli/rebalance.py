@@ -145,7 +145,7 @@ def _plan(world: "World", key: "ObjectKey", body: "Body") -> "tuple[Preview, lis
 
 
 def _unmatched(changes: "Sequence[Change]", output_root: str, key: "ObjectKey") -> list[str]:
-    """Say which workloads no policy has placed, as the rebalancer's status would."""
+    """Return which workloads no policy has placed, as the rebalancer's status would."""
     from reconciler.audit.printable import printable
     from reconciler.core.changes import WriteFile
     from reconciler.manifests.paths import output_path

@@ -78,7 +78,7 @@ def command(
     output_root: str,
     **asked: Any,
 ) -> int:
-    r"""Say what would move if something happened; nothing is written anywhere.
+    r"""Show what would move if something happened; nothing is written anywhere.
 
     Any revision can be asked. Options may be repeated and combined. One pass is decided --after
     seconds past --now: a cluster that fails does so at --now, and tolerations run from there.

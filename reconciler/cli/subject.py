@@ -104,10 +104,10 @@ class Subject:
         Raises:
             HistoryMissing: It is cut off.
         """
-        from reconciler.audit.decision_history import tell_history
+        from reconciler.audit.decision_history import history_of
 
         lineage = self.revisions.commits(self.head, whole=whole)
-        return tell_history(self.key, lineage, self.touching(whole=whole), self.replay)
+        return history_of(self.key, lineage, self.touching(whole=whole), self.replay)
 
     def touching(self, *, whole: bool) -> "Iterator[str]":
         """Yield the revisions that may have changed where the object is, the newest first."""
@@ -115,7 +115,7 @@ class Subject:
         from reconciler.shell.git.revisions import cut_off
 
         places = places_of(self.key, self.world.output_root)
-        ends = cut_off(self.revisions.repository)  # nobody knows what these changed
+        ends = cut_off(self.revisions.repository)  # what these changed is unknown
         listed = self.revisions.commits(self.head, paths=places, whole=whole)
         listed = [commit for commit in listed if commit.revision not in ends]
         for start in range(0, len(listed), PIECE):

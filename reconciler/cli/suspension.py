@@ -138,15 +138,15 @@ def _on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
     directory = delivery.directory
     rules = Rules(load_schemas(), ADMISSIONS, KINDS)
     found = find_manifests(directory, (), output_root=output_root, rules=rules)
-    surveyed = index_inputs(
+    index = index_inputs(
         (
             validate_file(path, "", read_file(directory, path), rules)
             for path in tracked(found, len(found))
         ),
         KINDS,
     )
-    faults = tuple(fault for broken in surveyed.broken.values() for fault, _ in broken)
-    world = World(revision="", known=KINDS, inputs=surveyed.manifests, outputs={}, faults=faults)
+    faults = tuple(fault for broken in index.broken.values() for fault, _ in broken)
+    world = World(revision="", known=KINDS, inputs=index.manifests, outputs={}, faults=faults)
 
     def content(path: str) -> bytes:
         data = read_file(directory, path) if (directory / path).exists() else b""

@@ -43,7 +43,7 @@ FORMATS = ("text", "json", "junit", "sarif", "github")
 @click.option(
     "--force-exclude", is_flag=True, help="Leave out a PATH that a check of the folder leaves out."
 )
-@click.option("-v", "verbose", is_flag=True, help="Say of each file what was found in it.")
+@click.option("-v", "verbose", is_flag=True, help="List what was found in each file.")
 @click.option(
     "--output-root",
     metavar="DIR",
@@ -96,12 +96,12 @@ def command(
 
 
 def _matters(finding: "Finding", fail_level: str) -> bool:
-    """Say whether a finding is at or above the level that makes the command fail."""
+    """Return whether a finding is at or above the level that makes the command fail."""
     return fail_level in ("warning", finding.severity)
 
 
 def _list_files(inspections: "Iterable[FileValidation]") -> None:
-    """Say of each file what was found in it, on standard error."""
+    """List what was found in each file, on standard error."""
     from reconciler.audit.printable import printable
     from reconciler.core.file_validation import described
 

@@ -140,11 +140,11 @@ def _read(path: Path) -> "list[tuple[ObjectKey, Body]]":
     from reconciler.shell.files import read_file
 
     data = read_file(Path(), path.as_posix())
-    surveyed = index_inputs([_inspected(path.as_posix(), data)], KINDS)
-    _refuse_faults([fault for broken in surveyed.broken.values() for fault, _ in broken])
-    if not surveyed.manifests:
+    index = index_inputs([_inspected(path.as_posix(), data)], KINDS)
+    _refuse_faults([fault for broken in index.broken.values() for fault, _ in broken])
+    if not index.manifests:
         raise UsageError(f'"{path}" holds no manifest')
-    return [(key, manifest.body) for key, manifest in surveyed.manifests.items()]
+    return [(key, manifest.body) for key, manifest in index.manifests.items()]
 
 
 def _check(before: "World", after: "World") -> None:
@@ -155,12 +155,12 @@ def _check(before: "World", after: "World") -> None:
         if before.inputs.get(key) is manifest:
             continue
         found = _inspected(spelled(key), encode(manifest.body).encode())
-        # Where in a text that nobody wrote it stands would tell nobody anything.
+        # The text was made here, so the position in it would mean nothing to the reader.
         _refuse_faults([dataclasses.replace(item.fault, line=0) for item in found.broken])
 
 
 def _refuse_faults(faults: "Sequence[Fault]") -> None:
-    """Tell the first fault."""
+    """Raise the first fault."""
     from reconciler.audit.wording import fault_line
 
     if faults:

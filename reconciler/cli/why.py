@@ -107,7 +107,7 @@ def _check_cluster(why: "Why", cluster: str | None) -> None:
 
 
 def _unanswered(subject: "Subject", why: "Why") -> str:
-    """Say why there is nothing to explain, and what to do."""
+    """Return why there is nothing to explain, and what to do."""
     from reconciler.audit.printable import printable
     from reconciler.cli.history import SHORT_ID, by_whom, placed_text
     from reconciler.cli.objects import near, spelled
@@ -115,7 +115,7 @@ def _unanswered(subject: "Subject", why: "Why") -> str:
     world, named, event = subject.world, subject.named, why.event
     if why.key not in world.outputs and event is not None:
         short = event.commit.revision[:SHORT_ID]
-        where = "nowhere" if event.after is not None else "nobody knows where"
+        where = "nowhere" if event.after is not None else "at an unknown place"
         return printable(
             f"{spelled(named)} is {where} since {short} ({event.why}; "
             f"{by_whom(event)}); it was {placed_text(event.before)}: "

@@ -75,7 +75,7 @@ def _origin(why: Why) -> dict[str, str]:
 
 
 def _next(why: Why) -> str:
-    """Say what the next pass makes of a person's edit."""
+    """Return what the next pass makes of a person's edit."""
     if why.now is None:
         return "passes are suspended, so it stays there"
     if why.coming is None:

@@ -30,7 +30,7 @@ class Brake:
 
 
 def brake(world: World, decisions: Iterable[Decision], safety: Safety) -> Brake:
-    """Hold removals back if they are more than the limit and nobody allowed exactly these."""
+    """Hold removals back if they are more than the limit and exactly these are not allowed."""
     removed = [decision for decision in decisions if _is_removed(decision, world)]
     if not removed:
         return Brake()
@@ -53,7 +53,7 @@ def brake(world: World, decisions: Iterable[Decision], safety: Safety) -> Brake:
 
 
 def _is_removed(decision: Decision, world: World) -> bool:
-    """Say whether an object lost everything since files are gone."""
+    """Return whether an object lost everything since files are gone."""
     if not decision.before or decision.after:
         return False
     if decision.removed:
@@ -79,7 +79,7 @@ def _owner(manifest: Manifest) -> ObjectKey | None:
 
 
 def _fault(removed: list[Decision], placed: int, allowed: str) -> Fault:
-    """Say what is held back, and how to let it through."""
+    """Return what is held back, and how to let it through."""
     names = ", ".join(decision.subject for decision in removed[:NAMED])
     more = f" and {len(removed) - NAMED} more" if len(removed) > NAMED else ""
     return Fault(

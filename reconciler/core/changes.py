@@ -68,7 +68,7 @@ class Outcome:
         removals: The rebalancers and triggers whose manifest goes, sorted.
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit, sorted.
-        traces: Of those of the faults that nobody foresaw, sorted; for the log.
+        traces: Of the unforeseen exceptions among the faults, sorted; for the log.
         recheck_at: The next moment, aware UTC, at which time alone could change the answer;
             `None` if no such moment is known.
         explanations: What scheduling said of the objects that were asked about, where it first

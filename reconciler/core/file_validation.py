@@ -63,7 +63,7 @@ class FileValidation:
 
     `ignored` counts documents that are no manifests: of another program, or of none. `canonical`
     is true of an output that is to the letter what `encode` writes of its body. `traces` are
-    those of what nobody foresaw.
+    those of unforeseen exceptions.
     """
 
     path: str

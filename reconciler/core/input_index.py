@@ -25,7 +25,7 @@ class InputIndex:
     `broken` maps a path to its faults; the key beside a fault is `None` where it cannot be told
     whose it is. `foreign` are the faulty files that do not look like manifests at all. `partial`
     has the files with documents that are no manifests, `texts` those that hold what a pass may
-    remove. `traces` are those of what nobody foresaw, `scopes` those of all kinds that are known.
+    remove. `traces` are those of unforeseen exceptions, `scopes` those of all kinds that are known.
     """
 
     known: KnownKinds
@@ -134,7 +134,7 @@ def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
 
 
 def _stands_alone(file: FileValidation, known: KnownKinds) -> bool:
-    """Say whether nothing about a file depends on other files, but for keys written twice."""
+    """Return whether nothing about a file depends on other files, but for keys written twice."""
     return not file.broken and all(
         (one.identity.group, one.identity.kind) != CRD
         and misplaced_fault(file.path, one, known) is None
@@ -189,7 +189,7 @@ def _keyed(fault: Fault, key: ObjectKey | None) -> tuple[Fault, ObjectKey | None
 
 
 def misplaced_fault(path: str, document: ValidDocument, known: KnownKinds) -> Fault | None:
-    """Say why a valid document may not stand in this file."""
+    """Return why a valid document may not stand in this file."""
     kind = (document.identity.group, document.identity.kind)
     if kind in known.owned:
         rule = "owned-kind"
@@ -215,7 +215,7 @@ def misplaced_fault(path: str, document: ValidDocument, known: KnownKinds) -> Fa
 def _duplicate(
     file: FileValidation, document: ValidDocument, found: list[tuple[FileValidation, ValidDocument]]
 ) -> Fault:
-    """Say that an object is written more than once, and where else."""
+    """Return the faults of an object that is written more than once, and where else."""
     others = ", ".join(f"{other.path}:{twin.line}" for other, twin in found if twin is not document)
     subject = described(document.identity)
     return Fault(

@@ -58,20 +58,20 @@ class _Kept:
 
 
 def last_known_good(
-    surveyed: InputIndex, step: Step | None, *, allow: str | None = None
+    index: InputIndex, step: Step | None, *, allow: str | None = None
 ) -> LastKnownGood:
     """Put the last good documents in the place of what cannot be understood.
 
     Args:
-        surveyed: What the input tree holds now.
+        index: What the input tree holds now.
         step: From the last committing pass to now, with its versions; `None` before the first
             pass, and where nothing is in doubt.
         allow: Digest by which a person lets go of the objects whose files vanished.
     """
     if step is None:
-        return LastKnownGood(faults=tuple(_told(surveyed.broken, surveyed.foreign)))
+        return LastKnownGood(faults=tuple(_told(index.broken, index.foreign)))
     broken = _all_broken(step)
-    unheard = frozenset(path for path in surveyed.foreign if not _had_documents(step, path))
+    unheard = frozenset(path for path in index.foreign if not _had_documents(step, path))
     kept = list(_at_their_paths(step, broken))
     gone = list(_gone(step, broken, unheard, {key for one in kept for key in one.keys}))
     unnamed = [one for one in gone if not one.named]
@@ -104,8 +104,8 @@ def _had_documents(step: Step, path: str) -> bool:
 
 def _all_broken(step: Step) -> Broken:
     """Return the faults of the survey, and those of files that only their past shows."""
-    broken = defaultdict(list, {path: list(found) for path, found in step.surveyed.broken.items()})
-    for path in sorted(step.surveyed.partial):
+    broken = defaultdict(list, {path: list(found) for path, found in step.index.broken.items()})
+    for path in sorted(step.index.partial):
         lost = _missing(step, _lost_documents(step, path))
         if lost:
             broken[path].append((_unrecognized(path, lost), None))
@@ -123,7 +123,7 @@ def _all_broken(step: Step) -> Broken:
 
 def _lost_documents(step: Step, path: str) -> Iterator[EarlierVersion]:
     """Yield the versions of a file that had fewer documents that are no manifests."""
-    present = step.surveyed.partial[path]
+    present = step.index.partial[path]
     for offer in step.offers_at(path):
         if present.ignored > offer.inspection.ignored and not offer.beside:
             yield offer
@@ -132,7 +132,7 @@ def _lost_documents(step: Step, path: str) -> Iterator[EarlierVersion]:
 def _missing(step: Step, offers: Iterable[EarlierVersion]) -> list[ObjectKey]:
     """Return what earlier versions of a file held that stands nowhere now, sorted."""
     found = {key for offer in offers for key in offer.manifests}
-    return sorted(found - step.surveyed.manifests.keys())
+    return sorted(found - step.index.manifests.keys())
 
 
 def _at_their_paths(step: Step, broken: Broken) -> Iterator[_Kept]:
@@ -141,7 +141,7 @@ def _at_their_paths(step: Step, broken: Broken) -> Iterator[_Kept]:
     If it cannot be told whose a broken document is, it may be any object that stood in the file
     and stands nowhere now.
     """
-    taken = set(step.surveyed.manifests)
+    taken = set(step.index.manifests)
     for path, faults in broken.items():
         wanted = {key for _, key in faults}
         for offer in step.offers_at(path):
@@ -162,7 +162,7 @@ def _gone(
             if key is not None:
                 paths_by_key[key].append(path)
     fresh = tuple(path for path in broken if path not in unheard and _became(step, broken, path))
-    known = taken | step.surveyed.manifests.keys()
+    known = taken | step.index.manifests.keys()
     for offer, beside in _offers_of_the_gone(step, broken, fresh):
         grouped: dict[tuple[str, ...], list[ObjectKey]] = defaultdict(list)
         for key in sorted(offer.manifests.keys() - known):
@@ -197,7 +197,7 @@ def _became(step: Step, broken: Broken, path: str) -> bool:
     if all(key is not None for _, key in broken[path]):
         return False
     then = step.then_at(path)
-    if path not in step.surveyed.broken:  # what only its past shows
+    if path not in step.index.broken:  # what only its past shows
         return then is not None and bool(then.documents)
     if then is None:
         return True
@@ -209,7 +209,7 @@ def _is_unclear(step: Step, broken: Broken, path: str, entry: HeldFile) -> bool:
     """Return whether a file may still be the one that an object moved to."""
     if path in broken:
         return any(key is None or key in entry.keys for _, key in broken[path])
-    partial = step.surveyed.partial.get(path)
+    partial = step.index.partial.get(path)
     return partial is not None and not partial.documents
 
 

@@ -2,7 +2,7 @@
 
 No answer depends on it: a pass with a memo, whatever it saw before, and a pass without one give
 equal outcomes. The caller owns it and hands it to one pass after the other. It refers to the
-documents of the worlds that it saw, and nobody may change these.
+documents of the worlds that it saw, and these must not change.
 """
 
 from dataclasses import dataclass, field

@@ -40,7 +40,7 @@ def commit_message(
         now: Moment of the pass.
         version: Version of the reconciler.
         output_root: Folder of the outputs.
-        editors: Output edited by hand, and by whom, as the history tells.
+        editors: Output edited by hand, and who edited it, from the history.
         reruns: Rebalancer that runs again, and who removed the record of its first run.
     """
     told = [decision for decision in outcome.decisions if is_told(decision)]
@@ -69,7 +69,7 @@ def commit_message(
 
 
 def is_told(decision: Decision) -> bool:
-    """Say whether a decision has a line of its own: something moved, or was rebalanced."""
+    """Return whether a decision has a line of its own: something moved, or was rebalanced."""
     return decision.before != decision.after or decision.stays
 
 
@@ -80,7 +80,7 @@ def _subject(
     outcome: Outcome,
     output_root: str,
 ) -> str:
-    """Say in one line what moved."""
+    """Return in one line what moved."""
     moved = [decision for decision in told if not decision.stays]
     if not moved and len(told) == 1:
         return f"Rebalance {_name(told[0])}, which {_stays(told[0])}"
@@ -191,7 +191,7 @@ def _removed(outcome: Outcome, output_root: str) -> list[str]:
 
 
 def _over(path: str, outcome: Outcome) -> str:
-    """Say why a file goes: a trigger that failed is over, not finished."""
+    """Return why a file goes: a trigger that failed is over, not finished."""
     failed = any(
         removal.key.kind == TRIGGER[1] and any(result.reason for result in removal.results)
         for removal in outcome.removals

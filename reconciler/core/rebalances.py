@@ -1,4 +1,4 @@
-"""Rebalancers and triggers of a sweep: whom they trigger, their status files, which are over."""
+"""Rebalancers and triggers of a round: what they trigger, their status files, which are over."""
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ NO_HOLDS = Holds()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rebalances:
-    """What became of all rebalancers and triggers in a sweep.
+    """What became of all rebalancers and triggers in a round.
 
     Attributes:
         outputs: Their status files.
@@ -79,7 +79,7 @@ class WantedRebalances:
     _holds: Holds
 
     def close(self, rescheduled: Container[ObjectKey]) -> Rebalances:
-        """Say how they stand, given the targets of whom what was demanded was done."""
+        """Return how they stand, given the targets whose demand was met."""
         answers: dict[ObjectKey, _Answer] = {}
         failed = dict(self._failed)
         inputs, outputs = self._world.inputs, self._world.outputs
@@ -105,7 +105,7 @@ class WantedRebalances:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """Where one of them is after the sweep."""
+    """Where one of them is after the round."""
 
     body: Body
     results: tuple[TargetResult, ...]
@@ -167,7 +167,7 @@ class _AllTargets:
         return sorted(found, key=lambda reference: reference.order)
 
     def has_policy(self, key: ObjectKey, /) -> bool:
-        """Say whether a policy is in the repository."""
+        """Return whether a policy is in the repository."""
         return key in self.world.inputs
 
 

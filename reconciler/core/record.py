@@ -90,7 +90,7 @@ def _encode_fault(fault: Fault) -> Body:
 
 
 def _encode_held(entry: HeldFile) -> Body:
-    """Return a held file: where its last good version is, and whom it holds."""
+    """Return a held file: where its last good version is, and the objects that it holds."""
     body: Body = {
         "path": entry.path,
         "blob": entry.blob,

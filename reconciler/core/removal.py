@@ -28,7 +28,7 @@ def remove_documents(world: World, removed: Iterable[ObjectKey]) -> list[Change]
 
 
 def removable(world: World, key: ObjectKey, busy: Container[str] = ()) -> bool:
-    """Say whether the document of an object can be taken out of its file now.
+    """Return whether the document of an object can be taken out of its file now.
 
     Not while the file is faulty: its documents cannot be told apart for sure, and an earlier
     version of them may be in force. Not either while it is among the `busy` ones.

@@ -1,4 +1,4 @@
-"""One sweep: every dialect prepares, rebalancers trigger, every dialect plans."""
+"""One round: every dialect prepares, rebalancers trigger, every dialect plans."""
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ from reconciler.model.world import Body, Fault, Trace, World
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """What one sweep wants: all outputs, the inputs to remove, and what is to be told.
+    """What one round wants: all outputs, the inputs to remove, and what is to be told.
 
-    `rescheduled` are the targets of whom what a rebalancer demanded was done.
+    `rescheduled` are the targets whose demand by a rebalancer was met, `oscillating` the outputs
+    that still moved in the last of many rounds.
     """
 
     outputs: Mapping[ObjectKey, Body]
@@ -32,6 +33,7 @@ class Round:
     traces: tuple[Trace, ...]
     until: datetime | None
     explanations: Mapping[ObjectKey, Explain]
+    oscillating: frozenset[ObjectKey] = frozenset()
 
 
 def run_round(
@@ -43,7 +45,7 @@ def run_round(
     asked: Container[ObjectKey] = (),
     holds: Holds = NO_HOLDS,
 ) -> Round:
-    """Ask everyone once.
+    """Ask every dialect once.
 
     Args:
         world: As it is by now.

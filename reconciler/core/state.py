@@ -18,7 +18,7 @@ class StateTree:
     """What stands below the output root.
 
     Readable outputs, blob ids, the paths of what is left alone, and of what is as we write it;
-    what is wrong, and the traces of what nobody foresaw.
+    what is wrong, and the traces of unforeseen exceptions.
     """
 
     manifests: Mapping[ObjectKey, Manifest]
@@ -122,7 +122,7 @@ def _is_ours(path: str, root: str, folders: frozenset[str]) -> bool:
 
 
 def _blocked(path: str) -> Fault:
-    """Say of what stands in the way of outputs that they wait until a person moves it."""
+    """Return the faults of what stands in the way of outputs: they wait until a person moves it."""
     return Fault(
         path=path,
         line=0,
@@ -147,7 +147,7 @@ def _output(file: FileValidation, root: str, known: KnownKinds) -> Manifest | No
 
 
 def _frozen(fault: Fault) -> Fault:
-    """Say of an output that it is left as it is until a person restores or removes it."""
+    """Return the fault of an output that is left as it is until a person restores or removes it."""
     return Fault(
         path=fault.path,
         line=fault.line,

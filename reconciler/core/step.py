@@ -40,7 +40,7 @@ class Step:
     """From the last committing pass to now.
 
     Attributes:
-        surveyed: What the input tree holds now.
+        index: What the input tree holds now.
         now: The files of the input tree now.
         then: The files of the input tree of the last committing pass.
         last: What that pass recorded.
@@ -49,7 +49,7 @@ class Step:
         versions: Those that `versions_needed` named; empty until they are read.
     """
 
-    surveyed: InputIndex
+    index: InputIndex
     now: FileTree
     then: FileTree
     last: LastPass
@@ -59,7 +59,7 @@ class Step:
 
     def versions_needed(self) -> frozenset[tuple[str, str]]:
         """Return path and blob id of the earlier versions that stand in, or are compared with."""
-        then, broken, partial = self.then.files, self.surveyed.broken, self.surveyed.partial
+        then, broken, partial = self.then.files, self.index.broken, self.index.partial
         doubtful = {*broken, *partial, *(path for path, _ in self.linked())}
         needed = {(path, then[path]) for path in doubtful if path in then}
         needed |= {(entry.path, entry.blob) for entry in self.last.held}
@@ -130,9 +130,9 @@ class Step:
         found = (
             self._keyed(inspection.path, document)
             for document in inspection.documents
-            if misplaced_fault(inspection.path, document, self.surveyed.known) is None
+            if misplaced_fault(inspection.path, document, self.index.known) is None
         )
-        removable = self.surveyed.known.removable
+        removable = self.index.known.removable
         return {
             key: manifest
             for key, manifest in found
@@ -141,7 +141,7 @@ class Step:
 
     def _keyed(self, path: str, document: ValidDocument) -> tuple[ObjectKey, Manifest]:
         """Return a document with its key."""
-        key = key_of(path, document, self.surveyed.scopes)
+        key = key_of(path, document, self.index.scopes)
         return key, Manifest(key, Origin(path, document.index), document.body)
 
 

@@ -7,7 +7,7 @@ from reconciler.model.world import Body, Kinds, World
 
 
 def compose(
-    surveyed: InputIndex,
+    index: InputIndex,
     good: LastKnownGood,
     state: StateTree,
     *,
@@ -20,39 +20,39 @@ def compose(
     A faulty document never takes effect and never disturbs another one.
 
     Args:
-        surveyed: What the input tree holds.
+        index: What the input tree holds.
         good: What stands in for what cannot be understood, and the faults of the input tree.
         state: What the files below the output root hold.
         revision: Full hex id of the input commit.
         output_root: Root-relative folder that the daemon owns.
         last: The world before, from which the index of kinds is told.
     """
-    inputs = {**surveyed.manifests, **good.manifests}
+    inputs = {**index.manifests, **good.manifests}
     feedback = {key: found for key, found in inputs.items() if key.reporter}
     if feedback:
         inputs = {key: found for key, found in inputs.items() if not key.reporter}
     return World(
         revision=revision,
-        known=surveyed.known,
+        known=index.known,
         inputs=inputs,
         feedback=feedback,
         outputs=state.manifests,
         present=state.present,
         frozen=state.frozen,
         canonical=state.canonical,
-        blobs={**surveyed.blobs, **{entry.path: entry.blob for entry in good.held}},
-        texts=surveyed.texts,
+        blobs={**index.blobs, **{entry.path: entry.blob for entry in good.held}},
+        texts=index.texts,
         faults=tuple(sorted((*good.faults, *state.faults))),
-        traces=(*surveyed.traces, *state.traces),
+        traces=(*index.traces, *state.traces),
         held=good.held,
         output_root=output_root,
         kinds=Kinds() if last is None else last.kinds.next(),
     )
 
 
-def configuration_of(surveyed: InputIndex, good: LastKnownGood) -> Body | None:
+def configuration_of(index: InputIndex, good: LastKnownGood) -> Body | None:
     """Return the configuration in force, `None` if there is none; see `compose`."""
-    found = {**surveyed.manifests, **good.manifests}
+    found = {**index.manifests, **good.manifests}
     return next(
         (one.body for key, one in found.items() if (key.group, key.kind) == CONFIGURATION), None
     )

@@ -35,9 +35,9 @@ class Plan:
         decisions: What moved, and what could not be placed, sorted by key.
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit.
-        rescheduled: The targets of whom what was demanded was done, whatever came of it: a
-            schedule afresh, or the way on to the goal of an earlier batch.
-        traces: Of those of the faults that nobody foresaw.
+        rescheduled: The targets whose demand was met, whatever the result: a fresh
+            schedule, or the next step to the goal of an earlier batch.
+        traces: Of the unforeseen exceptions among the faults.
         until: The next moment at which time alone could change this plan, `None` if never.
         explanations: What scheduling said of the objects that were asked about.
     """
@@ -87,10 +87,10 @@ class Prepared(Protocol):
 
 
 class DialectMemory(Protocol):
-    """What a dialect remembers of earlier sweeps and passes; no answer depends on it."""
+    """What a dialect remembers of earlier rounds and passes; no answer depends on it."""
 
     def prepare(self, world: World, settings: Settings, now: datetime, /) -> Prepared:
-        """Begin a sweep."""
+        """Begin a round."""
 
     def forget(self) -> None:
         """Drop what is of no use any more; called at the end of each pass."""
@@ -128,5 +128,5 @@ class Dialect:
         return frozenset(one.group for one in self.kinds)
 
     def prepare(self, world: World, settings: Settings, now: datetime) -> Prepared:
-        """Begin a sweep that nothing was before."""
+        """Begin a round without any memory."""
         return self.begin().prepare(world, settings, now)

@@ -1,7 +1,7 @@
 """The boundary around one object of a pass: what stops it is a fault of that object.
 
-The only file below `shell/` that catches what nobody foresaw. MemoryError and OSError belong to no
-object, so they pass through.
+The only file below `shell/` that catches unforeseen exceptions. MemoryError and OSError belong to
+no object, so they pass through.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,8 +28,8 @@ class FaultPlace(NamedTuple):
 class Failed:
     """Why an object could not be dealt with; it keeps its last outputs.
 
-    `message` is for whoever asks about the object. `trace` is that of an exception that nobody
-    foresaw, `""` where a rule of ours says what a person must edit.
+    `message` is for whoever asks about the object. `trace` is that of an unforeseen exception,
+    `""` where a rule of ours says what a person must edit.
     """
 
     fault: Fault
@@ -58,7 +58,7 @@ def attempt(
 
 
 def unforeseen(error: Exception, place: FaultPlace) -> Failed:
-    """Return the fault of an exception that nobody foresaw.
+    """Return the fault of an unforeseen exception.
 
     It says the same in each pass, and quotes nothing: texts of exceptions may hold anything.
     """
@@ -82,7 +82,7 @@ def place_of(manifest: Manifest) -> FaultPlace:
 
 
 def traces_of(failures: Iterable[Failed]) -> tuple[Trace, ...]:
-    """Return the traces of what nobody foresaw."""
+    """Return the traces of unforeseen exceptions."""
     return tuple(Trace(failed.fault, failed.trace) for failed in failures if failed.trace)
 
 

@@ -1,7 +1,7 @@
 """The way back from what `encode` writes, line by line and four times as fast as reading YAML.
 
 Text is accepted only if it is to the letter what `encode` writes of the body that is returned, so
-a file that a person touched is left to the strict reader, and nobody has to encode an untouched
+a file that a person touched is left to the strict reader, and no pass has to encode an untouched
 one to see that it is as it should be.
 """
 
@@ -64,7 +64,7 @@ def read_canonical(data: bytes) -> dict[str, object] | None:
 
 
 def _is_too_large(rows: list[Row], data: bytes) -> bool:
-    """Say whether the strict reader might refuse the file; each line and each dash is a node."""
+    """Return whether the strict reader might refuse the file; each line and each dash is a node."""
     nodes = len(rows) + sum(dashes for _, dashes, _, _ in rows) + len(data) // SHORT
     return len(data) > MAX_BYTES or nodes > MAX_NODES
 

@@ -6,7 +6,7 @@ FEEDBACK = "feedback"
 
 
 def is_feedback(path: str) -> bool:
-    """Say whether a file stands where clusters report.
+    """Return whether a file stands where clusters report.
 
     >>> is_feedback("feedback/member1/web.yaml"), is_feedback("workloads/web.yaml")
     (True, False)

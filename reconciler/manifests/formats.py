@@ -12,7 +12,7 @@ MOMENT = re.compile(
 
 
 def is_moment(value: object) -> bool:
-    """Tell whether a value is an RFC 3339 moment as Kubernetes takes it; other types pass.
+    """Return whether a value is an RFC 3339 moment as Kubernetes takes it; other types pass.
 
     >>> is_moment("2026-01-02T15:04:05Z"), is_moment("2026-02-30T00:00:00Z")
     (True, False)
@@ -29,7 +29,7 @@ def is_moment(value: object) -> bool:
 
 
 def is_base64(value: object) -> bool:
-    """Tell whether a value is Base64; other types pass.
+    """Return whether a value is Base64; other types pass.
 
     >>> is_base64("YQ=="), is_base64("YQ")
     (True, False)

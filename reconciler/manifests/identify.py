@@ -52,7 +52,7 @@ def identify(body: Body, known: KnownKinds) -> Identity | Unidentified | None:
 
 
 def _is_known(api_version: object, kind: object, known: KnownKinds) -> bool:
-    """Say whether only a manifest can be of this kind: one of an API here, or of Kubernetes."""
+    """Return whether only a manifest can be of this kind: one of an API here, or of Kubernetes."""
     if not isinstance(api_version, str):
         return False
     group = group_of(api_version)

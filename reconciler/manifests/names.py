@@ -27,27 +27,27 @@ LOOSE_RULE = (
 
 
 def is_subdomain(name: str) -> bool:
-    """Say whether a name is a DNS-1123 subdomain."""
+    """Return whether a name is a DNS-1123 subdomain."""
     return len(name) <= LONGEST_NAME and _SUBDOMAIN.fullmatch(name) is not None
 
 
 def is_label(name: str) -> bool:
-    """Say whether a name is a DNS-1123 label."""
+    """Return whether a name is a DNS-1123 label."""
     return len(name) <= LONGEST_LABEL and _LABEL.fullmatch(name) is not None
 
 
 def is_loose_name(name: str) -> bool:
-    """Say whether a workload may have this name: RBAC kinds use upper case and colons."""
+    """Return whether a workload may have this name: RBAC kinds use upper case and colons."""
     return len(name) <= LONGEST_NAME and _LOOSE.fullmatch(name) is not None
 
 
 def is_kind(kind: str) -> bool:
-    """Say whether a text is a kind in upper camel case."""
+    """Return whether a text is a kind in upper camel case."""
     return len(kind) <= LONGEST_KIND and _KIND.fullmatch(kind) is not None
 
 
 def is_api_version(api_version: str) -> bool:
-    """Say whether a text is `version` or `group/version`."""
+    """Return whether a text is `version` or `group/version`."""
     group, slash, version = api_version.rpartition("/")
     return _VERSION.fullmatch(version) is not None and (not slash or is_subdomain(group))
 

@@ -49,7 +49,7 @@ def folder_of(group: str, kind: str) -> str:
 
 
 def is_frozen(world: World, key: ObjectKey) -> bool:
-    """Say whether the output of an object cannot be read, and so is left as it is."""
+    """Return whether the output of an object cannot be read, and so is left as it is."""
     return bool(world.frozen) and output_path(world.output_root, key) in world.frozen
 
 

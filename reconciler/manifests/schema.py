@@ -44,7 +44,7 @@ class Schemas:
         return Schemas, (self._documents,)
 
     def covers(self, api_version: str, kind: str) -> bool:
-        """Tell whether there is a schema for the kind, in exactly this version."""
+        """Return whether there is a schema for the kind, in exactly this version."""
         return (api_version, kind) in self._names
 
     def versions_of(self, group: str, kind: str) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ class Schemas:
         return SchemaNode(name, self._documents[name])
 
     def _passes(self, key: tuple[str, str], subject: Mapping[str, object]) -> bool:
-        """Tell whether a manifest is plainly valid; any other one is jsonschema's to judge.
+        """Return whether a manifest is plainly valid; any other one is jsonschema's to judge.
 
         jsonschema-rs agrees with jsonschema, is a hundred times faster, and its import does not
         cost a third of a command's time. But it takes 2.0 for a whole number.
@@ -101,7 +101,7 @@ class Schemas:
 
 
 def _is_doubtful(body: object) -> bool:
-    """Tell whether a number with a point or a `null` stands anywhere in a body."""
+    """Return whether a number with a point or a `null` stands anywhere in a body."""
     found: list[Any] = [body]
     for one in found:  # it grows on the way
         kind = type(one)
@@ -140,7 +140,7 @@ def _gate(documents: Mapping[str, Json]) -> "Callable[[str], Callable[[object], 
 
 
 def _has_whole_float(value: object) -> bool:
-    """Tell whether a number such as 2.0 stands anywhere in a value."""
+    """Return whether a number such as 2.0 stands anywhere in a value."""
     if type(value) is dict:
         return any(_has_whole_float(one) for one in value.values())
     if type(value) is list:
@@ -181,5 +181,5 @@ def _undated(document: Json) -> Json:
 
 
 def _is_integer(_checker: object, value: object) -> bool:
-    """Tell whether a value is a whole number; 2.0 is not, as in Kubernetes."""
+    """Return whether a value is a whole number; 2.0 is not, as in Kubernetes."""
     return isinstance(value, int) and not isinstance(value, bool)

@@ -11,7 +11,7 @@ NOT_MANIFESTS = ("**/templates/**", "kustomization.yaml", "Chart.yaml", "values*
 
 
 def selects(path: str, *, include: Iterable[str], exclude: Iterable[str]) -> bool:
-    """Say whether a file is read.
+    """Return whether a file is read.
 
     YAML and JSON files are, but for those in folders or of names that begin with a dot or cannot
     be printed, and those of Helm and Kustomize. A glob without a slash is matched against the
@@ -38,7 +38,7 @@ def selects(path: str, *, include: Iterable[str], exclude: Iterable[str]) -> boo
 
 
 def matches_any(path: str, globs: tuple[str, ...]) -> bool:
-    """Say whether a path matches one of the globs.
+    """Return whether a path matches one of the globs.
 
     >>> matches_any("a/b/c.yaml", ("a/**",)), matches_any("a/b/c.yaml", ("a/*", "b/*"))
     (True, False)

@@ -8,7 +8,7 @@ SUSPEND = "reconciler.dev/suspend"
 
 
 def is_suspended(body: Body) -> bool:
-    """Say whether a manifest carries the annotation with the value `true`.
+    """Return whether a manifest carries the annotation with the value `true`.
 
     A policy or placement that does leaves all that it governs where it is; a workload itself only.
     """

@@ -25,7 +25,7 @@ def assume(placed_at: datetime, after_seconds: int | None, now: datetime) -> Ass
         after_seconds: How long to wait, zero or more; `None` means never.
         now: Aware UTC.
 
-    Source: ours; without agents in the clusters there may be nobody to report.
+    Source: ours; without agents in the clusters there may be no reporter.
     """
     if after_seconds is None:
         return Assumption(available=False, until=None)

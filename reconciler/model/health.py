@@ -32,7 +32,7 @@ def reported_status(report: Body) -> Body:
     """Return what is worth keeping of a report's status: all but its conditions.
 
     Unlike upstream, whose subset differs by kind. Conditions carry moments that change without
-    news, so they would make commits that nobody wants to read.
+    news, so they would make commits without interest.
     """
     return {name: value for name, value in _part(report, "status").items() if name != "conditions"}
 
@@ -116,7 +116,7 @@ _JUDGES: Mapping[tuple[str, str], Callable[[Body], bool]] = {
 
 
 def _is_observed(report: Body) -> bool:
-    """Say whether the status speaks of the present generation."""
+    """Return whether the status speaks of the present generation."""
     generation = _count(_part(report, "metadata"), "generation")
     return _count(_part(report, "status"), "observedGeneration") == generation
 

@@ -1,8 +1,8 @@
-"""What is remembered between sweeps and between passes: it only saves work, it never decides.
+"""What is remembered between rounds and between passes: it only saves work, it never decides.
 
-An answer is kept together with its grounds, the very objects that it was drawn from. It is used
-again where the grounds are the same objects as then. Nothing here compares by value, so a document
-that is read anew is another one, and nothing has to be told what changed.
+An answer is kept with its cache key, the very objects that it was computed from. It is used again
+where these are the same objects as then. Nothing here compares by value, so a document that is read
+anew is another one, and no caller has to say what changed.
 """
 
 from collections.abc import Callable, Collection, Hashable
@@ -23,16 +23,16 @@ CacheKey = tuple[object, ...]
 
 @dataclass(slots=True, eq=False)
 class AnswerCache(Generic[K, T]):
-    """Answers by name, each with its grounds.
+    """Answers by name, each with its cache key.
 
-    What nobody asked for between two calls of `forget` is dropped, so a table holds no more than
+    What was not asked for between two calls of `forget` is dropped, so a table holds no more than
     two passes need.
     """
 
     _recent: dict[K, tuple[CacheKey, T]] = field(default_factory=dict, repr=False)
     _older: dict[K, tuple[CacheKey, T]] = field(default_factory=dict, repr=False)
 
-    def find(self, name: K, grounds: CacheKey) -> T | None:
+    def find(self, name: K, cache_key: CacheKey) -> T | None:
         """Return the answer drawn from these very objects, `None` if there is none."""
         known = self._recent.get(name)
         if known is None:
@@ -40,17 +40,17 @@ class AnswerCache(Generic[K, T]):
             if known is None:
                 return None
             self._recent[name] = known
-        return known[1] if same(known[0], grounds) else None
+        return known[1] if same(known[0], cache_key) else None
 
-    def keep(self, name: K, grounds: CacheKey, answer: T) -> T:
+    def keep(self, name: K, cache_key: CacheKey, answer: T) -> T:
         """Remember an answer in place of any earlier one of that name, and return it."""
-        self._recent[name] = (grounds, answer)
+        self._recent[name] = (cache_key, answer)
         return answer
 
-    def recall(self, name: K, grounds: CacheKey, draw: Callable[[], T]) -> T:
+    def recall(self, name: K, cache_key: CacheKey, draw: Callable[[], T]) -> T:
         """Return the answer drawn from these very objects, or draw it now."""
-        found = self.find(name, grounds)
-        return self.keep(name, grounds, draw()) if found is None else found
+        found = self.find(name, cache_key)
+        return self.keep(name, cache_key, draw()) if found is None else found
 
     def latest(self, name: K) -> T | None:
         """Return the answer of a name whatever it was drawn from, `None` if there is none."""
@@ -58,7 +58,7 @@ class AnswerCache(Generic[K, T]):
         return None if known is None else known[1]
 
     def forget(self) -> None:
-        """Drop what nobody asked for since the last call."""
+        """Drop what was not asked for since the last call."""
         self._older.clear()
         self._older.update(self._recent)
         self._recent.clear()
@@ -69,19 +69,19 @@ class AnswerCache(Generic[K, T]):
 
 @dataclass(slots=True)
 class KeyedCache(Generic[K, T]):
-    """Answers by name that have their grounds in common, for what is asked of everything each time.
+    """Answers by name with one cache key in common, for what is asked of everything each time.
 
-    Whoever asks compares what an answer has of grounds beyond the common ones, and puts new answers
-    in; so the usual question costs one look into a mapping.
+    The caller compares what an answer depends on beyond the common key, and puts new answers in;
+    so the usual question costs one look into a mapping.
     """
 
-    _grounds: CacheKey = ()
+    _cache_key: CacheKey = ()
     _answers: dict[K, T] = field(default_factory=dict, repr=False)
 
-    def under(self, *grounds: object) -> dict[K, T]:
+    def under(self, *cache_key: object) -> dict[K, T]:
         """Return the answers that were drawn from these very objects, to be read and added to."""
-        if not same(self._grounds, grounds):
-            self._grounds, self._answers = grounds, {}
+        if not same(self._cache_key, cache_key):
+            self._cache_key, self._answers = cache_key, {}
         return self._answers
 
     def trim(self, names: Collection[K]) -> None:
@@ -95,7 +95,7 @@ class KeyedCache(Generic[K, T]):
 
 @dataclass(frozen=True, slots=True)
 class UnchangedUntil:
-    """The stretch of time over which a sweep leaves an object exactly as it is.
+    """The stretch of time over which a round leaves an object exactly as it is.
 
     From `since` until before `until`, `None` for ever; what it was drawn from must stay, too.
     """
@@ -104,12 +104,12 @@ class UnchangedUntil:
     until: datetime | None
 
     def holds(self, now: datetime) -> bool:
-        """Say whether a sweep at this moment would leave the object, too."""
+        """Return whether a round at this moment would leave the object, too."""
         return self.since <= now and (self.until is None or now < self.until)
 
 
 def forget(memory: "DataclassInstance") -> None:
-    """Let every table among the fields of a memory forget what nobody asked for."""
+    """Let every table among the fields of a memory forget what was not asked for."""
     for item in fields(memory):
         table = getattr(memory, item.name)
         if isinstance(table, AnswerCache):
@@ -117,7 +117,7 @@ def forget(memory: "DataclassInstance") -> None:
 
 
 def same(first: CacheKey, second: CacheKey) -> bool:
-    """Say whether two tuples hold the very same objects.
+    """Return whether two tuples hold the very same objects.
 
     >>> body = {}
     >>> same((body, None), (body, None)), same((body,), ({},))

@@ -42,7 +42,7 @@ class LabelSelector:
 
 
 def is_label_key(text: str) -> bool:
-    """Tell whether the text may be a label's key: an optional DNS prefix, a slash, a name.
+    """Return whether the text may be a label's key: an optional DNS prefix, a slash, a name.
 
     >>> is_label_key("example.com/tier"), is_label_key("a b")
     (True, False)
@@ -54,7 +54,7 @@ def is_label_key(text: str) -> bool:
 
 
 def is_label_value(text: str) -> bool:
-    """Tell whether the text may be a label's value.
+    """Return whether the text may be a label's value.
 
     >>> is_label_value(""), is_label_value("-a")
     (True, False)
@@ -63,7 +63,7 @@ def is_label_value(text: str) -> bool:
 
 
 def is_wellformed(requirement: Requirement) -> bool:
-    """Tell whether a requirement can be judged; a selector with one that cannot matches none.
+    """Return whether a requirement can be judged; a selector with one that cannot matches none.
 
     Source: karmada@f8fdd02 vendor/k8s.io/apimachinery/pkg/labels/selector.go `NewRequirement`.
     """
@@ -82,7 +82,7 @@ def is_wellformed(requirement: Requirement) -> bool:
 
 
 def holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
-    """Tell whether a well-formed requirement holds for the labels.
+    """Return whether a well-formed requirement holds for the labels.
 
     Source: karmada@f8fdd02 vendor/k8s.io/apimachinery/pkg/labels/selector.go
     `Requirement.Matches`: NotIn holds where the key is missing.
@@ -106,7 +106,7 @@ def holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
 
 
 def matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Tell whether the labels satisfy the selector; an empty one is satisfied by all.
+    """Return whether the labels satisfy the selector; an empty one is satisfied by all.
 
     >>> matches(LabelSelector(match_labels=(("env", "prod"),)), {"env": "prod"})
     True

@@ -73,7 +73,7 @@ def parse_instant(text: str) -> datetime:
 
 
 def is_moment(value: object) -> bool:
-    """Say whether a value is the text of a moment.
+    """Return whether a value is the text of a moment.
 
     >>> is_moment("2026-11-20T12:00:00Z"), is_moment("yesterday")
     (True, False)

@@ -10,14 +10,14 @@ from reconciler.model.moments import Stamp
 from reconciler.model.world import Body
 
 
-def at_rest(desired: Body, present: Body | None) -> Body:
+def keep_present(desired: Body, present: Body | None) -> Body:
     """Return `present` itself where nothing but stamps would change, else the desired body.
 
-    The order of keys is no change either. So what is at rest can be told by `is`, and a file keeps
+    The order of keys is no change either. So what is unchanged is seen by `is`, and a file keeps
     its form until it says something else.
 
     >>> present = {"at": "2026-01-01T00:00:00Z"}
-    >>> at_rest({"at": Stamp("2026-01-02T00:00:00Z")}, present) is present
+    >>> keep_present({"at": Stamp("2026-01-02T00:00:00Z")}, present) is present
     True
     """
     if present is None or desired is present:
@@ -26,7 +26,7 @@ def at_rest(desired: Body, present: Body | None) -> Body:
 
 
 def _same(desired: object, present: object) -> bool:
-    """Say whether two values are equal but for stamps."""
+    """Return whether two values are equal but for stamps."""
     if isinstance(desired, Stamp):
         return isinstance(present, str)
     if type(desired) is str or type(desired) is int:  # nearly all there is

@@ -45,7 +45,7 @@ class Toleration:
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Tell whether the toleration fits the taint; its seconds are another question.
+    """Return whether the toleration fits the taint; its seconds are another question.
 
     An empty effect or key fits any. With an empty key and operator Equal only values are compared.
 

@@ -41,7 +41,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Trace:
-    """Where an exception that nobody foresaw came from; `fault` is what it was made to."""
+    """Where an unforeseen exception came from; `fault` is what it was made to."""
 
     fault: Fault
     text: str
@@ -75,7 +75,7 @@ class Kinds:
     def of(
         self, manifests: Mapping[ObjectKey, Manifest]
     ) -> Mapping[tuple[str, str], tuple[Manifest, ...]]:
-        """Return the manifests of a mapping that nobody changes, by group and kind, sorted."""
+        """Return the manifests of an unchanging mapping, by group and kind, sorted."""
         if self._source is not manifests:
             before = self._source
             listed: dict[tuple[str, str], dict[ObjectKey, Manifest]] = {}
@@ -116,7 +116,7 @@ class World:
         blobs: Path to git blob id of the input files, of a held file that of its last good version.
         texts: Text of those input files from which a pass may have to remove a document.
         faults: What is wrong with the inputs and outputs, sorted.
-        traces: Of those of the faults that nobody foresaw.
+        traces: Of the unforeseen exceptions among the faults.
         held: The faulty files whose last good documents are in force, sorted.
         output_root: Root-relative POSIX folder that the daemon owns.
         kinds: Index of the inputs, filled when first asked.

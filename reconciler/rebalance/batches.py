@@ -120,11 +120,11 @@ def open_batch(
 
 
 def close_batch(batch: Batch, rescheduled: Container[ObjectKey], now: datetime) -> Closed:
-    """Tell what became of a batch.
+    """Return what became of a batch.
 
     Args:
         batch: What was let go.
-        rescheduled: The targets of whom the pass did what was demanded.
+        rescheduled: The targets whose demand the pass met.
         now: Moment of the pass.
     """
     happened = {
@@ -155,7 +155,7 @@ def close_batch(batch: Batch, rescheduled: Container[ObjectKey], now: datetime) 
 
 
 def _is_news(target: Target, moment: datetime) -> bool:
-    """Say whether a trigger of this moment is later than the one that a target carries."""
+    """Return whether a trigger of this moment is later than the one that a target carries."""
     return target.triggered_at is None or target.triggered_at < moment
 
 
@@ -210,7 +210,7 @@ def _is_over(
     interval: timedelta,
     now: datetime,
 ) -> bool:
-    """Say whether the last batch is over: its time is, or all that it moved is healthy."""
+    """Return whether the last batch is over: its time is, or all that it moved is healthy."""
     if known_at is None or now >= add(known_at, interval):
         return True
     return now > known_at and all(target.arrived for target in ready.values())

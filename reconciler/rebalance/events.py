@@ -27,7 +27,7 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
 
 
 def _rebalancer_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
-    """Tell which workloads are dealt with, and how it ended.
+    """Return which workloads are dealt with, and how it ended.
 
     Of a schedule each run is told: a result is news where the run is.
 
@@ -45,7 +45,7 @@ def _rebalancer_events(key: ObjectKey, before: Body, after: Body) -> Iterator[Ob
 
 
 def _trigger_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
-    """Tell how far a trigger is, and what it could not reschedule.
+    """Return how far a trigger is, and what it could not reschedule.
 
     Source: Karmada's proposal of `ScheduleTrigger`: `TriggerSuccess`, `TriggerFailed`; there it
     stands in the status only.

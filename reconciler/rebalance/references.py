@@ -23,7 +23,7 @@ def dangling_in_rebalances(known: Known) -> Iterator[Dangling]:
 def _rebalanced(
     manifest: Manifest, known: Known, workloads: frozenset[tuple[str, str, str]]
 ) -> Iterator[Dangling]:
-    """Tell of targets that are not there, but not of those that were dealt with already."""
+    """Yield targets that are missing, but for those that were dealt with already."""
     spec, rule = mapping(manifest.body, "spec"), "rebalancer-target-unknown"
     observed = bodies(_record(manifest, known), "observedWorkloads")
     done = [mapping(item, "workload") for item in observed if item.get("result")]
@@ -41,7 +41,7 @@ def _rebalanced(
 def _triggered(
     manifest: Manifest, known: Known, workloads: frozenset[tuple[str, str, str]]
 ) -> Iterator[Dangling]:
-    """Tell of resources and policies that are not there, unless the trigger had success."""
+    """Yield resources and policies that are missing, unless the trigger succeeded."""
     if text(_record(manifest, known), "phase") == "Success":
         return
     spec, rule = mapping(manifest.body, "spec"), "trigger-target-unknown"
@@ -65,7 +65,7 @@ def _record(manifest: Manifest, known: Known) -> Body:
 def _policy(
     manifest: Manifest, known: Known, target: Body, at: str, rule: str
 ) -> Iterator[Dangling]:
-    """Tell of a policy that is not there; without a namespace it is a cluster policy."""
+    """Yield a policy that is missing; without a namespace it is a cluster policy."""
     key = policy_key(target)
     if key not in known.keys:
         message = f"the {_described({**target, 'kind': key.kind})} is not there"
@@ -74,7 +74,7 @@ def _policy(
 
 
 def _is_there(target: Body, known: Known, workloads: frozenset[tuple[str, str, str]]) -> bool:
-    """Say whether a target is there; kind, namespace and name decide, as for the rebalance."""
+    """Return whether a target is there; kind, namespace and name decide, as for the rebalance."""
     kind, namespace, name = (text(target, field) for field in ("kind", "namespace", "name"))
     group = group_of(text(target, "apiVersion"))
     if (group, kind) in known.placements:

@@ -12,7 +12,7 @@ _PLAIN = re.compile(r"[0-9*/,\-]+( [0-9*/,\-]+){2} [0-9A-Za-z*/,\-]+ [0-9A-Za-z*
 
 
 def is_schedule(expression: str) -> bool:
-    """Say whether an expression has five fields of cron and ever comes true.
+    """Return whether an expression has five fields of cron and ever comes true.
 
     >>> is_schedule("0 3 * * SUN"), is_schedule("0 0 31 2 *"), is_schedule("@daily")
     (True, False, False)
@@ -29,7 +29,7 @@ def is_schedule(expression: str) -> bool:
 def due_run(expression: str, after: datetime, now: datetime) -> datetime | None:
     """Return the latest moment of a schedule within (after, now], `None` if there is none.
 
-    Runs that were missed, since nobody looked, are made up for once.
+    Runs that were missed, since no pass looked, are made up for once.
     """
     latest = _first(CronSim(expression, add(now), reverse=True))
     return latest if latest is not None and latest > after else None

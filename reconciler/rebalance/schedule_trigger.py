@@ -103,7 +103,7 @@ class Firing:
         return dict.fromkeys(self.asked.values(), self.now)
 
     def close(self, rescheduled: Container[ObjectKey]) -> Fired:
-        """Say how the trigger stands after the pass.
+        """Return how the trigger stands after the pass.
 
         Args:
             rescheduled: The targets that the pass scheduled afresh, whatever came of it.
@@ -136,7 +136,7 @@ def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Firing:
 
 
 def _fired(trigger: ScheduleTrigger, failed: Mapping[Reference, str], now: datetime) -> Fired:
-    """Say how a trigger stands, given what could not be triggered until now."""
+    """Return how a trigger stands, given what could not be triggered until now."""
     expires_at = None
     if trigger.auto_clean_after_minutes:
         lifetime = span(minutes=trigger.auto_clean_after_minutes)

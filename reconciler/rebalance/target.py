@@ -77,7 +77,7 @@ class TargetSelection:
 
 
 def selects(selection: TargetSelection, reference: Reference, labels: Mapping[str, str]) -> bool:
-    """Say whether a description means an object, as far as the object itself tells."""
+    """Return whether a description means an object, as far as the object itself tells."""
     if selection.api_version not in ("", reference.api_version):
         return False
     if selection.kind not in ("", reference.kind):
@@ -97,4 +97,4 @@ class Targets(Protocol):
         """Return what a description means, sorted."""
 
     def has_policy(self, key: ObjectKey, /) -> bool:
-        """Say whether a policy is there."""
+        """Return whether a policy is there."""

@@ -67,10 +67,10 @@ class RebalancerStep:
         return self.batch.triggers
 
     def close(self, rescheduled: Container[ObjectKey]) -> Advance:
-        """Say how the rebalancer stands after the pass.
+        """Return how the rebalancer stands after the pass.
 
         Args:
-            rescheduled: The targets of whom the pass did what was demanded, whatever came of it.
+            rescheduled: The targets whose demand the pass met, whatever the result.
         """
         closed = close_batch(self.batch, rescheduled, self.now)
         observed = tuple(_after(item, self.found, closed) for item in self.run.items)

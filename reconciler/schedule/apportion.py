@@ -127,7 +127,7 @@ def fnv1a_32(text: str) -> int:
 
 
 def breaks_ties_descending(uid: str) -> bool:
-    """Tell whether ties go to the greater name: when the hash of the uid is odd.
+    """Return whether ties go to the greater name: when the hash of the uid is odd.
 
     Source: karmada@f8fdd02 pkg/util/helper/binding.go `tieBreakerByUID`; an empty uid is ascending.
 

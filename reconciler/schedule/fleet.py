@@ -16,7 +16,7 @@ from reconciler.model.labels import (
     is_wellformed,
 )
 from reconciler.model.taints import Taint
-from reconciler.schedule.framework import NOBODY, Mask, mask_of
+from reconciler.schedule.framework import NO_CLUSTERS, Mask, mask_of
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -75,7 +75,7 @@ class Fleet:
     def _select(self, selector: LabelSelector) -> Mask:
         requirements = selector.requirements
         if not all(map(is_wellformed, requirements)):
-            return NOBODY
+            return NO_CLUSTERS
         chosen = self.all
         for requirement in requirements:
             chosen = Mask(chosen & select_indexed(requirement, self.by_label, self.all))
@@ -123,7 +123,7 @@ def select_indexed(
     """Return the clusters for which a well-formed requirement holds, by the inverted index."""
     by_value = by_label.get(requirement.key, {})
     if requirement.operator in ONE_OF | NONE_OF:
-        found = _union(by_value.get(value, NOBODY) for value in requirement.values or ())
+        found = _union(by_value.get(value, NO_CLUSTERS) for value in requirement.values or ())
         return found if requirement.operator in ONE_OF else Mask(everyone & ~found)
     if requirement.operator in COMPARING:
         return _union(

@@ -15,7 +15,7 @@ Column = Sequence[int]
 Levels = Sequence[tuple[int, Mask]]
 """Scores with the clusters that have them: no two sets overlap, and who is in none has 0."""
 
-NOBODY = Mask(0)
+NO_CLUSTERS = Mask(0)
 _ONE = ord("1")
 _BITS_OF_TEXT = bytes.maketrans(b"01", b"\x00\x01")
 
@@ -28,7 +28,7 @@ def mask_of(positions: Iterable[int]) -> Mask:
     """
     found = list(positions)
     if not found:
-        return NOBODY
+        return NO_CLUSTERS
     size = max(found) + 1
     text = bytearray(b"0") * size
     for position in found:
@@ -131,10 +131,10 @@ def graded(levels: Levels, clusters: Mask) -> list[tuple[int, Mask]]:
     for score, having in levels:
         among = having & rest
         if among:
-            found[score] = found.get(score, NOBODY) | among
+            found[score] = found.get(score, NO_CLUSTERS) | among
             rest = Mask(rest & ~among)
     if rest:
-        found[0] = found.get(0, NOBODY) | rest
+        found[0] = found.get(0, NO_CLUSTERS) | rest
     return [(score, Mask(found[score])) for score in sorted(found, reverse=True)]
 
 

@@ -1,7 +1,7 @@
 """The daemon: a pass whenever the branch moves or a moment comes, until it is told to stop.
 
 It keeps nothing that matters: kill it anywhere, the next start goes on. This is the only file that
-catches what the outside refused, and what nobody foresaw: it says so, backs off, and tries again,
+catches what the outside refused, and unforeseen exceptions: it says so, backs off, and tries again,
 at once when the branch moves. So it never ends for what a repository holds.
 """
 
@@ -75,8 +75,8 @@ class Daemon:
             try:
                 if seen is None or self._due(seen):
                     report = self.passes.run()
-                    _tell(log, report, known=known)
-                    _tell_waiting(
+                    _log_pass(log, report, known=known)
+                    _log_waiting(
                         log, report.waiting - (frozenset() if seen is None else seen.waiting)
                     )
                     seen = _Seen(
@@ -89,12 +89,12 @@ class Daemon:
             except Exception as error:  # noqa: BLE001  # the daemon outlives any pass
                 failures += 1
                 seen = None
-                traced = _tell_failure(log, error, failures, traced=traced)
+                traced = _log_failure(log, error, failures, traced=traced)
             sleep_seconds = self._sleep_seconds(seen, failures)
         log.info("stopped")
 
     def _due(self, seen: _Seen) -> bool:
-        """Say whether the branch moved, a moment has come, or a person's edit is waited for."""
+        """Return whether the branch moved, a moment has come, or a person's edit is waited for."""
         self.passes.branch.recover()  # or else what others leave waits for the next commit
         if seen.waiting or self.passes.branch.head() != seen.head:
             return True
@@ -112,7 +112,7 @@ class Daemon:
         return min(self.poll_seconds, max(left, SHORTEST_SLEEP_SECONDS))
 
 
-def _tell_failure(
+def _log_failure(
     log: structlog.typing.BindableLogger, error: Exception, failures: int, *, traced: str
 ) -> str:
     """Log why a pass failed, with the trace of a mistake of our own, once while it is the same.
@@ -135,7 +135,7 @@ def _tell_failure(
     return trace
 
 
-def _tell(
+def _log_pass(
     log: structlog.typing.BindableLogger, report: PassReport, *, known: Container[Fault | Trace]
 ) -> None:
     """Log one pass: a line for it, one a decision, one a new fault, one a new trace."""
@@ -173,7 +173,7 @@ def _tell(
     )
 
 
-def _tell_waiting(log: structlog.typing.BindableLogger, files: Iterable[str]) -> None:
+def _log_waiting(log: structlog.typing.BindableLogger, files: Iterable[str]) -> None:
     """Log the files of which something would go, but for a person's edit."""
     for path in sorted(files):
         log.info("a person is editing it, so what is over stays in it", file=path)  # type: ignore[attr-defined]

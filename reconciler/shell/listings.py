@@ -95,7 +95,7 @@ class Listings:
                 yield f"{path.partition('.yaml/')[0]}.yaml"
 
     def _patched(self, revision: str) -> Listing:
-        """Tell a commit from the one asked for last, or list it if git has lost that one."""
+        """Derive a listing from the one asked for last, or list all if git has lost that one."""
         last = next(reversed(self._known))
         try:
             changes = changed_files(
@@ -125,7 +125,7 @@ class Listings:
 
 
 def _is_manifest(path: str, entry: TreeEntry) -> bool:
-    """Say whether a file may be one that is read."""
+    """Return whether a file may be one that is read."""
     return entry.is_file and path.endswith(SUFFIXES) and path.isprintable()
 
 

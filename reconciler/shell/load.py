@@ -91,13 +91,13 @@ class Loader:
         last = last_pass(state.manifests)
         used: set[tuple[str, str]] = set()
         settings = self._settings(revision, last, used)
-        surveyed = self._follow_survey(revision, settings, by)
-        good = self._good(surveyed, revision, last, settings, used)
+        index = self._follow_survey(revision, settings, by)
+        good = self._good(index, revision, last, settings, used)
         if any((key.group, key.kind) == CRD for key in good.manifests):
-            surveyed = index_inputs(self._inputs.files, KINDS, good.manifests.values())
-            good = self._good(surveyed, revision, last, settings, used)
+            index = index_inputs(self._inputs.files, KINDS, good.manifests.values())
+            good = self._good(index, revision, last, settings, used)
         world = compose(
-            surveyed,
+            index,
             good,
             state,
             revision=revision,
@@ -139,25 +139,25 @@ class Loader:
         entry = self._listings.entries(revision).get(CONFIGURATION_PATH)
         found = [] if entry is None else [self.version(CONFIGURATION_PATH, entry.blob)]
         used.update((CONFIGURATION_PATH, file.blob) for file in found)
-        surveyed = index_inputs(found, KINDS)
-        step = self._step(surveyed, revision, last, CONFIGURATION_PATH.__eq__, used)
-        return decode_settings(configuration_of(surveyed, last_known_good(surveyed, step)))
+        index = index_inputs(found, KINDS)
+        step = self._step(index, revision, last, CONFIGURATION_PATH.__eq__, used)
+        return decode_settings(configuration_of(index, last_known_good(index, step)))
 
     def _good(
         self,
-        surveyed: InputIndex,
+        index: InputIndex,
         revision: str,
         last: LastPass | None,
         settings: Settings,
         used: set[tuple[str, str]],
     ) -> LastKnownGood:
         """Return what stands in for the files that cannot be understood."""
-        step = self._step(surveyed, revision, last, self._inputs_of(settings), used)
-        return last_known_good(surveyed, step, allow=settings.safety.allow)
+        step = self._step(index, revision, last, self._inputs_of(settings), used)
+        return last_known_good(index, step, allow=settings.safety.allow)
 
     def _step(
         self,
-        surveyed: InputIndex,
+        index: InputIndex,
         revision: str,
         last: LastPass | None,
         covers: Callable[[str], bool],
@@ -169,14 +169,14 @@ class Loader:
             ShellError: A file is faulty and its last good version is not in this repository.
         """
         now = self._listings.listing(revision)
-        doubts = surveyed.broken or surveyed.partial or now.links
+        doubts = index.broken or index.partial or now.links
         if last is None or not (doubts or last.held):
             return None
         recorded = {} if self._state is None else self._state.manifests
         try:
             then = self._listings.listing(last.revision)
             step = Step(
-                surveyed=surveyed,
+                index=index,
                 now=_tree(now),
                 then=_tree(then),
                 last=last,
@@ -187,9 +187,9 @@ class Loader:
             used.update(needed)
             return step.with_versions({pair: self.version(*pair) for pair in sorted(needed)})
         except GitError as error:
-            if not surveyed.broken and not last.held:
+            if not index.broken and not last.held:
                 return None  # a clone without history; nothing is known to be faulty
-            path = next(iter(surveyed.broken), "") or last.held[0].path
+            path = next(iter(index.broken), "") or last.held[0].path
             raise ShellError(
                 f"{path} is faulty, and its last good version (commit {last.revision[:12]}) is not "
                 "in this repository; mend the file, or fetch the history"

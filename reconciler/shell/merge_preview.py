@@ -17,7 +17,7 @@ from reconciler.shell.workers import processors
 
 FILES = "the files of this checkout"
 SERVED = ("refs/heads/main", "refs/remotes/origin/main", "refs/remotes/origin/HEAD")
-"""Where the branch that is served is looked for, if nobody names it; HEAD comes last."""
+"""Where the branch that is served is looked for, if it is not named; HEAD comes last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

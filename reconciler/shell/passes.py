@@ -281,7 +281,7 @@ def _later(world: World, at: datetime) -> datetime:
 
 
 def _behind(last: datetime, now: datetime) -> str:
-    """Say how far the clock is behind, and who must act."""
+    """Return how far the clock is behind, and who must act."""
     seconds = int((last - now).total_seconds())
     gap = f"the clock says {format_moment(now)}, the last pass was at {format_moment(last)}"
     if last - now > LONG_WAIT:

@@ -111,7 +111,7 @@ class GitRevisions:
         }
 
     def leads_to(self, ancestor: str, revision: str, /) -> bool:
-        """Say whether a commit exists and is the other one or one of its ancestors."""
+        """Return whether a commit exists and is the other one or one of its ancestors."""
         return ancestor == revision or is_ancestor(self.repository, ancestor, revision)
 
 

@@ -36,7 +36,7 @@ class Below:
     folder: str
 
     def __call__(self, path: str) -> bool:
-        """Say whether a file is chosen."""
+        """Return whether a file is chosen."""
         return path.startswith(f"{self.folder}/")
 
 
@@ -49,7 +49,7 @@ class Inputs:
     exclude: tuple[str, ...]
 
     def __call__(self, path: str) -> bool:
-        """Say whether a file is chosen."""
+        """Return whether a file is chosen."""
         if path == CONFIGURATION_PATH:
             return True
         return not path.startswith(f"{self.output_root}/") and selects(

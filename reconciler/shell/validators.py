@@ -124,7 +124,7 @@ def file_validators(
 
 
 def _help(connection: "Connection") -> None:
-    """Inspect what is sent, in a process of its own, until there is nobody to send any more."""
+    """Inspect what is sent, in a process of its own, until the sender is gone."""
     connection.send([])
     rules: Mapping[str, Rules] = connection.recv()
     name: str

@@ -102,6 +102,6 @@ def _begin(begin: Callable[..., None], *arguments: object) -> None:
 
 
 def _serve(serve: "Callable[[Connection], None]", end: "Connection") -> None:
-    """Serve until nobody is at the other end."""
+    """Serve until the other end is closed."""
     with contextlib.suppress(EOFError, OSError):
         _begin(serve, end)

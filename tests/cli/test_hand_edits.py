@@ -180,7 +180,7 @@ def test_an_edit_that_cannot_be_read_says_so(tmp_path: Path, capsys: Capsys) -> 
     assert "edited by hand, cannot be read" == found[0]["note"]
     for verb in ("blame", "why"):
         _, _, err = answer(fleet, capsys, verb, KARMADA.word)
-        assert f"is nobody knows where since {fleet.head()[:12]} (edited by hand, cannot" in err
+        assert f"is at an unknown place since {fleet.head()[:12]} (edited by hand, cannot" in err
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -72,7 +72,7 @@ TABLES = tables()
 
 
 def is_a(value: object, described: str) -> bool:
-    """Say whether a value without fields is what the table says."""
+    """Return whether a value without fields is what the table says."""
     match described:
         case "text":
             return isinstance(value, str)

@@ -72,16 +72,16 @@ def inspected(
 def test_inputs_that_are_followed_are_surveyed_alike(told: list[dict[str, str]]) -> None:
     """Faults, scopes, and the order of the manifests too; kinds follow the manifests."""
     before: dict[str, FileValidation] = {}
-    surveyed, kinds = index_inputs((), KINDS), Kinds()
+    index, kinds = index_inputs((), KINDS), Kinds()
     for files in told:
         after = inspected(files, INPUTS, before)
-        surveyed = follow_inputs(surveyed, change_between(before, after, {*before, *after}))
+        index = follow_inputs(index, change_between(before, after, {*before, *after}))
         whole = index_inputs(after.values(), KINDS)
         kinds = kinds.next()
 
-        assert whole == surveyed
-        assert list(whole.manifests) == list(surveyed.manifests)
-        assert Kinds().of(whole.manifests) == kinds.of(surveyed.manifests)
+        assert whole == index
+        assert list(whole.manifests) == list(index.manifests)
+        assert Kinds().of(whole.manifests) == kinds.of(index.manifests)
         before = after
 
 

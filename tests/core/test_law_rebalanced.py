@@ -86,7 +86,7 @@ class Heard:
             self.moments[key].append(now)
         return verdict
 
-    def settle(self, real: Any, *args: Any, rebalanced: bool) -> Any:
+    def converge(self, real: Any, *args: Any, rebalanced: bool) -> Any:
         """Listen to KubeFleet's."""
         settled = real(*args, rebalanced=rebalanced)
         if rebalanced:
@@ -107,7 +107,7 @@ def listening() -> Iterator[Heard]:
         hear(patch, bindings, "decide", heard.decide)
         hear(patch, karmada, "schedule", heard.schedule)
         hear(patch, ocm, "judge", heard.judge)
-        hear(patch, kubefleet, "settle", heard.settle)
+        hear(patch, kubefleet, "converge", heard.converge)
         yield heard
 
 

@@ -207,7 +207,7 @@ def test_a_glob_means_what_it_says(glob: str, path: str) -> None:
 
 
 def spread(tokens: list[str], path: str) -> bool:
-    """Say whether tokens match a path, one way of many."""
+    """Return whether tokens match a path, one way of many."""
     if not tokens:
         return not path
     first, rest = tokens[0], tokens[1:]

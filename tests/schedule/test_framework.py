@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from reconciler.schedule.framework import (
-    NOBODY,
+    NO_CLUSTERS,
     Filter,
     Mask,
     Rejection,
@@ -35,7 +35,7 @@ def test_run_filters_counts_a_cluster_for_the_first_filter_only() -> None:
     """Rejections do not overlap, and nobody is left here."""
     feasible, rejections = run_filters(FILTERS, None, None, ALL, NOW)
 
-    assert NOBODY == feasible
+    assert NO_CLUSTERS == feasible
     assert [("First", 0b011), ("Second", 0b100)] == [(r.plugin, r.clusters) for r in rejections]
 
 

@@ -5,10 +5,10 @@ from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.request import Request
-from reconciler.schedule.framework import NOBODY, Rejection
+from reconciler.schedule.framework import NO_CLUSTERS, Rejection
 
 
 def reject_closed(_request: Request, members: Members, _now: datetime, /) -> Iterator[Rejection]:
     """Reject clusters with the label `closed: "yes"`."""
-    closed = members.fleet.by_label.get("closed", {}).get("yes", NOBODY)
+    closed = members.fleet.by_label.get("closed", {}).get("yes", NO_CLUSTERS)
     yield Rejection(closed, "cluster(s) are closed", "lose the label closed")

@@ -13,7 +13,7 @@ from reconciler.rebalance.references import dangling_in_rebalances
 
 
 def is_complete(world: World) -> bool:
-    """Say whether it is known of every document whose it is.
+    """Return whether it is known of every document whose it is.
 
     If it is not, the object that a reference misses may be the one that cannot be read, and a list
     of consequences would only hide the cause.

@@ -10,7 +10,7 @@ from reconciler.model.identity import ObjectKey
 
 
 def dangling_in_feedback(known: Known) -> Iterator[Dangling]:
-    """Yield the first document of each folder of reports whose cluster nobody has declared."""
+    """Yield the first document of each folder of reports whose cluster is not declared."""
     clusters = frozenset().union(*(known.names(group, kind) for group, kind in CLUSTERS))
     first: dict[str, ObjectKey] = {}
     for key, manifest in sorted(known.world.feedback.items(), key=lambda item: item[1].origin):
@@ -21,7 +21,7 @@ def dangling_in_feedback(known: Known) -> Iterator[Dangling]:
             key,
             "",
             "feedback-cluster-unknown",
-            f"no cluster is named {shown(reporter)}, so nobody hears what stands below "
-            f"{FEEDBACK}/{reporter}/",
+            f"no cluster is named {shown(reporter)}, so what stands below "
+            f"{FEEDBACK}/{reporter}/ is not read",
             proposal(reporter, clusters, "cluster"),
         )

@@ -9,7 +9,7 @@ ALIKE = 0.85  # ours: a letter or two in a kind of ten
 
 
 def misspelled_kinds(known: Known) -> Iterator[Dangling]:
-    """Yield the objects whose kind nobody reads, and which is all but one that is read.
+    """Yield the objects whose kind is not read, and which is all but one that is read.
 
     A longer kind that begins with one of ours is a kind of its own, such as upstream's
     ClusterResourcePlacementEviction.

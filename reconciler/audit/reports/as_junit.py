@@ -65,7 +65,7 @@ def _case(path: str, finding: Finding, report: FindingsReport) -> str:
 
 
 def _fails(finding: Finding, report: FindingsReport) -> bool:
-    """Say whether a finding is a failed test."""
+    """Return whether a finding is a failed test."""
     return finding.severity is Severity.ERROR or report.warnings_fail
 
 

@@ -34,9 +34,9 @@ class FindingsReport:
 
 
 def is_hidden(finding: Finding, text: str) -> bool:
-    """Say whether the line of a finding must not be shown: it may be that of a Secret.
+    """Return whether the line of a finding must not be shown: it may be that of a Secret.
 
-    Of a document that says who it is, the kind decides. Of any other, nobody knows: then a file
+    Of a document that says who it is, the kind decides. Of any other it is unknown: then a file
     that mentions Secrets anywhere is not shown at all.
     """
     kind = finding.fault.subject.partition(".")[0]

@@ -1,4 +1,4 @@
-"""One binding in one sweep: evict, schedule, hear its clusters, end evictions, and record it all.
+"""One binding in one round: evict, schedule, gather its reports, end evictions, and record it all.
 
 The order is that in which upstream's controllers act on one another. What they would write one
 after the other is written once, at the generation that their chain of events ends with.
@@ -40,7 +40,7 @@ from reconciler.dialects.karmada.scheduler.schedule import schedule
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
 from reconciler.dialects.karmada.view.binding_rendering import binding_file, is_edited, placed
-from reconciler.dialects.karmada.view.decision_record import Happened, tell
+from reconciler.dialects.karmada.view.decision_record import Happened, decision_on
 from reconciler.dialects.karmada.view.explanation import explain
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.explanation import Explain
@@ -53,7 +53,7 @@ from reconciler.schedule.framework import Mask, positions_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What all bindings of a sweep share."""
+    """What all bindings of a round share."""
 
     members: Members
     failover: Failover
@@ -64,7 +64,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidedBinding:
-    """A binding after the sweep.
+    """A binding after the round.
 
     `decision` is `None` where nothing moved and nothing is newly wrong. `edited` says that a person
     changed the clusters, or asked for a schedule, since the last pass. `rescheduled` says that what
@@ -80,7 +80,7 @@ class DecidedBinding:
 
 
 def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> DecidedBinding:
-    """Take one binding through a sweep.
+    """Take one binding through a round.
 
     Args:
         draft: The binding as its workload and policy want it, with the decisions so far.
@@ -100,7 +100,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     verdict = schedule(binding, around.members, around.now) if asked.considered else None
     moved = move(binding, verdict, goal, demand, around.members, around.now)
     clusters = moved.clusters
-    feedback = _hear(spec, clusters, draft.metadata, reports, around)
+    feedback = _gather_reports(spec, clusters, draft.metadata, reports, around)
     tasks, tasks_until = _assess(binding, verdict, clusters, feedback, around)
     _place(spec, clusters, tasks)
     after = tuple(sorted(clusters))
@@ -125,7 +125,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
     )
     return DecidedBinding(
         body=body,
-        decision=tell(draft, before, after, happened, around.members),
+        decision=decision_on(draft, before, after, happened, around.members),
         edited=happened.edited or asked.by_hand,
         rescheduled=rescheduled,
         until=earliest(
@@ -136,7 +136,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
 
 
 def _has_happened(demand: Demand, verdict: ScheduleVerdict | None, moved: BatchedMove) -> bool:
-    """Say whether the scheduler did what a rebalancer demanded, whatever came of it."""
+    """Return whether the scheduler did what a rebalancer demanded, whatever came of it."""
     return moved.followed if not demand.fresh else verdict is not None and verdict.triggered
 
 
@@ -190,14 +190,14 @@ def _tainted(binding: Binding, members: Members) -> list[MemberCluster]:
     return [members.views[position] for position in positions_of(Mask(mask))]
 
 
-def _hear(
+def _gather_reports(
     spec: Body,
     clusters: tuple[TargetCluster, ...],
     metadata: Body,
     reports: Reports,
     around: Surroundings,
 ) -> Feedback:
-    """Hear the clusters that a binding is on, by itself or for others."""
+    """Gather the reports of the clusters that a binding is on, by itself or for others."""
     return gather(
         {name for name, _ in clusters} | _required_on(spec),
         metadata,
@@ -234,7 +234,7 @@ def _assess(
 
 
 def _is_observed(verdict: ScheduleVerdict | None, binding: Binding) -> bool:
-    """Say whether the scheduler has seen the binding as this sweep leaves it."""
+    """Return whether the scheduler has seen the binding as this round leaves it."""
     if verdict is None:
         return binding.observed_generation == binding.generation
     return verdict.error is None

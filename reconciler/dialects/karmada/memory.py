@@ -1,4 +1,4 @@
-"""What Karmada's part remembers between sweeps and passes; it only saves work."""
+"""What Karmada's part remembers between rounds and passes; it only saves work."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,10 +22,10 @@ class TakenBinding:
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """What a workload comes to before its sweep.
+    """What a workload is before its round.
 
     Attributes:
-        draft: Its binding, `None` if it has none and nobody claims it.
+        draft: Its binding, `None` if it has none and no policy claims it.
         named: The clusters that the binding names.
         needs: What it needs beside itself, if that follows it.
     """

@@ -38,7 +38,7 @@ from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.keyed_cache import CacheKey, UnchangedUntil, same
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
-from reconciler.model.stamps import at_rest
+from reconciler.model.stamps import keep_present
 from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
@@ -124,7 +124,7 @@ class Bindings:
         asked: Container[ObjectKey],
         told: "_Told",
     ) -> None:
-        """Decide bindings, but for those at rest of which nothing is asked."""
+        """Decide bindings, but for the unchanged ones that are not asked about."""
         marks, now = self._marks(), self.around.now
         rests = self.memory.rests.under(self.around.members, self.settings)
         for key, draft in drafts.items():
@@ -169,7 +169,7 @@ class Bindings:
 
 @dataclass(slots=True, kw_only=True)
 class _Told:
-    """What a sweep came to so far, binding by binding."""
+    """What a round decided so far, binding by binding."""
 
     outputs: dict[ObjectKey, Body]
     decided: dict[ObjectKey, DecidedBinding] = field(default_factory=dict)
@@ -180,7 +180,7 @@ class _Told:
         """Take what was decided, and return the file, the present one if it stays."""
         self.decided[key] = found
         self.untils.append(found.until)
-        self.outputs[key] = at_rest(found.body, draft.present)
+        self.outputs[key] = keep_present(found.body, draft.present)
         return self.outputs[key]
 
     def keep(self, draft: Draft) -> None:
@@ -261,7 +261,7 @@ def _undecided(draft: Draft, place: FaultPlace, error: UserError) -> Fault:
 
 
 def _removed(key: ObjectKey, manifest: Manifest) -> Decision:
-    """Tell that a binding goes since its workload is no more."""
+    """Return the decision on a binding whose workload is gone."""
     resource = mapping(mapping(manifest.body, "spec"), "resource")
     name = text(resource, "name")
     return Decision(

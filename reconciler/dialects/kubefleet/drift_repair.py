@@ -78,7 +78,7 @@ class WantedFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
+class RepairedFiles:
     """What a placement has, and which of its bindings a person decided anew."""
 
     present: Present
@@ -99,7 +99,9 @@ def owner_of(key: ObjectKey, body: Body) -> str:
     return found[1] if found else ""
 
 
-def restore(owner: Owner, left: Mapping[ObjectKey, Body], wanted: WantedFiles) -> Restored:
+def repair_drift(
+    owner: Owner, left: Mapping[ObjectKey, Body], wanted: WantedFiles
+) -> RepairedFiles:
     """Return what earlier passes left of a placement.
 
     Args:
@@ -120,7 +122,7 @@ def restore(owner: Owner, left: Mapping[ObjectKey, Body], wanted: WantedFiles) -
         read_binding(body, owner.name, _decided_by(body, owner, name, policies), decisions)
         for body in found.values()
     ]
-    return Restored(
+    return RepairedFiles(
         present=Present(
             policies=policies,
             resources=_resources(owner, _of(left, RESOURCE_SNAPSHOT), wanted),
@@ -301,5 +303,5 @@ def _lasting(status: Body) -> Body:
 
 
 def _is_changed(marks: Mapping[str, str], mark: str, value: Body) -> bool:
-    """Say whether a value differs from what the last pass wrote."""
+    """Return whether a value differs from what the last pass wrote."""
     return mark in marks and marks[mark] != digest(value)

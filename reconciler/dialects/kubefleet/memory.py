@@ -1,4 +1,4 @@
-"""What KubeFleet's part remembers between sweeps and passes; it only saves work."""
+"""What KubeFleet's part remembers between rounds and passes; it only saves work."""
 
 from dataclasses import dataclass, field
 

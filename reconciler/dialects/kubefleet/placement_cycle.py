@@ -10,7 +10,7 @@ from reconciler.dialects.kubefleet.api.names import BOUND, CRP_GENERATION, SCHED
 from reconciler.dialects.kubefleet.api.placement import Placement, latest_master
 from reconciler.dialects.kubefleet.api.policy import PICK_N
 from reconciler.dialects.kubefleet.rollout.availability import keep_marks, observe
-from reconciler.dialects.kubefleet.rollout.availability_reports import Witness
+from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
 from reconciler.dialects.kubefleet.rollout.rollout import roll_out
 from reconciler.dialects.kubefleet.scheduler.binding_groups import classify
 from reconciler.dialects.kubefleet.scheduler.failure import as_count
@@ -47,7 +47,7 @@ class Present:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Where a placement comes to rest.
+    """Where a placement converges.
 
     Attributes:
         policies: Policy snapshots by name, the present one with its status.
@@ -66,14 +66,14 @@ class Settled:
     result: Scheduled | None
 
 
-def settle(
+def converge(
     placement: Placement,
     owner: Owner,
     selection: SelectedResources,
     present: Present,
     members: Members,
     now: datetime,
-    witness: Witness,
+    reports: AvailabilityReports,
     *,
     rebalanced: bool = False,
 ) -> Settled:
@@ -105,7 +105,7 @@ def settle(
         result = schedule(snapshot, bindings.values(), members, now)
     snapshot, bindings = _take(snapshot, bindings, result)
     latest = latest_master(selected.snapshots.values(), placement.name)
-    bindings, until = _roll(placement, bindings, latest, now, witness)
+    bindings, until = _roll(placement, bindings, latest, now, reports)
     return Settled(
         policies={**revisions.snapshots, revisions.latest: _with_status(body, snapshot.status)},
         resources=selected.snapshots,
@@ -141,7 +141,7 @@ def _take(
 
 
 def must_schedule(snapshot: Snapshot, bindings: Iterable[Binding], members: Members) -> bool:
-    """Tell whether a pass runs the scheduler for a placement.
+    """Return whether a pass runs the scheduler for a placement.
 
     PickAll and PickFixed always do, which changes nothing where nothing changed. PickN does if its
     policy was never scheduled or is not fulfilled, if it has more or fewer clusters than wanted, or
@@ -168,7 +168,7 @@ def _roll(
     bindings: Mapping[str, Binding],
     latest: str | None,
     now: datetime,
-    witness: Witness,
+    reports: AvailabilityReports,
 ) -> tuple[Mapping[str, Binding], datetime | None]:
     """Run rounds of the rollout until one changes nothing; a deleted binding is gone at once.
 
@@ -177,7 +177,7 @@ def _roll(
     """
     untils: list[datetime | None] = []
     for _ in range(len(bindings) + SPARE_ROUNDS):
-        observed = {name: observe(item, now, witness) for name, item in bindings.items()}
+        observed = {name: observe(item, now, reports) for name, item in bindings.items()}
         untils = [until for _, until in observed.values()]
         before = {name: item for name, (item, _) in observed.items()}
         result = roll_out(placement.strategy, placement.wanted, before.values(), latest, now)

@@ -16,18 +16,22 @@ from reconciler.dialects.kubefleet.api.names import (
     RESOURCE_SNAPSHOT,
 )
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
-from reconciler.dialects.kubefleet.drift_repair import WantedFiles, owner_of, restore
+from reconciler.dialects.kubefleet.drift_repair import WantedFiles, owner_of, repair_drift
 from reconciler.dialects.kubefleet.memory import KubeFleetMemory
-from reconciler.dialects.kubefleet.placement_cycle import settle
-from reconciler.dialects.kubefleet.rollout.availability_reports import Witness, keys_of, reports_on
+from reconciler.dialects.kubefleet.placement_cycle import converge
+from reconciler.dialects.kubefleet.rollout.availability_reports import (
+    AvailabilityReports,
+    keys_of,
+    reports_on,
+)
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.resource_selection import select_resources
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
 from reconciler.dialects.kubefleet.view.binding_rendering import targets_in
 from reconciler.dialects.kubefleet.view.decision_record import (
+    decisions_on,
     known_problem,
-    tell,
-    tell_removed,
+    record_removal,
     unsettled,
 )
 from reconciler.dialects.kubefleet.view.explanation import asked_of, explain, explain_failure
@@ -45,7 +49,7 @@ from reconciler.model.keyed_cache import UnchangedUntil
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
-from reconciler.model.stamps import at_rest
+from reconciler.model.stamps import keep_present
 from reconciler.model.world import Body, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
@@ -89,7 +93,7 @@ class Fleets:
     def plan(
         self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: Container[ObjectKey], /
     ) -> Plan:
-        """Settle every placement; one that cannot be settled keeps its files and is reported."""
+        """Settle every placement; one that cannot be converged keeps its files and is reported."""
         outputs: dict[ObjectKey, Body] = {}
         explanations: dict[ObjectKey, Explain] = {}
         decisions: list[Decision] = []
@@ -102,7 +106,7 @@ class Fleets:
             if lost and not targets_in(self.left.get(key.name, {})).isdisjoint(lost):
                 outputs |= self._kept(key)
                 continue
-            work = partial(self._settle, key, manifest, members, triggers.get(key), asked)
+            work = partial(self._decide, key, manifest, members, triggers.get(key), asked)
             planned = attempt(work, place_of(manifest), partial(unsettled, manifest))
             if isinstance(planned, Failed):
                 failed.append(planned)
@@ -119,7 +123,7 @@ class Fleets:
             rescheduled |= planned.rescheduled
             untils.append(planned.until)
         decisions += [
-            tell_removed(key, self.left.get(key.name, {}))
+            record_removal(key, self.left.get(key.name, {}))
             for key in self.world.outputs
             if key.kind == PLACEMENT and key.group == GROUP and key not in self.placements
         ]
@@ -159,7 +163,7 @@ class Fleets:
         status = {key: own.body} if own is not None else {}
         return {**self.left.get(key.name, {}), **status}
 
-    def _settle(
+    def _decide(
         self,
         key: ObjectKey,
         manifest: Manifest,
@@ -176,31 +180,31 @@ class Fleets:
         selection = self._selection(manifest, placement)
         fleet = self.memory.fleet.recall(None, members.views, lambda: members.views)
         reports = reports_on(keys_of(selection.resources), self.world.feedback)
-        grounds = (manifest.body, fleet, self.settings, selection, *reports, *kept.values())
+        cache_key = (manifest.body, fleet, self.settings, selection, *reports, *kept.values())
         fresh = trigger is not None or self._asked_about(key, asked)
-        rest = None if fresh else self.memory.rests.find(key, grounds)
+        rest = None if fresh else self.memory.rests.find(key, cache_key)
         if rest is not None and rest[0].holds(self.now):
             return rest[1]
         drawn = self._draw(manifest, placement, selection, members, trigger)
-        found = {name: at_rest(body, kept.get(name)) for name, body in drawn.outputs.items()}
+        found = {name: keep_present(body, kept.get(name)) for name, body in drawn.outputs.items()}
         plan = replace(drawn, outputs=found)
         still = found.keys() == kept.keys() and all(found[k] is body for k, body in kept.items())
         if still and trigger is None and not plan.decisions and not plan.edited:
             rested = (UnchangedUntil(self.now, plan.until), replace(plan, explanations={}))
-            self.memory.rests.keep(key, grounds, rested)
+            self.memory.rests.keep(key, cache_key, rested)
         return plan
 
     def _selection(self, manifest: Manifest, placement: Placement) -> Selected:
         """Return what a placement selects, the same as before if nothing of it differs."""
         known, world = self.memory.selections, self.world
-        grounds = (manifest.body, world.inputs, world.blobs)
-        found = known.find(manifest.key, grounds)
+        cache_key = (manifest.body, world.inputs, world.blobs)
+        found = known.find(manifest.key, cache_key)
         if found is None:
             before = known.latest(manifest.key)
             drawn = select_resources(
                 placement.selectors, world.inputs, world.blobs, world.known.groups
             )
-            found = known.keep(manifest.key, grounds, before if before == drawn else drawn)
+            found = known.keep(manifest.key, cache_key, before if before == drawn else drawn)
         return found
 
     def _draw(
@@ -219,34 +223,36 @@ class Fleets:
         status = {} if own is None else mapping(own.body, "status")
         admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, self.now)
         owner = Owner(key.name, uid_of(key), admitted.generation)
-        restored = restore(owner, left, WantedFiles(policy=placement.policy, selection=selection))
-        if restored.present.policies:
-            refuse_change(policy_in_force(restored.present.policies), placement.policy)
-        witness = Witness(
+        repaired = repair_drift(
+            owner, left, WantedFiles(policy=placement.policy, selection=selection)
+        )
+        if repaired.present.policies:
+            refuse_change(policy_in_force(repaired.present.policies), placement.policy)
+        reports = AvailabilityReports(
             resources=keys_of(selection.resources),
             feedback=self.world.feedback,
             assume_after_seconds=self.settings.assume_after_seconds,
         )
-        rebalanced, present, now = trigger is not None, restored.present, self.now
-        settled = settle(
-            placement, owner, selection, present, members, now, witness, rebalanced=rebalanced
+        rebalanced, present, now = trigger is not None, repaired.present, self.now
+        converged = converge(
+            placement, owner, selection, present, members, now, reports, rebalanced=rebalanced
         )
-        outputs = files_of(settled, now)
-        outputs[key] = placement_file(placement, metadata, owner.generation, settled, status, now)
-        problem, edited = known_problem(status), bool(restored.edited)
+        outputs = files_of(converged, now)
+        outputs[key] = placement_file(placement, metadata, owner.generation, converged, status, now)
+        problem, edited = known_problem(status), bool(repaired.edited)
         return Plan(
             outputs=outputs,
-            decisions=tell(
-                key, left, settled, members, trigger, known_problem=problem, edited=edited
+            decisions=decisions_on(
+                key, left, converged, members, trigger, known_problem=problem, edited=edited
             ),
-            edited=tuple(ObjectKey(GROUP, BINDING, "", name) for name in restored.edited),
+            edited=tuple(ObjectKey(GROUP, BINDING, "", name) for name in repaired.edited),
             rescheduled=frozenset((key,) if rebalanced else ()),
-            until=settled.until,
-            explanations={key: partial(explain, asked_of(key, settled, members, self.now))},
+            until=converged.until,
+            explanations={key: partial(explain, asked_of(key, converged, members, self.now))},
         )
 
     def _idle(self, key: ObjectKey) -> str:
-        """Say why a placement stays as it is whatever happens, `""` if it does not."""
+        """Return why a placement stays as it is whatever happens, `""` if it does not."""
         if self._is_unreadable(key):
             return "what stands in its outputs cannot be read"
         manifest = self.placements.get(key)
@@ -254,7 +260,7 @@ class Fleets:
         return f"{SUSPEND} is true" if suspended else ""
 
     def _is_unreadable(self, key: ObjectKey) -> bool:
-        """Tell whether a file that may belong to a placement cannot be read."""
+        """Return whether a file that may belong to a placement cannot be read."""
         if not self.world.frozen or is_frozen(self.world, key):
             return bool(self.world.frozen)
         stems = (

@@ -23,7 +23,7 @@ from reconciler.dialects.ocm.scheduler.filter_taints import next_end
 from reconciler.dialects.ocm.scheduler.profile import BALANCE
 from reconciler.dialects.ocm.scheduler.request import Scores
 from reconciler.dialects.ocm.scheduler.schedule import Code, parts_by_cluster
-from reconciler.dialects.ocm.view.decision_record import score_faults, tell
+from reconciler.dialects.ocm.view.decision_record import decision_on, score_faults
 from reconciler.manifests.admission import digest
 from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
@@ -113,7 +113,7 @@ def decide(
         bodies=_render(draft, verdict, renewed, around, moves=moves),
         objects=verdict.grouped.objects,
         verdict=verdict,
-        decision=tell(draft, verdict, own, hub, demand, run=run),
+        decision=decision_on(draft, verdict, own, hub, demand, run=run),
         edited=tuple(key for key, body in draft.decisions.items() if is_edited(body)),
         faults=faults,
         until=until,

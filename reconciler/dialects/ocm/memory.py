@@ -1,4 +1,4 @@
-"""What OCM's part remembers between sweeps and passes; it only saves work."""
+"""What OCM's part remembers between rounds and passes; it only saves work."""
 
 from dataclasses import dataclass, field
 

@@ -25,7 +25,7 @@ from reconciler.model.keyed_cache import UnchangedUntil
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
-from reconciler.model.stamps import at_rest
+from reconciler.model.stamps import keep_present
 from reconciler.model.world import Body, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
@@ -96,9 +96,9 @@ class Placements:
                 outcomes[key] = keep(draft, own, "one of its clusters cannot be read")
                 continue
             demand = triggers.get(key)
-            grounds = (draft, self.inventory.hub, self.settings, *self._others(draft, standing))
+            cache_key = (draft, self.inventory.hub, self.settings, *self._others(draft, standing))
             fresh = demand is not None or any(name in asked for name in (key, *draft.decisions))
-            rest = None if fresh else self.memory.rests.find(key, grounds)
+            rest = None if fresh else self.memory.rests.find(key, cache_key)
             if rest is not None and rest[0].holds(self.now):
                 outcomes[key] = rest[1]
                 continue
@@ -108,9 +108,9 @@ class Placements:
             if isinstance(outcome, Failed):
                 failed.append(outcome)
                 outcome = keep(draft, own, outcome.message)
-            elif demand is None and _is_at_rest(draft, outcome):
+            elif demand is None and _is_unchanged(draft, outcome):
                 rested = (UnchangedUntil(self.now, outcome.until), replace(outcome, verdict=None))
-                self.memory.rests.keep(key, grounds, rested)
+                self.memory.rests.keep(key, cache_key, rested)
             outcomes[key] = outcome
             if outcome.objects != own:
                 standing = standing.replaced(draft.placement, outcome.objects)
@@ -124,7 +124,7 @@ class Placements:
         around: Surroundings,
     ) -> PlacementOutcome:
         """Decide one placement, with the present files in place of those that say the same."""
-        return self._at_rest(decide(draft, demand, standing, around))
+        return self._with_present(decide(draft, demand, standing, around))
 
     def _told(
         self,
@@ -176,10 +176,10 @@ class Placements:
         )
         return (standing,) if counts else ()
 
-    def _at_rest(self, outcome: PlacementOutcome) -> PlacementOutcome:
+    def _with_present(self, outcome: PlacementOutcome) -> PlacementOutcome:
         """Return an outcome with the present files in place of those that say the same."""
         bodies = {
-            key: at_rest(body, output.body)
+            key: keep_present(body, output.body)
             if (output := self.world.outputs.get(key)) is not None
             else body
             for key, body in outcome.bodies.items()
@@ -196,12 +196,12 @@ class Placements:
         members = self.inventory.hub.members
         for owner, outcome in outcomes.items():
             draft = self.drafts[owner]
-            tell = partial(explain, draft, outcome, triggers.get(owner), members, self.now)
+            account = partial(explain, draft, outcome, triggers.get(owner), members, self.now)
             keys = (key for key in {owner, *draft.decisions, *outcome.bodies} if key in asked)
-            yield from ((key, tell) for key in sorted(keys))
+            yield from ((key, account) for key in sorted(keys))
 
     def _removed(self) -> list[Decision]:
-        """Tell of the placements whose manifest is gone; their files go with them."""
+        """Return the decisions on placements whose manifest is gone; their files go with them."""
         gone = [
             key
             for key in sorted(k for k in self.world.outputs if k.kind == KIND)
@@ -272,13 +272,13 @@ def _remembered_draft(
     present = world.outputs.get(manifest.key)
     status_file = present.body if present is not None else None
     frozen = is_left_alone(world, manifest.key)
-    grounds = (manifest.body, status_file, frozen, *decisions.values())
+    cache_key = (manifest.body, status_file, frozen, *decisions.values())
     draw = partial(draft_of, manifest, status_file, decisions, frozen=frozen)
-    return memory.drafts.recall(manifest.key, grounds, draw)
+    return memory.drafts.recall(manifest.key, cache_key, draw)
 
 
-def _is_at_rest(draft: Draft, outcome: PlacementOutcome) -> bool:
-    """Say whether a placement is left exactly as it is, with nothing to be told."""
+def _is_unchanged(draft: Draft, outcome: PlacementOutcome) -> bool:
+    """Return whether a placement is left exactly as it is, with nothing to be told."""
     present = dict(draft.decisions)
     if draft.status_file is not None:
         present[draft.manifest.key] = draft.status_file

@@ -5,7 +5,7 @@ nothing, with settings that switch off whatever a repository could make git exec
 system monitors, signing programs, transports. A repository is data here, never a program.
 
 Of GitPython only the runner is used, which starts a process from a list of arguments, without a
-shell. Its objects are not for a repository that nobody vouches for: `Repo` and `Remote` read the
+shell. Its objects are not for an untrusted repository: `Repo` and `Remote` read the
 settings of the repository and of the user, `IndexFile.commit` runs hooks, and its object database,
 in Python, reads neither in batches nor within limits of size and time. A test holds the one import.
 """

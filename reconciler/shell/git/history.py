@@ -69,7 +69,7 @@ def read_history(
 def read_commits(repository: Repository, revisions: Iterable[str]) -> Iterator[CommitRecord]:
     """Read commits by their full hex ids, in the order given."""
     for revision, raw in read_objects(repository, revisions, kind="commit"):
-        if isinstance(raw, bytes):  # a message above the limit of a file tells nobody anything
+        if isinstance(raw, bytes):  # a message above the limit of a file is not read
             yield _record(revision, raw)
 
 

@@ -156,11 +156,11 @@ class Mirror:
             self.remote.url, f"{new}:{reference}",
         )  # fmt: skip
         if finished.code != 0:
-            self._settle(branch, finished, old=old, new=new)
+            self._finish(branch, finished, old=old, new=new)
         with contextlib.suppress(GitError):  # the remote has it; the next fetch brings it here
             publish(self.repository, branch, old=self.repository.find(branch), new=new)
 
-    def _settle(self, branch: str, finished: Finished, *, old: str | None, new: str) -> None:
+    def _finish(self, branch: str, finished: Finished, *, old: str | None, new: str) -> None:
         """Find out what became of a push that did not succeed; raise unless it arrived."""
         answer = answer_to_push(self.remote.url, finished)
         if isinstance(answer, LostRace | RemoteRefused):

@@ -25,7 +25,7 @@ class TreeEntry:
 
     @property
     def is_file(self) -> bool:
-        """True of a regular file; false of a symlink or a submodule, which nobody may follow."""
+        """True of a regular file; false of a symlink or a submodule, which are never followed."""
         return self.mode in REGULAR
 
     @property

@@ -93,7 +93,7 @@ def cut_off(repository: Repository) -> frozenset[str]:
 
 
 def is_ancestor(repository: Repository, ancestor: str, revision: str) -> bool:
-    """Say whether a commit exists and is the other one or one of its ancestors."""
+    """Return whether a commit exists and is the other one or one of its ancestors."""
     arguments = ("--is-ancestor", check_commit(ancestor), check_commit(revision))
     return repository.git.run("merge-base", *arguments).code == 0
 

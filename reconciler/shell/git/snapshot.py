@@ -57,7 +57,7 @@ def take_files(repository: Repository, into: Repository, head: str) -> tuple[str
 
 
 def _counts(path: str, prefix: str) -> bool:
-    """Say whether a file may be a manifest below the root."""
+    """Return whether a file may be a manifest below the root."""
     return path.endswith(SUFFIXES) and (not prefix or path.startswith(f"{prefix}/"))
 
 

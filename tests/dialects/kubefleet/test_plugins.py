@@ -17,7 +17,7 @@ from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.scheduler.score_affinity import score_affinity
 from reconciler.dialects.kubefleet.scheduler.topology import assess_topology
 from reconciler.model.taints import Taint, TaintEffect, Toleration
-from reconciler.schedule.framework import NOBODY, Mask, Rejection, positions_of, score_at
+from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection, positions_of, score_at
 from tests.builders import NOW, Body, text_of
 from tests.dialects.kubefleet.fleet import member
 
@@ -36,7 +36,9 @@ def with_cpu(name: str, available: str) -> Body:
 
 def request_of(policy: Policy, fleet: Members, *, namespace: str = "") -> Request:
     """A request of a placement that is nowhere yet."""
-    return Request(policy=policy, topology=assess_topology((), fleet, NOBODY), namespace=namespace)
+    return Request(
+        policy=policy, topology=assess_topology((), fleet, NO_CLUSTERS), namespace=namespace
+    )
 
 
 def required(*terms: Body) -> Policy:

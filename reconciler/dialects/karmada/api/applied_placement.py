@@ -52,7 +52,7 @@ def applied_placement(placement: Placement) -> str:
 
 
 def placement_changed(placement: Placement, applied: str, *, observed_affinity: str) -> bool:
-    """Tell whether the placement differs from the applied one in a way that must be scheduled.
+    """Return whether the placement differs from the applied one in a way that must be scheduled.
 
     An empty annotation always does; one that cannot be read never does. Of several affinity groups
     only the observed one counts, as long as nothing else differs.

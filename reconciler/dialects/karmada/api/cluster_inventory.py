@@ -15,7 +15,7 @@ from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, place_o
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.stamps import at_rest
+from reconciler.model.stamps import keep_present
 from reconciler.model.world import Body, Manifest, World
 
 GROUP = "cluster.karmada.io"
@@ -44,7 +44,7 @@ def take_inventory(
 
     Args:
         world: Its inputs hold the clusters, its outputs the dates of taints.
-        memory: What earlier sweeps found.
+        memory: What earlier rounds found.
         failover: Whether a failing cluster gets a NoExecute taint, too.
         now: Moment that dates taints first seen in this pass.
     """
@@ -54,8 +54,8 @@ def take_inventory(
     for manifest in world.of_kind(GROUP, KIND):
         key, output = manifest.key, world.outputs.get(manifest.key)
         present = output.body if output is not None else None
-        grounds = (manifest.body, present, failover)
-        taken = memory.clusters.find(key.name, grounds)
+        cache_key = (manifest.body, present, failover)
+        taken = memory.clusters.find(key.name, cache_key)
         if taken is None:
             draw = partial(_take, manifest, output, failover=failover, now=now)
             drawn = attempt(draw, place_of(manifest))
@@ -65,7 +65,7 @@ def take_inventory(
                 continue
             taken = drawn
             if taken.record is None or taken.record is present:
-                memory.clusters.keep(key.name, grounds, taken)
+                memory.clusters.keep(key.name, cache_key, taken)
         clusters[key.name] = taken.body
         if taken.record is not None:
             records[key] = taken.record
@@ -82,7 +82,7 @@ def _take(
     taints = [*dated(written, added_at), *_condition_taints(manifest.body, failover)]
     spec = {**mapping(manifest.body, "spec"), "taints": taints}
     present = output.body if output is not None else None
-    record = at_rest(taint_record(manifest, added_at), present) if added_at else None
+    record = keep_present(taint_record(manifest, added_at), present) if added_at else None
     return TakenBinding({**manifest.body, "spec": spec}, record)
 
 

@@ -29,7 +29,7 @@ class Reports:
         return None if report is None else health_of(report)
 
     def covers(self, cluster: str, replicas: int) -> bool:
-        """Say whether a cluster reports as many available replicas, and health."""
+        """Return whether a cluster reports as many available replicas, and health."""
         report = self.of(cluster)
         if report is None or health_of(report) is not Health.HEALTHY:
             return False

@@ -23,7 +23,7 @@ from reconciler.schedule.fleet import (
     remember,
     select_indexed,
 )
-from reconciler.schedule.framework import NOBODY, Mask, Rejection, mask_of
+from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection, mask_of
 
 Requirements = tuple[tuple[str, Quantity], ...]
 """What one replica asks for, sorted by resource name; it serves as a key."""
@@ -203,13 +203,13 @@ class Members:
         if requirement.key == "zone":
             return self._zone(requirement)
         if not is_wellformed(requirement):
-            return NOBODY
+            return NO_CLUSTERS
         return select_indexed(requirement, self.by_field, everyone)
 
     def _zone(self, requirement: Requirement) -> Mask:
         overlapping = 0
         for zone in requirement.values or ():
-            overlapping |= self.by_zone.get(zone, NOBODY)
+            overlapping |= self.by_zone.get(zone, NO_CLUSTERS)
         match requirement.operator:
             case "In":
                 return Mask(overlapping)
@@ -220,7 +220,7 @@ class Members:
             case "DoesNotExist":
                 return Mask(self.fleet.all & ~self.zoned)
             case _:
-                return NOBODY
+                return NO_CLUSTERS
 
 
 def members_of(clusters: Iterable[MemberCluster]) -> Members:
@@ -247,7 +247,7 @@ def members_of(clusters: Iterable[MemberCluster]) -> Members:
         ),
         by_zone={zone: mask_of(found) for zone, found in zones.items()},
         zoned=mask_of(position for position, view in enumerate(views) if view.zones),
-        declared=group_by([view.declared for view in views], skip=False).get(True, NOBODY),
+        declared=group_by([view.declared for view in views], skip=False).get(True, NO_CLUSTERS),
         by_api={api: mask_of(found) for api, found in apis.items()},
         no_execute=mask_of(
             position

@@ -41,5 +41,5 @@ def decode_failover(settings: Settings) -> Failover:
 
 
 def may_preempt(settings: Settings) -> bool:
-    """Say whether policies with `preemption: Always` take workloads over; upstream ships it off."""
+    """Return whether policies with `preemption: Always` take workloads over, by default not."""
     return settings.options.get("karmada", {}).get("preemption") is True

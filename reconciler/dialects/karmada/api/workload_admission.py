@@ -17,7 +17,7 @@ COUNTS: Mapping[tuple[str, str], tuple[str, ...]] = {
 
 
 def refuse_counts(fields: tuple[str, ...], body: Body) -> tuple[Violation, ...]:
-    """Say which fields of a workload's spec are no numbers of pods.
+    """Return which fields of a workload's spec are no numbers of pods.
 
     Nothing else of a workload is judged: its content is its member cluster's to judge.
     """
@@ -36,7 +36,7 @@ def refuse_counts(fields: tuple[str, ...], body: Body) -> tuple[Violation, ...]:
 
 
 def _is_count(value: object) -> bool:
-    """Say whether a value is a number of pods, or is left out."""
+    """Return whether a value is a number of pods, or is left out."""
     if value is None:
         return True
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_REPLICAS

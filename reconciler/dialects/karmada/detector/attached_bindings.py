@@ -62,13 +62,13 @@ def attach(
 ) -> Needed:
     """Return the needed bindings with those who require them, by name.
 
-    One that nobody requires any more, and that no policy claims, is left out: it goes.
+    One that is required no longer, and that no policy claims, is left out: it goes.
 
     Args:
         claims: Says who needs what.
         needed: The bindings of what is needed.
-        decided: The bindings that need something, as decided in this sweep.
-        memory: What earlier sweeps found.
+        decided: The bindings that need something, as decided in this round.
+        memory: What earlier rounds found.
 
     Source: karmada@f8fdd02 pkg/dependenciesdistributor/dependencies_distributor.go
     `syncScheduleResultToAttachedBindings`, `createOrUpdateAttachedBinding`.
@@ -95,7 +95,7 @@ def _attached(draft: Draft, required: list[Body]) -> Draft:
 
 
 def _has_policy(draft: Draft) -> bool:
-    """Say whether a binding is there for a policy's sake, even if that policy is gone by now."""
+    """Return whether a binding is there for a policy's sake, even if that policy is gone by now."""
     return draft.policy is not None or "placement" in draft.spec
 
 

@@ -60,7 +60,7 @@ ORDER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A binding before its sweep: what its workload and policy want, and how it stood.
+    """A binding before its round: what its workload and policy want, and how it stood.
 
     Attributes:
         key: Of the binding.
@@ -103,14 +103,14 @@ def draft_binding(
     present: Body | None,
     priority_classes: Mapping[str, int],
 ) -> Draft:
-    """Return the binding of a workload before its sweep.
+    """Return the binding of a workload before its round.
 
     Without a policy the binding keeps its spec and loses its claim. Under a policy with activation
     preference Lazy it keeps its spec until the workload itself changes.
 
     Args:
         template: The workload.
-        policy: Who claims it, `None` for nobody.
+        policy: The policy that claims it, `None` if there is none.
         present: The binding's file as the last pass left it, `None` if it is new.
         priority_classes: Name to value of the PriorityClasses that there are.
 
@@ -144,7 +144,7 @@ def draft_binding(
 
 
 def _is_unchanged(template: Template, present: Body | None) -> bool:
-    """Say whether a workload is as it was when its binding last followed it.
+    """Return whether a workload is as it was when its binding last followed it.
 
     A binding that was under no Lazy policy before cannot know; then the change is the policy's. One
     that is there only since others need its object was never placed by a policy.

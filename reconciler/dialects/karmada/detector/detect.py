@@ -148,7 +148,7 @@ def _policies(world: World, memory: KarmadaMemory) -> Policies:
     """Return the policies indexed, those as before that are as before."""
     manifests = [*world.of_kind(POLICIES, NAMESPACED), *world.of_kind(POLICIES, CLUSTER_WIDE)]
     overrides = [manifest for kind in OVERRIDES for manifest in world.of_kind(POLICIES, kind)]
-    grounds = tuple(manifest.body for manifest in (*manifests, *overrides))
+    cache_key = tuple(manifest.body for manifest in (*manifests, *overrides))
 
     def index() -> Policies:
         found, failed = [], {}
@@ -160,7 +160,7 @@ def _policies(world: World, memory: KarmadaMemory) -> Policies:
                 found.append(policy)
         return index_policies(found, failed)
 
-    return memory.elections.recall(None, grounds, index)
+    return memory.elections.recall(None, cache_key, index)
 
 
 def _policy(manifest: Manifest, world: World, memory: KarmadaMemory) -> Policy:
@@ -195,7 +195,7 @@ def _drafted(
     priorities: Mapping[str, int],
     memory: KarmadaMemory,
 ) -> Drafted:
-    """Return the binding of a workload before its sweep, if it has or gets one.
+    """Return the binding of a workload before its round, if it has or gets one.
 
     Raises:
         UserError: See `draft_binding`.
@@ -249,7 +249,7 @@ def _template(manifest: Manifest) -> tuple[Template, ObjectKey]:
 
 
 def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:
-    """Say whether a binding is that of a workload."""
+    """Return whether a binding is that of a workload."""
     if binding is None:
         return False
     resource = mapping(mapping(binding.body, "spec"), "resource")

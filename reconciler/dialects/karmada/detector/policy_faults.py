@@ -8,7 +8,7 @@ from reconciler.model.world import Fault, World
 
 
 def waiting_fault(world: World, policy: Policy) -> Fault:
-    """Say that a policy claims nothing until the override policies that it names are there.
+    """Return the fault of a policy that claims nothing until its override policies are there.
 
     Source: karmada@f8fdd02 pkg/detector/detector.go `ApplyPolicy`, dependentOverrides.
     """
@@ -26,7 +26,7 @@ def waiting_fault(world: World, policy: Policy) -> Fault:
 
 
 def refused_fault(world: World, policy: Policy, error: UserError) -> Fault:
-    """Say at a policy's file why it cannot be applied to a workload."""
+    """Return the fault, at a policy's file, that it cannot be applied to a workload."""
     return Fault(
         path=world.inputs[policy.key].origin.path,
         line=0,
@@ -42,7 +42,7 @@ def refused_fault(world: World, policy: Policy, error: UserError) -> Fault:
 def name_fault(
     template: Template, key: ObjectKey, world: World, owner: ObjectKey | None
 ) -> Fault | None:
-    """Say why a workload cannot have a binding of its name, `None` if it can."""
+    """Return why a workload cannot have a binding of its name, `None` if it can."""
     origin, name = world.inputs[template.key].origin, key.name
     if owner is not None:
         message = f"its binding would be named {name} like that of {owner}, so it is not placed"

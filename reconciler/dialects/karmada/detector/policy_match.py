@@ -44,7 +44,7 @@ class Policies:
     def release(
         self, template: Template, present: ObjectKey | None, *, preempting: bool
     ) -> ObjectKey | None:
-        """Return whose a workload is once every policy was heard, `None` if nobody's.
+        """Return the policy that claims a workload once each was asked, `None` if none.
 
         A policy lets go of what it no longer selects and, when it is being deleted, of everything;
         one that may preempt takes what another one holds.
@@ -62,7 +62,7 @@ class Policies:
         return holder.key
 
     def elect(self, template: Template, present: ObjectKey | None) -> Policy | None:
-        """Return whose a workload is when it comes up itself, `None` if nobody's.
+        """Return the policy that claims a workload when it comes up itself, `None` if none.
 
         A claim sticks while its policy exists; a better policy that appears later does not take
         over. A new claim goes to the PropagationPolicies of the workload's namespace, and only if
@@ -96,7 +96,7 @@ class Policies:
 
 
 def _may_preempt(policy: Policy, holder: Policy, template: Template) -> bool:
-    """Say whether a policy may take a workload from its present one.
+    """Return whether a policy may take a workload from its present one.
 
     It must name the workload, and have a strictly greater priority; a PropagationPolicy takes from
     a ClusterPropagationPolicy in any case, and never the other way round.

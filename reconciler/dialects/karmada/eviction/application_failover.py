@@ -63,7 +63,7 @@ def decode_behavior(spec: Body) -> Behavior | None:
 def detect_failing(
     binding: Binding, behavior: Behavior, reports: Reports, annotation: str, now: datetime
 ) -> Failing:
-    """Say which clusters a workload must leave since it has been unhealthy there for too long.
+    """Return which clusters a workload must leave since it has been unhealthy there for too long.
 
     A cluster that stops reporting keeps its moment; one that reports health loses it. It is left
     once `now > since + tolerationSeconds`.

@@ -53,7 +53,7 @@ def assess_tasks(
 
 
 def is_settled(binding: Binding) -> bool:
-    """Tell whether the scheduler has seen the present spec and every cluster reports Healthy.
+    """Return whether the scheduler has seen the present spec and every cluster reports Healthy.
 
     Source: karmada@f8fdd02 pkg/controllers/gracefuleviction/evictiontask.go
     `allScheduledResourceInHealthyState`; with no cluster at all it is true.

@@ -54,7 +54,7 @@ def write_goal(goal: Clusters | None) -> str:
 
 
 def is_divisible(binding: Binding) -> bool:
-    """Say whether replicas can move a few at a time: a duplicated workload moves as a whole."""
+    """Return whether replicas can move a few at a time: a duplicated workload moves as a whole."""
     placement = binding.placement
     if placement is None or not binding.replicas:
         return False
@@ -62,7 +62,7 @@ def is_divisible(binding: Binding) -> bool:
 
 
 def _is_reachable(binding: Binding, goal: Clusters, members: Members, now: datetime) -> bool:
-    """Say whether every cluster of a goal would still pass the filters."""
+    """Return whether every cluster of a goal would still pass the filters."""
     if binding.placement is None or sum(count for _, count in goal) != binding.replicas:
         return False
     wanted = {name for name, _ in goal}
@@ -79,7 +79,7 @@ def move(
     members: Members,
     now: datetime,
 ) -> BatchedMove:
-    """Say where a binding is after this pass.
+    """Return where a binding is after this pass.
 
     Args:
         binding: As the scheduler saw it.

@@ -140,7 +140,7 @@ def _by_models(view: MemberCluster, requirements: Requirements) -> int:
 
 
 def is_scalar_resource(name: str) -> bool:
-    """Tell whether Kubernetes counts a resource by name beyond the native ones.
+    """Return whether Kubernetes counts a resource by name beyond the native ones.
 
     Source: karmada@f8fdd02 pkg/util/lifted/corehelpers.go `IsScalarResourceName`: extended ones,
     huge pages, attachable volumes, and those of the kubernetes.io domain.

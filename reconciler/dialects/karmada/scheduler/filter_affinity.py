@@ -5,7 +5,7 @@ from datetime import datetime
 
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.scheduler.request import Request
-from reconciler.schedule.framework import NOBODY, Mask, Rejection
+from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection
 
 REASON = "cluster(s) did not match the placement cluster affinity constraint"
 
@@ -18,7 +18,7 @@ def reject_affinity(request: Request, members: Members, _now: datetime, /) -> It
     """
     if request.affinities is None:
         return
-    matching = NOBODY
+    matching = NO_CLUSTERS
     for affinity in request.affinities:
         matching = Mask(matching | members.matching(affinity))
     yield Rejection(Mask(members.fleet.all & ~matching), REASON, _remedy(request))

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.scheduler.request import Request
-from reconciler.schedule.framework import NOBODY, Mask, Rejection
+from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection
 
 REMEDY = "name in its spec the property by which it spreads"
 
@@ -20,11 +20,11 @@ def reject_without_topology(
     Source: karmada@f8fdd02 pkg/scheduler/framework/plugins/spreadconstraint/spread_constraint.go
     `Filter`.
     """
-    everyone, seen = members.fleet.all, NOBODY
+    everyone, seen = members.fleet.all, NO_CLUSTERS
     for constraint in request.placement.spread_constraints or ():
         field = constraint.spread_by_field
         if field in ("provider", "region"):
-            having = NOBODY
+            having = NO_CLUSTERS
             for clusters in members.by_field.get(field, {}).values():
                 having = Mask(having | clusters)
             name = field

@@ -8,7 +8,7 @@ from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.scheduler.request import Request
 from reconciler.model.taints import Taint, TaintEffect, Toleration, tolerates
 from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import NOBODY, Mask, Rejection
+from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection
 
 REPELLING = frozenset({TaintEffect.NO_SCHEDULE, TaintEffect.NO_EXECUTE})
 
@@ -53,7 +53,7 @@ def _untolerated(tolerations: tuple[Toleration, ...], members: Members) -> tuple
     for taints, clusters in members.fleet.by_taints.items():
         taint = first_untolerated(taints, tolerations)
         if taint is not None:
-            carriers[taint] = Mask(carriers.get(taint, NOBODY) | clusters)
+            carriers[taint] = Mask(carriers.get(taint, NO_CLUSTERS) | clusters)
     return tuple(
         Rejection(clusters, UntoleratedTaint(taint), ToleratedTaint(taint))
         for taint, clusters in carriers.items()

@@ -10,7 +10,7 @@ from reconciler.dialects.karmada.scheduler.profile import PROFILE
 from reconciler.dialects.karmada.scheduler.request import Request
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import (
-    NOBODY,
+    NO_CLUSTERS,
     Levels,
     Mask,
     added,
@@ -108,4 +108,4 @@ def _tiers(request: Request, members: Members, feasible: Mask) -> tuple[Mask, ..
         tier = Mask(left & members.matching(affinity))
         left = Mask(left & ~tier)
         tiers.append(tier)
-    return (*tiers, left) if left != NOBODY else tuple(tiers)
+    return (*tiers, left) if left != NO_CLUSTERS else tuple(tiers)

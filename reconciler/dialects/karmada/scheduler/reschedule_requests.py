@@ -84,7 +84,7 @@ def asked_afresh(binding: Binding, at: datetime) -> Binding:
 
 
 def is_considered(draft: Draft) -> bool:
-    """Say whether our scheduler looks at a binding at all.
+    """Return whether our scheduler looks at a binding at all.
 
     Source: karmada@f8fdd02 pkg/scheduler/event_handler.go `resourceBindingEventFilter`.
     """

@@ -45,7 +45,7 @@ def select_clusters(
 
 
 def ignores_spread(placement: Placement) -> bool:
-    """Tell whether the strategy takes all clusters whatever the constraints: static weights do.
+    """Return whether the strategy takes all clusters whatever the constraints: static weights do.
 
     A weight preference that is present and empty means equal weights too, yet does not ignore them.
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import StaticWeight
-from reconciler.schedule.framework import NOBODY, Mask, positions_of
+from reconciler.schedule.framework import NO_CLUSTERS, Mask, positions_of
 
 
 def static_weights(
@@ -19,7 +19,7 @@ def static_weights(
     votes: dict[int, int] = {}
     left = selected
     for rule in sorted(rules, key=lambda rule: rule.weight, reverse=True):
-        if rule.weight <= 0 or left == NOBODY:
+        if rule.weight <= 0 or left == NO_CLUSTERS:
             break
         meant = Mask(members.matching(rule.target) & left)
         left = Mask(left & ~meant)

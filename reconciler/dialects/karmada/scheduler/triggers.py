@@ -45,7 +45,7 @@ def find_trigger(binding: Binding, members: Members) -> ScheduleReason:
 
 
 def replicas_changed(binding: Binding) -> bool:
-    """Tell whether the present result does not add up to the replicas wanted.
+    """Return whether the present result does not add up to the replicas wanted.
 
     Source: karmada@f8fdd02 pkg/util/binding.go `IsBindingReplicasChanged`; targets whose cluster no
     longer exists still count.

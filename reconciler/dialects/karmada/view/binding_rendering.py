@@ -1,4 +1,4 @@
-"""The file of a binding: metadata, spec and status as a sweep leaves them."""
+"""The file of a binding: metadata, spec and status as a round leaves them."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -124,7 +124,7 @@ def _decision_digest(clusters: Placed) -> str:
 
 
 def is_edited(present: Body, before: Placed) -> bool:
-    """Say whether the clusters of a file, by name, differ from what the last pass wrote."""
+    """Return whether the clusters of a file, by name, differ from what the last pass wrote."""
     written = text(mapping(mapping(present, "metadata"), "annotations"), DECISION_DIGEST)
     return bool(written) and written != _decision_digest(before)
 

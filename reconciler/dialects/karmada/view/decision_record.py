@@ -1,4 +1,4 @@
-"""What a sweep tells of one binding: from where to where, why, and who was turned away."""
+"""What a round tells of one binding: from where to where, why, and which clusters were rejected."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ BY_HAND = f"{TRIGGERED_AT} edited by hand"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happened:
-    """What may have moved a binding in a sweep; `None` where nothing of the sort was there.
+    """What may have moved a binding in a round; `None` where nothing of the sort was there.
 
     `demand` is a rebalancer's that was met. `edited` says that a person changed the clusters since
     the last pass.
@@ -40,10 +40,10 @@ class Happened:
     edited: bool
 
 
-def tell(
+def decision_on(
     draft: Draft, before: Placed, after: Placed, happened: Happened, members: Members
 ) -> Decision | None:
-    """Tell what moved, what was asked for, or what is newly wrong; `None` if nothing of these.
+    """Return what moved, what was asked for, or what is newly wrong; `None` if nothing of these.
 
     A schedule that somebody asked for is told though nothing moved.
     """
@@ -105,7 +105,7 @@ def _left(happened: Happened) -> list[Leaving]:
 
 
 def _is_retry(draft: Draft, trigger: ScheduleReason) -> bool:
-    """Say whether nothing but a trigger that failed before has the scheduler look.
+    """Return whether nothing but a trigger that failed before has the scheduler look.
 
     What has no replicas at all since then lacks them: that is no change of what is wanted.
     """

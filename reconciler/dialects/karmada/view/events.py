@@ -16,7 +16,7 @@ from reconciler.model.world import Body
 
 
 def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
-    """Tell of evictions, of scheduling, then of what follows from it.
+    """Yield the events of evictions, of scheduling, then of what follows from it.
 
     Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `recordScheduleResultEventForResourceBinding`
     and `targetClustersToString`, pkg/util/helper/binding.go
@@ -44,7 +44,7 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
 
 
 def may_hide_eviction(before: Body, after: Body) -> bool:
-    """Say whether an eviction may have begun and ended between two states of a binding.
+    """Return whether an eviction may have begun and ended between two states of a binding.
 
     Then neither state has it; a cluster is gone, and nothing else says why.
     """
@@ -61,7 +61,7 @@ def _leaving(binding: Body) -> tuple[str, ...]:
 def _dependencies(
     key: ObjectKey, before: Body, after: Body, beside: Sequence[Body]
 ) -> Iterator[ObjectEvent]:
-    """Tell what a workload takes along once it is placed, or placed elsewhere.
+    """Return what a workload takes along once it is placed, or placed elsewhere.
 
     Those that stand in the repository are known by their bindings, which name who requires them.
 
@@ -84,7 +84,7 @@ def _dependencies(
 
 
 def _requires(key: ObjectKey, other: Body) -> bool:
-    """Say whether a binding is required by the one of a key."""
+    """Return whether a binding is required by the one of a key."""
     return any(
         (text(item, "namespace"), text(item, "name")) == (key.namespace, key.name)
         for item in bodies(mapping(other, "spec"), "requiredBy")
@@ -92,7 +92,7 @@ def _requires(key: ObjectKey, other: Body) -> bool:
 
 
 def _synced(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
-    """Tell which clusters hold their copy now, as they report or as it is assumed of them.
+    """Return which clusters hold their copy now, as they report or as it is assumed of them.
 
     Source: karmada@f8fdd02 pkg/controllers/execution/execution_controller.go `syncToClusters`.
     """
@@ -106,7 +106,7 @@ def _synced(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
 
 
 def _aggregated(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
-    """Tell that something new that clusters say of their copies was gathered.
+    """Return the event of reports that were gathered anew.
 
     Not where an entry only went with its cluster: scheduling tells of that.
 

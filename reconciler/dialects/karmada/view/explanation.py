@@ -77,7 +77,7 @@ def _counted(attempts: tuple[Attempt, ...]) -> Attempt | None:
 
 
 def _question(binding: Binding, placement: Placement) -> str:
-    """Say what is asked for."""
+    """Return what is asked for."""
     if not binding.is_workload:
         return "one copy on each cluster that fits"
     plural = "" if binding.replicas == 1 else "s"
@@ -85,7 +85,7 @@ def _question(binding: Binding, placement: Placement) -> str:
 
 
 def _result(draft: Draft, outcome: ScheduleVerdict | None, attempt: Attempt | None) -> str:
-    """Say how it ended, in upstream's words, and why the scheduler looked."""
+    """Return how it ended, in upstream's words, and why the scheduler looked."""
     if outcome is None:
         why = (
             "no policy claims it" if draft.policy is None else "scheduling is suspended or foreign"
@@ -147,7 +147,7 @@ def _scores(attempt: Attempt) -> Mapping[int, tuple[ScorePart, ...]]:
 
 
 def _room(attempt: Attempt, position: int) -> str:
-    """Say what a cluster can take, where that is known."""
+    """Return what a cluster can take, where that is known."""
     ranking = attempt.ranking
     if ranking is None or not attempt.feasible >> position & 1:
         return ""
@@ -172,7 +172,7 @@ def _steps(attempts: tuple[Attempt, ...], members: Members) -> Iterator[str]:
 
 
 def _selection(attempt: Attempt) -> str:
-    """Say how many of the ranked clusters are taken, and by which rule."""
+    """Return how many of the ranked clusters are taken, and by which rule."""
     selected, ranking = attempt.selected or (), attempt.ranking
     ranked = 0 if ranking is None else len(ranking.order)
     placement = attempt.request.placement
@@ -188,7 +188,7 @@ def _selection(attempt: Attempt) -> str:
 
 
 def _division(step: DivisionStep, members: Members) -> str:
-    """Say what one division handed out, by which weights."""
+    """Return what one division handed out, by which weights."""
     names = members.fleet.names
     weights = ", ".join(
         f"{names[position]}={weight}"

@@ -44,6 +44,6 @@ def target_of(draft: Draft, around: Surroundings) -> Target:
 
 
 def _has_arrived(draft: Draft, binding: Binding, around: Surroundings) -> bool:
-    """Say whether every cluster reports all replicas that a binding gives it, and healthy."""
+    """Return whether every cluster reports all replicas that a binding gives it, and healthy."""
     reports = reports_of(draft.spec, around.feedback)
     return all(reports.covers(name, count) for name, count in binding.clusters)

@@ -46,7 +46,7 @@ class Templates:
     by_kind: Mapping[tuple[str, str], Mapping[str, tuple[Template, ...]]]
 
     def matching(self, policy: Policy, selector: ResourceSelector) -> bool:
-        """Say whether one selector of a policy selects anything."""
+        """Return whether one selector of a policy selects anything."""
         by_name = self.by_kind.get((selector.api_version, selector.kind), {})
         named = [by_name.get(selector.name, ())] if selector.name else by_name.values()
         alone = replace(policy, selectors=(selector,))
@@ -71,7 +71,7 @@ def _templates(known: Known) -> Templates:
 
 
 def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Dangling]:
-    """Tell of a policy that selects nothing, and of the names in another one that name nothing."""
+    """Yield the policy if it selects nothing, else the names in it that name nothing."""
     empty = [
         position
         for position, selector in enumerate(policy.selectors)
@@ -92,7 +92,7 @@ def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Da
 
 
 def _clusters(manifest: Manifest, names: frozenset[str]) -> Iterator[Dangling]:
-    """Tell of names of clusters that no cluster has."""
+    """Yield names of clusters that no cluster has."""
     for at, affinity in _affinities(mapping(mapping(manifest.body, "spec"), "placement")):
         for field in ("clusterNames", "exclude"):
             for position, name in enumerate(strings(affinity, field)):
@@ -124,7 +124,7 @@ def _affinities(placement: Body) -> Iterator[tuple[str, Body]]:
 
 
 def _overrides(policy: Policy) -> Iterator[Dangling]:
-    """Tell of override policies that a policy waits for."""
+    """Yield override policies that a policy waits for."""
     listed = strings(mapping(policy.body, "spec"), "dependentOverrides")
     for position, name in enumerate(listed):
         if name in policy.waits_for:
@@ -138,7 +138,7 @@ def _overrides(policy: Policy) -> Iterator[Dangling]:
 
 
 def _priority_class(manifest: Manifest, classes: frozenset[str]) -> Iterator[Dangling]:
-    """Tell of a PriorityClass that is not there."""
+    """Yield a PriorityClass that is missing."""
     wanted = mapping_or_none(mapping(manifest.body, "spec"), "schedulePriority")
     name = "" if wanted is None else text(wanted, "priorityClassName")
     if name and name not in classes:

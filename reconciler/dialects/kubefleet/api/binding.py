@@ -35,7 +35,7 @@ class Binding:
         policy_snapshot: Name of the policy snapshot that decided.
         resource_snapshot: Name of the resource snapshot in force, `""` before the first.
         decision: What was decided for the cluster, as written.
-        apply_strategy: How resources are applied there, `None` if nobody said yet.
+        apply_strategy: How resources are applied there, `None` if not said yet.
         generation: Counts the changes of the spec.
         deleting: Whether it is being deleted.
         labels: Labels.
@@ -87,7 +87,7 @@ def decode_binding(body: Body) -> Binding:
 
 
 def encode_binding(binding: Binding) -> dict[str, object]:
-    """Return the manifest of a binding; fields that nobody here knows stay as they were read."""
+    """Return the manifest of a binding; unknown fields stay as they were read."""
     metadata = {**fields.mapping(binding.body, "metadata"), "name": binding.name}
     metadata["generation"] = binding.generation
     for name, value in (

@@ -20,7 +20,7 @@ from reconciler.model.moments import earliest
 from reconciler.model.taints import Taint, TaintEffect, Toleration
 from reconciler.model.world import Body
 from reconciler.schedule.fleet import Fleet, fleet_of
-from reconciler.schedule.framework import NOBODY, Levels, Mask, Rejection, mask_of
+from reconciler.schedule.framework import NO_CLUSTERS, Levels, Mask, Rejection, mask_of
 
 Usage = Mapping[str, Mapping[str, str]]
 """Kind of capacity (`total`, `allocatable`, `available`) to resource to quantity, as written."""
@@ -151,7 +151,7 @@ def members_of(views: Iterable[Member], now: datetime, *, heartbeats: bool = Tru
         fleet=fleet_of(view.cluster for view in ordered),
         views=ordered,
         eligibility=eligibility,
-        eligible=mask_of(i for i, item in enumerate(eligibility) if not item.reason) or NOBODY,
+        eligible=mask_of(i for i, item in enumerate(eligibility) if not item.reason) or NO_CLUSTERS,
         until=earliest(*(item.until for item in eligibility)),
     )
 

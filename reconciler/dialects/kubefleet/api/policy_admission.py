@@ -149,7 +149,7 @@ def _quantity(value: str) -> Quantity | None:
 
 
 def _is_contradiction(expressions: Iterable[Body]) -> bool:
-    """Tell whether expressions on one property exclude every value.
+    """Return whether expressions on one property exclude every value.
 
     Source: kubefleet@e160c1c pkg/utils/validator/placement.go `validateRequirementsConsistency`.
     """

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import BOUND, UNSCHEDULED
-from reconciler.dialects.kubefleet.rollout.availability_reports import Witness
+from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.dialects.kubefleet.view.status_conditions import (
     AVAILABLE,
@@ -29,13 +29,15 @@ ROLLED_OUT_AT = "reconciler.dev/rolled-out-at"
 ROLLED_OUT = "reconciler.dev/rolled-out"
 
 
-def observe(binding: Binding, now: datetime, witness: Witness) -> tuple[Binding, datetime | None]:
+def observe(
+    binding: Binding, now: datetime, reports: AvailabilityReports
+) -> tuple[Binding, datetime | None]:
     """Return the binding with what is known of its cluster, and when that would change.
 
     Args:
         binding: Bound or leaving; others have no resources in their cluster.
         now: Aware UTC.
-        witness: What clusters report, and how long they may be silent. That counts from the moment
+        reports: What clusters report, and how long they may be silent. That counts from the moment
             at which the present resource snapshot was rolled out; a new decision alone does not
             start it anew.
     """
@@ -46,8 +48,8 @@ def observe(binding: Binding, now: datetime, witness: Witness) -> tuple[Binding,
     if marks.get(ROLLED_OUT) != binding.resource_snapshot or not is_moment(at):
         at = format_moment(now)
         marks = {**marks, ROLLED_OUT: binding.resource_snapshot, ROLLED_OUT_AT: at}
-    available = witness.availability(binding.target)
-    seconds = witness.assume_after_seconds
+    available = reports.availability(binding.target)
+    seconds = reports.assume_after_seconds
     assumption = assume(parse_moment(at), seconds if available is None else None, now)
     known = [
         Condition(OVERRIDDEN, "True", *NO_OVERRIDE, binding.generation),
@@ -83,7 +85,7 @@ def _told(stage: str, generation: int, *, available: bool) -> Condition:
 def _conditions(binding: Binding, known: Iterable[Condition], *, at: str) -> tuple[Body, ...]:
     """Return the conditions of a binding: its rollout, what is known now, what was known before.
 
-    A condition of the present generation that nobody can know yet was written by a person.
+    A condition of the present generation that cannot be known yet was written by a person.
     """
     fresh = {condition.type: condition for condition in known}
     conditions = [

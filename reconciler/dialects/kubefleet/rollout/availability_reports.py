@@ -11,7 +11,7 @@ from reconciler.model.world import Body, Manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Witness:
+class AvailabilityReports:
     """Who reports what.
 
     Attributes:
@@ -26,7 +26,7 @@ class Witness:
     assume_after_seconds: int | None = None
 
     def availability(self, cluster: str) -> bool | None:
-        """Say whether a cluster reports the resources as available, `None` if it reports none.
+        """Return whether a cluster reports the resources as available, `None` if it reports none.
 
         Of those that it reports none may be unhealthy; a kind without health counts as available.
 

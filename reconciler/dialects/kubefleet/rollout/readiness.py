@@ -28,7 +28,7 @@ class Readiness:
 def readiness_of(binding: Binding, now: datetime, period: timedelta) -> Readiness:
     """Return whether a binding counts as ready.
 
-    Resources whose availability nobody can track count as ready once they were applied for longer
+    Resources whose availability cannot be tracked count as ready once they were applied for longer
     than the period; exactly the period is not enough.
 
     Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `isBindingReady`.
@@ -48,7 +48,7 @@ def readiness_of(binding: Binding, now: datetime, period: timedelta) -> Readines
 
 
 def has_failed(binding: Binding) -> bool:
-    """Tell whether something went wrong that is not merely in progress.
+    """Return whether something went wrong that is not merely in progress.
 
     Source: kubefleet@e160c1c pkg/utils/binding/binding.go `HasBindingFailed`.
     """
@@ -59,7 +59,7 @@ def has_failed(binding: Binding) -> bool:
 
 
 def can_be_ready(binding: Binding) -> bool:
-    """Tell whether a binding may still become ready: it has not failed and reports no diff.
+    """Return whether a binding may still become ready: it has not failed and reports no diff.
 
     Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `pickBindingsToRoll`.
     """
@@ -77,5 +77,5 @@ def _current(binding: Binding, kind: str, status: str | None = None) -> Body | N
 
 
 def has_started(binding: Binding) -> bool:
-    """Tell whether the rollout of the present generation was announced."""
+    """Return whether the rollout of the present generation was announced."""
     return _current(binding, "RolloutStarted", "True") is not None

@@ -105,7 +105,7 @@ def roll_out(
 
 
 def _must_wait(ordered: Sequence[Binding]) -> bool:
-    """Tell whether some cluster has a binding that is leaving beside its present one.
+    """Return whether some cluster has a binding that is leaving beside its present one.
 
     Raises:
         UnexpectedBehavior: Two present bindings of one cluster, or one that was bound too early.

@@ -8,7 +8,7 @@ from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.model.taints import Taint, Toleration
 from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import NOBODY, Mask, Rejection
+from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def _untolerated(tolerations: tuple[Toleration, ...], members: Members) -> tuple
     for taints, clusters in members.fleet.by_taints.items():
         for taint in taints:
             if not any(covers(toleration, taint) for toleration in tolerations):
-                carriers[taint] = Mask(carriers.get(taint, NOBODY) | clusters)
+                carriers[taint] = Mask(carriers.get(taint, NO_CLUSTERS) | clusters)
                 break
     return tuple(
         Rejection(clusters, UntoleratedTaint(taint), ToleratedTaint(taint))
@@ -62,7 +62,7 @@ def _untolerated(tolerations: tuple[Toleration, ...], members: Members) -> tuple
 
 
 def covers(toleration: Toleration, taint: Taint) -> bool:
-    """Tell whether a toleration covers a taint.
+    """Return whether a toleration covers a taint.
 
     Unlike Kubernetes: without an operator it covers nothing (the CRD's default is Equal, applied
     where a placement is decoded), and with Equal an empty key fits an empty key only.

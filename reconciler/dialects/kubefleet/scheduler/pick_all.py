@@ -8,7 +8,7 @@ from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
 from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, cross_reference
-from reconciler.dialects.kubefleet.scheduler.profile import filter_members, tell_rejections
+from reconciler.dialects.kubefleet.scheduler.profile import describe_rejections, filter_members
 from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
@@ -47,7 +47,7 @@ def pick_all(
     pick = cross_reference(snapshot, groups, picked, existing)
     decisions = list_decisions(
         (pick.created, pick.patched, groups.scheduled, groups.bound),
-        filtered=tell_rejections(rejections, members, MAX_UNSELECTED),
+        filtered=describe_rejections(rejections, members, MAX_UNSELECTED),
     )
     count = len(pick.created) + len(pick.patched) + groups.present
     return replace(

@@ -9,7 +9,7 @@ from reconciler.dialects.kubefleet.api.binding import Binding, unscheduled
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
 from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, cross_reference
-from reconciler.dialects.kubefleet.scheduler.profile import filter_members, tell_rejections
+from reconciler.dialects.kubefleet.scheduler.profile import describe_rejections, filter_members
 from reconciler.dialects.kubefleet.scheduler.rank import rank
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
@@ -70,7 +70,7 @@ def pick_n(
     decisions = list_decisions(
         (pick.created, pick.patched, groups.scheduled, groups.bound),
         ranked,
-        tell_rejections(rejections, members, MAX_UNSELECTED),
+        describe_rejections(rejections, members, MAX_UNSELECTED),
     )
     count = taken + groups.present
     return replace(pick, report=SnapshotReport(decisions, count, fulfilled=count >= desired))

@@ -68,7 +68,7 @@ def filter_members(
     return feasible, tuple(item for item in rejections if item.plugin != SAME_PLACEMENT)
 
 
-def tell_rejections(
+def describe_rejections(
     rejections: Iterable[Rejection], members: Members, limit: int
 ) -> tuple[tuple[str, str], ...]:
     """Return the first rejected clusters by name, each with its reason."""

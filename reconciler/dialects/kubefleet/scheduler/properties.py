@@ -9,7 +9,7 @@ from reconciler.dialects.kubefleet.api.names import RESOURCE_PROPERTY_PREFIX
 from reconciler.dialects.kubefleet.api.policy import PropertyRequirement
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.model.quantity import Quantity, approximate, parse_quantity
-from reconciler.schedule.framework import NOBODY, Mask, mask_of, positions_of
+from reconciler.schedule.framework import NO_CLUSTERS, Mask, mask_of, positions_of
 
 TEXTS = 4096  # ours: distinct amounts kept
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
@@ -86,7 +86,7 @@ def satisfying(requirement: PropertyRequirement, members: Members, candidates: M
     listed = zip(positions, found, strict=True)
     amounts = {position: amount for position, amount in listed if amount is not None}
     if not amounts:
-        return NOBODY
+        return NO_CLUSTERS
     wanted = _wanted(requirement)
     holds = _COMPARE.get(requirement.operator)
     if holds is None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.policy import Policy
 from reconciler.dialects.kubefleet.scheduler.topology import Topology
-from reconciler.schedule.framework import NOBODY, Mask
+from reconciler.schedule.framework import NO_CLUSTERS, Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,5 +22,5 @@ class Request:
     policy: Policy
     topology: Topology
     namespace: str = ""
-    placed: Mask = NOBODY
-    obsolete: Mask = NOBODY
+    placed: Mask = NO_CLUSTERS
+    obsolete: Mask = NO_CLUSTERS

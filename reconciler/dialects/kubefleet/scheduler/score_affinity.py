@@ -14,7 +14,7 @@ from reconciler.dialects.kubefleet.scheduler.properties import (
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.model.selectors import refusal_of
 from reconciler.schedule.fleet import group_by, remember
-from reconciler.schedule.framework import NOBODY, Levels, Mask, mask_of, positions_of
+from reconciler.schedule.framework import NO_CLUSTERS, Levels, Mask, mask_of, positions_of
 
 ASCENDING = "Ascending"
 DESCENDING = "Descending"
@@ -64,7 +64,7 @@ def _score_all(
 
 
 def _score_term(preference: Preference, members: Members) -> list[int] | Unscorable:
-    """Return what one term gives to each cluster, or whom it cannot judge."""
+    """Return what one term gives to each cluster, or the clusters that it cannot judge."""
     labels, sorter = preference.term.labels, preference.term.sorter
     matched = members.fleet.all
     if labels is not None:
@@ -111,7 +111,7 @@ def _interpolate(name: str, members: Members) -> tuple[dict[int, float], Mask]:
         if amount is not None
     ]
     if not found:
-        return {}, NOBODY
+        return {}, NO_CLUSTERS
     least = min(found, key=lambda entry: entry[0])[2]
     greatest = max(found, key=lambda entry: entry[0])[2]
     outside = mask_of(i for _, i, value in found if value < least or value > greatest)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.policy import DEFAULT_MAX_SKEW, SpreadConstraint
 from reconciler.schedule.fleet import remember
-from reconciler.schedule.framework import NOBODY, Levels, Mask, Rejection, mask_of
+from reconciler.schedule.framework import NO_CLUSTERS, Levels, Mask, Rejection, mask_of
 
 VIOLATION_PENALTY = 1000  # topologyspreadconstraints/plugin.go defaultMaxSkewViolationPenality
 
@@ -76,9 +76,9 @@ def assess_topology(
     for values, clusters in remember(members.domains, keys, lambda: _domains(keys, members)):
         answer = _judge(ordered, values, spreads)
         if isinstance(answer, SpreadConstraint):
-            rejected[answer] = Mask(rejected.get(answer, NOBODY) | clusters)
+            rejected[answer] = Mask(rejected.get(answer, NO_CLUSTERS) | clusters)
         else:
-            scored[answer] = Mask(scored.get(answer, NOBODY) | clusters)
+            scored[answer] = Mask(scored.get(answer, NO_CLUSTERS) | clusters)
     return Topology(
         tuple(
             Rejection(mask, SkewViolation(constraint), _remedy(constraint))

@@ -69,13 +69,13 @@ def _struct(body: Body, shape: Shape) -> dict[str, object]:
 
 
 def _zero(name: str) -> object:
-    """Return what Go writes for a required field that nobody set."""
+    """Return what Go writes for a required field that is not set."""
     lists = ("values", "matchExpressions", "clusterSelectorTerms")
     return None if name in lists else 0 if name == "weight" else ""
 
 
 def _is_told(value: object) -> bool:
-    """Tell whether an optional field is written: a pointer is if it points at anything at all."""
+    """Return whether an optional field is written: a pointer is if it points at anything at all."""
     return value is not None and value not in ("", [])
 
 

@@ -44,7 +44,7 @@ def is_disabled(group: str, kind: str, apis: Container[str]) -> bool:
 
 
 def propagates(manifest: Manifest, inputs: Mapping[ObjectKey, Manifest]) -> bool:
-    """Tell whether an object may leave its cluster, or is made by the cluster itself.
+    """Return whether an object may leave its cluster, or is made by the cluster itself.
 
     Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go
     `ShouldPropagateObj`; PersistentVolumeClaims go along, since no workload runs on the hub.

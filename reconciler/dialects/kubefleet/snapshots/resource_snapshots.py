@@ -162,7 +162,7 @@ def _subindex(body: Body) -> float:
 
 
 def _same(body: Body, digest: str) -> bool:
-    """Tell whether a master is of the same resources; it must say how many its group has."""
+    """Return whether a master is of the same resources; it must say how many its group has."""
     known = annotations_of(body).get(RESOURCE_HASH)
     if known is None:
         raise UnexpectedBehavior(f"cannot find annotation {RESOURCE_HASH}")

@@ -71,7 +71,7 @@ def annotations_of(body: Body) -> dict[str, str]:
 
 
 def is_latest(body: Body) -> bool:
-    """Tell whether a snapshot is labelled as the one in force."""
+    """Return whether a snapshot is labelled as the one in force."""
     return labels_of(body).get(IS_LATEST) == "true"
 
 

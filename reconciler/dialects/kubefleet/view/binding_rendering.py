@@ -113,7 +113,7 @@ def _moved(binding: Binding) -> Binding:
 def keep_one_a_cluster(bindings: Iterable[Binding], edited: Iterable[str]) -> dict[str, Binding]:
     """Return the bindings by name, of those for one cluster only one.
 
-    One that stays comes before one that leaves, and one that nobody edited before another.
+    One that stays comes before one that leaves, and an unedited one before an edited one.
     """
     by_hand = frozenset(edited)
     ordered = sorted(bindings, key=lambda b: (b.state == UNSCHEDULED, b.name in by_hand, b.name))
@@ -124,7 +124,7 @@ def keep_one_a_cluster(bindings: Iterable[Binding], edited: Iterable[str]) -> di
 
 
 def is_edited(body: Body) -> bool:
-    """Say whether state or target differ from what the last pass wrote."""
+    """Return whether state or target differ from what the last pass wrote."""
     written = text(mapping(mapping(body, "metadata"), "annotations"), DECISION_DIGEST)
     return bool(written) and written != _digest(decode_binding(body))
 

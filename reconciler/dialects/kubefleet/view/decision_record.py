@@ -16,7 +16,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Body, Fault, Manifest
 
 
-def tell(
+def decisions_on(
     key: ObjectKey,
     left: Mapping[ObjectKey, Body],
     settled: Settled,
@@ -26,7 +26,7 @@ def tell(
     known_problem: str,
     edited: bool,
 ) -> tuple[Decision, ...]:
-    """Tell what moved or was rebalanced, or why there are newly fewer clusters than wanted.
+    """Return what moved or was rebalanced, or why there are newly fewer clusters than wanted.
 
     Args:
         key: The placement.
@@ -94,7 +94,7 @@ def _number(annotations: Mapping[str, str]) -> str | None:
 
 
 def _is_gone(cluster: ClusterName, members: Members) -> bool:
-    """Tell whether a cluster has no file, or is leaving."""
+    """Return whether a cluster has no file, or is leaving."""
     position = members.fleet.position.get(cluster)
     return position is None or members.fleet.clusters[position].deleting
 
@@ -109,8 +109,8 @@ def _as_placed(targets: tuple[str, ...]) -> Placed:
     return tuple((ClusterName(name), 0) for name in targets)
 
 
-def tell_removed(key: ObjectKey, left: Mapping[ObjectKey, Body]) -> Decision:
-    """Tell that a placement is no more."""
+def record_removal(key: ObjectKey, left: Mapping[ObjectKey, Body]) -> Decision:
+    """Return the decision on a placement that is gone."""
     return Decision(
         key=key,
         subject=key.name,

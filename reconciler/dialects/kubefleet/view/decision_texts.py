@@ -115,7 +115,7 @@ def list_decisions(
 
 
 def same_decisions(present: Sequence[Body], desired: Sequence[Body]) -> bool:
-    """Tell whether two lists hold the same decisions, in whatever order.
+    """Return whether two lists hold the same decisions, in whatever order.
 
     Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go `equalDecisions`.
     """

@@ -60,7 +60,7 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
 
 
 def _complete(placement: Body) -> bool:
-    """Say whether every stage that there is has been reached, up to the last."""
+    """Return whether every stage that there is has been reached, up to the last."""
     conditions = bodies(mapping(placement, "status"), "conditions")
     last = {f"{PLACEMENT}Available", f"{PLACEMENT}DiffReported"}
     reached = {text(c, "type") for c in conditions if c.get("status") == "True"}

@@ -132,7 +132,7 @@ def _result(asked: AskedPlacement) -> str:
 
 
 def _steps(asked: AskedPlacement, records: Sequence[PickRecord]) -> Iterable[str]:
-    """Tell the selection in order; of many equal cycles the first and the last."""
+    """Return the selection in order; of many equal cycles the first and the last."""
     if asked.result is None:
         yield "Nothing made the scheduler look at it in this pass; this is what it would say."
     total = len(records)
@@ -150,7 +150,7 @@ def _steps(asked: AskedPlacement, records: Sequence[PickRecord]) -> Iterable[str
 
 
 def _step(record: PickRecord) -> str:
-    """Tell one cycle in a sentence."""
+    """Return one cycle as a sentence."""
     chosen = ", ".join(item.name for item in record.picked) or "no cluster"
     if record.request is None:
         return f"{record.missing} cluster(s) named, {len(record.picked)} of them can be bound."

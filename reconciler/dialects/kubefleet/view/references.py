@@ -32,7 +32,7 @@ def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
 
 
 def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:
-    """Tell of a placement that selects nothing, or what cannot be selected."""
+    """Yield a placement that selects nothing, or what cannot be selected."""
     from reconciler.dialects.kubefleet.snapshots.resource_selection import select_resources  # noqa: PLC0415  # slow
 
     selectors = bodies(mapping(manifest.body, "spec"), "resourceSelectors")

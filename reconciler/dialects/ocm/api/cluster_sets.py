@@ -10,7 +10,7 @@ from reconciler.model import fields
 from reconciler.model.labels import LabelSelector
 from reconciler.model.selectors import decode_label_selector, refusal_of
 from reconciler.model.world import Body
-from reconciler.schedule.framework import NOBODY, Mask
+from reconciler.schedule.framework import NO_CLUSTERS, Mask
 
 SET_LABEL = f"{GROUP}/clusterset"
 DEFAULT_SET = "default"
@@ -109,9 +109,9 @@ def _members_of_set(cluster_set: ClusterSet, members: Members) -> Mask:
     if refusal:
         raise UserError(f"the ManagedClusterSet {cluster_set.name} cannot be used: {refusal}")
     if cluster_set.selector_type == EXCLUSIVE:
-        return members.fleet.by_label.get(SET_LABEL, {}).get(cluster_set.name, NOBODY)
+        return members.fleet.by_label.get(SET_LABEL, {}).get(cluster_set.name, NO_CLUSTERS)
     if cluster_set.selector is None:
-        return NOBODY
+        return NO_CLUSTERS
     return members.fleet.select(cluster_set.selector)
 
 

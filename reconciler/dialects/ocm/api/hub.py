@@ -27,7 +27,7 @@ from reconciler.dialects.ocm.scheduler.request import decode_report
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.stamps import at_rest
+from reconciler.model.stamps import keep_present
 from reconciler.model.world import Body, Manifest, World
 
 UNREACHABLE = f"{GROUP}/unreachable"
@@ -55,7 +55,7 @@ def take_inventory(
 
     Args:
         world: Its inputs hold the hub's objects, its outputs the dates of taints.
-        memory: What earlier sweeps found.
+        memory: What earlier rounds found.
         declared: Whether a cluster without any status is available.
         now: Moment that dates taints first seen in this pass.
     """
@@ -65,8 +65,8 @@ def take_inventory(
     for manifest in world.of_kind(GROUP, "ManagedCluster"):
         key, output = manifest.key, world.outputs.get(manifest.key)
         present = output.body if output is not None else None
-        grounds = (manifest.body, present, declared)
-        taken = memory.clusters.find(key.name, grounds)
+        cache_key = (manifest.body, present, declared)
+        taken = memory.clusters.find(key.name, cache_key)
         if taken is None:
             draw = partial(_take, manifest, output, declared=declared, now=now)
             drawn = attempt(draw, place_of(manifest))
@@ -76,7 +76,7 @@ def take_inventory(
                 continue
             taken = drawn
             if taken.record is None or taken.record is present:
-                memory.clusters.keep(key.name, grounds, taken)
+                memory.clusters.keep(key.name, cache_key, taken)
         views.append(taken.view)
         if taken.record is not None:
             records[key] = taken.record
@@ -94,7 +94,7 @@ def _take(
     ]
     added_at = first_seen(taints, output, now)
     present = output.body if output is not None else None
-    record = at_rest(taint_record(manifest, added_at), present) if added_at else None
+    record = keep_present(taint_record(manifest, added_at), present) if added_at else None
     return TakenPlacement(
         decode_cluster(_registered(manifest.body, dated(taints, added_at))), record
     )

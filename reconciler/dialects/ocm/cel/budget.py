@@ -1,4 +1,4 @@
-"""What an expression may cost: it comes from the repository, for which nobody vouches.
+"""What an expression may cost: it comes from the repository, which is untrusted.
 
 All is counted, nothing is timed: the same expression is refused on every machine, or on none.
 """

@@ -48,7 +48,7 @@ def draft_of(
 
 
 def is_left_alone(world: World, key: ObjectKey) -> bool:
-    """Say whether the status file or a decision of a placement cannot be read."""
+    """Return whether the status file or a decision of a placement cannot be read."""
     if not world.frozen:
         return False
     if is_frozen(world, key):

@@ -178,7 +178,7 @@ def score_texts(
 
 
 def is_edited(body: Body) -> bool:
-    """Say whether the clusters of a PlacementDecision differ from what the last pass wrote."""
+    """Return whether the clusters of a PlacementDecision differ from what the last pass wrote."""
     annotations = mapping(mapping(body, "metadata"), "annotations")
     written = text(annotations, DECISION_DIGEST)
     return bool(written) and written != _clusters_digest(decode_decision(body))

@@ -17,7 +17,7 @@ from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
 from reconciler.dialects.ocm.scheduler.request import Reports, Request
 from reconciler.dialects.ocm.scheduler.schedule import Code, ScheduleResult, Status, schedule
 from reconciler.model.conditions import Condition
-from reconciler.schedule.framework import NOBODY
+from reconciler.schedule.framework import NO_CLUSTERS
 
 MISCONFIGURED = "PlacementMisconfigured"
 SATISFIED = "PlacementSatisfied"
@@ -69,7 +69,7 @@ def judge(
     request = Request(
         placement=placement,
         candidates=offer.clusters,
-        decided=NOBODY
+        decided=NO_CLUSTERS
         if afresh
         else hub.members.fleet.named(
             name for decision in decided.own(placement) for name in decision.clusters
@@ -93,7 +93,7 @@ def judge(
 
 
 def _misconfigured(status: Status) -> Condition:
-    """Say whether the placement can be used as written.
+    """Return whether the placement can be used as written.
 
     Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go
     `newMisconfiguredCondition`.
@@ -108,7 +108,7 @@ def _misconfigured(status: Status) -> Condition:
 def _satisfied(
     placement: Placement, offer: OfferedClusters, result: ScheduleResult, status: Status
 ) -> Condition:
-    """Say whether the placement has all the clusters that it asks for, else the first reason.
+    """Return whether the placement has all the clusters that it asks for, else the first reason.
 
     Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go
     `newSatisfiedCondition`.

@@ -10,7 +10,7 @@ from reconciler.model import fields
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_instant
 from reconciler.model.world import Body
-from reconciler.schedule.framework import NOBODY, Column, Mask
+from reconciler.schedule.framework import NO_CLUSTERS, Column, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Request:
 
     placement: Placement
     candidates: Mask
-    decided: Mask = NOBODY
+    decided: Mask = NO_CLUSTERS
     others: Mapping[ClusterName, int] = field(default_factory=dict)
     reports: Reports = field(default_factory=dict)
 
@@ -61,11 +61,11 @@ class Scores:
         column: The scores, 0 where there is none.
         silent: Clusters that it said nothing about.
         expired: Those whose scores ran out, as `cluster/resource`, sorted.
-        missing: Those for which nobody reports the score; it stands as 0.
+        missing: Those for which no score is reported; it stands as 0.
     """
 
     column: Column
-    silent: Mask = NOBODY
+    silent: Mask = NO_CLUSTERS
     expired: tuple[str, ...] = ()
     missing: tuple[ClusterName, ...] = ()
 

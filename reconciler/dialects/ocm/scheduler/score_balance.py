@@ -13,7 +13,7 @@ MAX_SCORE = 100
 def score_balance(request: Request, members: Members, feasible: Mask, _now: datetime, /) -> Scores:
     """Score by how often anyone else has chosen the cluster, against the most chosen of all.
 
-    A cluster that nobody has chosen gets 100. The most chosen one need not be feasible, nor exist.
+    A cluster that no placement chose gets 100. The most chosen one need not be feasible, nor exist.
 
     Source: ocm@00f84c3 pkg/placement/plugins/balance/balance.go `Score`.
     """

@@ -73,7 +73,7 @@ def _prioritizer(coordinate: Coordinate, weight: int) -> Prioritizer:
 
 
 def is_balanced(placement: Placement) -> bool:
-    """Say whether the decisions of other placements count; where it cannot be told, they do."""
+    """Return whether the decisions of other placements count; where it cannot be told, they do."""
     try:
         return any(item.name == BALANCE for item in prioritizers_of(placement))
     except Misconfigured:

@@ -19,7 +19,7 @@ from reconciler.schedule.framework import positions_of
 MOST_NAMES = 3  # ours: so few that the fault seldom changes, as each change is a commit
 
 
-def tell(
+def decision_on(
     draft: Draft,
     verdict: SyncVerdict,
     own: tuple[DecisionObject, ...],
@@ -28,7 +28,7 @@ def tell(
     *,
     run: bool,
 ) -> Decision | None:
-    """Tell what moved, what was rebalanced, or what is newly wrong; `None` if nothing of these.
+    """Return what moved, what was rebalanced, or what is newly wrong; `None` if nothing of these.
 
     Args:
         draft: The placement and its files so far.
@@ -108,7 +108,7 @@ def _cause(
 
 
 def score_faults(draft: Draft, verdict: SyncVerdict) -> Iterator[Fault]:
-    """Tell of the scores that count as 0 since nobody reports them, or not any longer.
+    """Yield a warning for each score that counts as 0 since it is not reported, or not any longer.
 
     A fault stands as long as they are not there, and it names the first clusters only, so that it
     is written once.

@@ -27,7 +27,7 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
 
 
 def _decision(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
-    """Tell that decisions were made or changed.
+    """Return the event of decisions that were made or changed.
 
     Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go
     `createOrUpdatePlacementDecision`. Its ScoreUpdate is not told: why has the scores.
@@ -49,7 +49,7 @@ def _decided(decision: Body) -> list[str]:
 
 
 def _placement(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
-    """Tell what is not as a placement asks; upstream says it in conditions only."""
+    """Return what is not as a placement asks; upstream says it in conditions only."""
     for kind, bad in (("PlacementMisconfigured", "True"), ("PlacementSatisfied", "False")):
         condition = condition_of(after, kind)
         if condition.get("status") == bad and said(before, kind) != said(after, kind):

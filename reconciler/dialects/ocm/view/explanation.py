@@ -106,7 +106,7 @@ def _verdicts(
 
 
 def _not_offered(verdict: SyncVerdict, *, leaving: bool) -> ClusterVerdict:
-    """Say why a cluster is not among those to choose from."""
+    """Return why a cluster is not among those to choose from."""
     if leaving:
         return ClusterVerdict(SETS, LEAVING, "exist for good, not be deleted")
     eligible = verdict.offer.eligible
@@ -130,7 +130,7 @@ def _notes(verdict: SyncVerdict) -> Mapping[ClusterName, list[str]]:
 
 
 def _question(placement: Placement) -> str:
-    """Say what the placement asks for."""
+    """Return what the placement asks for."""
     number = placement.number_of_clusters
     what = "every cluster that fits" if number is None else f"the best {number} clusters"
     what = "the best cluster" if number == 1 else what
@@ -157,7 +157,7 @@ def _steps(
     demand: RescheduleTrigger | None,
     members: Members,
 ) -> Iterator[str]:
-    """Tell the run step by step."""
+    """Return the run step by step."""
     verdict = outcome.verdict
     if verdict is None:
         return
@@ -188,7 +188,7 @@ def _steps(
 
 
 def _choice(number: int | None, missing: int) -> str:
-    """Say how the chosen ones were taken from the feasible ones."""
+    """Return how the chosen ones were taken from the feasible ones."""
     if number is None:
         return "no numberOfClusters: every feasible cluster"
     step = f"numberOfClusters {number}: the best {number} by score, then name"

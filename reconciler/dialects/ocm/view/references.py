@@ -37,13 +37,13 @@ def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
                 manifest.key,
                 "/metadata/namespace",
                 "score-cluster-unknown",
-                f"the namespace {shown(namespace)} is that of no {CLUSTER}, so nobody is scored",
+                f"the namespace {shown(namespace)} is that of no {CLUSTER}, so none is scored",
                 proposal(namespace, clusters, CLUSTER),
             )
 
 
 def _bound(manifest: Manifest, known: Known, sets: frozenset[str]) -> Iterator[Dangling]:
-    """Tell of a placement that is offered no set, or not those that it names."""
+    """Yield a placement that is offered no set, or not those that it names."""
     namespace = manifest.key.namespace
     offered = known.names(GROUP, BINDING, namespace) & sets
     if not offered:

@@ -1,0 +1,145 @@
+"""Rounds until nothing moves: the end of upstream's chain of events, within one pass.
+
+A round asks each dialect once, as upstream's controllers would each run once. The next one is asked
+at the same moment, on the outputs of the one before. What still moves after the last round
+oscillates: it keeps its present decision and is a fault.
+"""
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import replace
+
+from reconciler.core.round import Round
+from reconciler.manifests.paths import FAULTS, RECORD, output_path
+from reconciler.model.decision import Decision
+from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.stamps import keep_present
+from reconciler.model.world import Body, Fault, Manifest, World
+
+ROUNDS = 16  # ours: a chain of evict, schedule, observe and purge converges in five
+
+
+def converge(world: World, run: Callable[[World], Round]) -> Round:
+    """Run rounds until one changes nothing, and return them as one, from first state to last.
+
+    Args:
+        world: As the pass finds it.
+        run: Runs a round on a world.
+    """
+    total = latest = run(world)
+    current, moving = _after(world, latest)
+    for _ in range(ROUNDS - 1):
+        if not moving and not latest.removed:
+            break
+        latest = run(current)
+        total = _joined(total, latest)
+        current, moving = _after(current, latest)
+    return replace(
+        total,
+        outputs=_final(world, current, moving),
+        oscillating=moving,
+        decisions=tuple(one for one in _by_object(total.decisions) if one.key not in moving),
+        faults=(*total.faults, *(_oscillates(world, key) for key in sorted(moving))),
+    )
+
+
+def _joined(first: Round, later: Round) -> Round:
+    """Return two rounds as one; what is wrong, and until when it lasts, is as the later one has it.
+
+    The first has seen what people edited, and explains what it decided before anything moved.
+    """
+    return replace(
+        later,
+        removed={**first.removed, **later.removed},
+        rescheduled=first.rescheduled | later.rescheduled,
+        decisions=(*first.decisions, *later.decisions),
+        edited=first.edited,
+        explanations={**later.explanations, **first.explanations},
+    )
+
+
+def _by_object(decisions: Iterable[Decision]) -> list[Decision]:
+    """Return one decision an object, from its first state to its last, sorted.
+
+    Rounds may have gone there and back: then there is nothing to tell.
+    """
+    found: dict[ObjectKey, Decision] = {}
+    for decision in decisions:
+        first = found.get(decision.key)
+        if first is not None:
+            evicted = tuple(dict.fromkeys((*first.evicted, *decision.evicted)))
+            decision = replace(  # noqa: PLW2901  # the same decision, from the first state on
+                decision, cause=first.cause, before=first.before, evicted=evicted
+            )
+        found[decision.key] = decision
+    return [found[key] for key in sorted(found) if _is_news(found[key])]
+
+
+def _is_news(decision: Decision) -> bool:
+    """Return whether a decision says something that was not so before."""
+    moved = decision.before != decision.after or decision.removed
+    return moved or bool(decision.problem) or decision.stays
+
+
+def _after(world: World, result: Round) -> tuple[World, frozenset[ObjectKey]]:
+    """Return the world as a round leaves it, and the outputs that moved."""
+    moved = _moved(world.outputs, result.outputs)
+    gone = world.outputs.keys() - result.outputs.keys() - {RECORD, FAULTS}
+    moving = frozenset(moved.keys() | gone)
+    if not moving and not result.removed:
+        return world, moving
+    outputs = {key: m for key, m in world.outputs.items() if key not in gone}
+    for key, body in moved.items():
+        outputs[key] = Manifest(key, Origin(output_path(world.output_root, key)), body)
+    inputs = {key: m for key, m in world.inputs.items() if key not in result.removed}
+    changed = replace(world, outputs=outputs, inputs=inputs if result.removed else world.inputs)
+    return changed, moving
+
+
+def _moved(
+    outputs: Mapping[ObjectKey, Manifest], bodies: Mapping[ObjectKey, Body]
+) -> dict[ObjectKey, Body]:
+    """Return the outputs that a round added or changed."""
+    moved = {}
+    for key, body in bodies.items():
+        present = outputs.get(key)
+        if present is None:
+            moved[key] = body
+        elif present.body is not body:
+            kept = keep_present(body, present.body)
+            if kept is not present.body:
+                moved[key] = kept
+    return moved
+
+
+def _final(world: World, current: World, moving: Container[ObjectKey]) -> dict[ObjectKey, Body]:
+    """Return the outputs after all rounds; what oscillates is as the pass found it.
+
+    Rounds may have gone there and back, so each is compared with the world as it was.
+    """
+    outputs = {
+        key: m.body if m is world.outputs.get(key) else _kept(world, key, m.body)
+        for key, m in current.outputs.items()
+        if key not in moving
+    }
+    outputs |= {key: m.body for key, m in world.outputs.items() if key in moving}
+    return {key: body for key, body in outputs.items() if key not in (RECORD, FAULTS)}
+
+
+def _kept(world: World, key: ObjectKey, body: Body) -> Body:
+    """Return the body that the pass found where nothing but stamps differs."""
+    found = world.outputs.get(key)
+    return body if found is None else keep_present(body, found.body)
+
+
+def _oscillates(world: World, key: ObjectKey) -> Fault:
+    """Return the fault of an object that does not converge."""
+    return Fault(
+        path=output_path(world.output_root, key),
+        line=0,
+        column=0,
+        field="",
+        rule="oscillates",
+        message="the decision does not come to rest, so the present one is kept",
+        expected="policies and tolerations that agree with each other",
+        subject=str(key),
+    )
