@@ -13,7 +13,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from reconciler.dialects import object_pass
+from reconciler.dialects import object_boundary
 from tests import strict
 
 CPU_SECONDS = 10.0
@@ -61,4 +61,4 @@ def _cpu_seconds() -> float:
 @pytest.fixture
 def contained(monkeypatch: pytest.MonkeyPatch) -> None:
     """Contain what nobody foresaw in its object, as in production."""
-    monkeypatch.setattr(object_pass, "unforeseen", strict.CONTAIN)
+    monkeypatch.setattr(object_boundary, "unforeseen", strict.CONTAIN)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, traces_of
+from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, traces_of
 from reconciler.manifests.canonical import read_canonical
 from reconciler.manifests.identify import Identity, Unidentified, identify
 from reconciler.manifests.limits import MAX_BYTES, Oversized
@@ -93,7 +93,7 @@ def validate_file(path: str, blob: str, data: bytes | Oversized, rules: Rules) -
     """
     if isinstance(data, Oversized):
         return _oversized(path, blob, data.size_bytes)
-    found = attempt(partial(_inspected, path, blob, data, rules), FaultPlace(path, ""))
+    found = attempt(partial(_inspected, path, blob, data, rules), partial(FaultPlace, path, ""))
     if not isinstance(found, Failed):
         return found
     broken = (FaultyDocument(found.fault, None),)
@@ -121,7 +121,7 @@ def _inspected(path: str, blob: str, data: bytes, rules: Rules) -> FileValidatio
                 objections.append(_Objection(document, None, identity))
             case Identity():
                 judge = partial(_judged, document, identity, rules)
-                judged = attempt(judge, FaultPlace(path, described(identity)))
+                judged = attempt(judge, partial(FaultPlace, path, described(identity)))
                 if isinstance(judged, Failed):
                     failed.append(judged)
                     fault = replace(judged.fault, line=document.line, column=1)

@@ -8,7 +8,7 @@ from functools import partial
 from reconciler.core.changes import Removal, TargetResult
 from reconciler.core.removal import removable
 from reconciler.dialects.contract import Dialect, Prepared, RescheduleTrigger
-from reconciler.dialects.object_pass import Failed, attempt, place_of
+from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import mapping
@@ -84,7 +84,7 @@ class WantedRebalances:
         failed = dict(self._failed)
         inputs, outputs = self._world.inputs, self._world.outputs
         for key, asking in self._asking.items():
-            answer = attempt(partial(asking.close, rescheduled), place_of(inputs[key]))
+            answer = attempt(partial(asking.close, rescheduled), partial(place_of, inputs[key]))
             if isinstance(answer, Failed):
                 failed[key] = answer
             else:
@@ -134,7 +134,7 @@ def ask_rebalancers(
     for manifest in (one for kind in (REBALANCER, TRIGGER) for one in world.of_kind(*kind)):
         if is_frozen(world, manifest.key):
             continue
-        asked = attempt(partial(_ask, world, manifest, targets, now), place_of(manifest))
+        asked = attempt(partial(_ask, world, manifest, targets, now), partial(place_of, manifest))
         if isinstance(asked, Failed):
             failed[manifest.key] = asked
         else:

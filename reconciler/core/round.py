@@ -1,13 +1,13 @@
 """One round: every dialect prepares, rebalancers trigger, every dialect plans."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.core.changes import Removal
 from reconciler.core.rebalances import NO_HOLDS, Holds, ask_rebalancers
 from reconciler.dialects.contract import Dialect, DialectMemory
-from reconciler.dialects.object_pass import traces_of
+from reconciler.dialects.object_boundary import traces_of
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
@@ -42,7 +42,7 @@ def run_round(
     now: datetime,
     memories: Mapping[Dialect, DialectMemory],
     *,
-    asked: Container[ObjectKey] = (),
+    asked: frozenset[ObjectKey] = frozenset(),
     holds: Holds = NO_HOLDS,
 ) -> Round:
     """Ask every dialect once.

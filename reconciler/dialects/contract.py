@@ -8,7 +8,7 @@ triggers, then asks `plan`; what that says of the triggers is what `rebalance/` 
 dialect remembers between passes only saves work.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
@@ -77,7 +77,7 @@ class Prepared(Protocol):
         """Return the objects of this dialect that a description means."""
 
     def plan(
-        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: Container[ObjectKey], /
+        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: frozenset[ObjectKey], /
     ) -> Plan:
         """Decide, given the triggers by the key of their target.
 

@@ -1,97 +1,168 @@
-"""The boundary around one object of a pass: what stops it is a fault of that object.
+"""The loop over the objects of one API in a round: remembered or decided, else kept as they are."""
 
-The only file below `shell/` that catches unforeseen exceptions. MemoryError and OSError belong to
-no object, so they pass through.
-"""
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import Protocol
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
-
+from reconciler.dialects.contract import Plan, RescheduleTrigger
+from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, traces_of
 from reconciler.errors import UserError
-from reconciler.model.world import Fault, Manifest, Trace
-
-T = TypeVar("T")
-
-RULE = "internal-error"
-DEEPEST = 40  # frames of a trace: an endless recursion has a thousand
-
-
-class FaultPlace(NamedTuple):
-    """Where a fault of an object stands: the path of its file, and its key as text."""
-
-    path: str
-    subject: str
+from reconciler.model.decision import Decision
+from reconciler.model.explanation import Explain
+from reconciler.model.identity import ObjectKey
+from reconciler.model.moments import earliest
+from reconciler.model.stamps import keep_present
+from reconciler.model.world import Body, Fault
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """Why an object could not be dealt with; it keeps its last outputs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One object's part of a plan.
 
-    `message` is for whoever asks about the object. `trace` is that of an unforeseen exception,
-    `""` where a rule of ours says what a person must edit.
+    Attributes:
+        outputs: Its files.
+        decision: What moved or is newly wrong, `None` if neither.
+        edited: Those of its files whose decision a person edited.
+        faults: What a person must edit.
+        rescheduled: Whether the demand of a rebalancer was met, whatever the result.
+        until: When time alone may change this part, `None` if never.
+        explain: What explains it, `None` if nothing does.
     """
 
-    fault: Fault
-    message: str
-    trace: str = ""
+    outputs: Mapping[ObjectKey, Body]
+    decision: Decision | None = None
+    edited: tuple[ObjectKey, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    rescheduled: bool = False
+    until: datetime | None = None
+    explain: Explain | None = None
 
 
-def attempt(
-    work: Callable[[], T], place: FaultPlace, refused: Callable[[UserError], Fault] | None = None
-) -> T | Failed:
-    """Do what is to be done for one object, or return why it cannot be done.
+class Objects(Protocol):
+    """The objects of one API, by key."""
 
-    Args:
-        work: Computes its part.
-        place: Whose part it is.
-        refused: Makes a fault of what a decoder refuses; `None` where nothing can be refused.
+    def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
+        """Return the files of an object as the round found them."""
+
+    def held(self, key: ObjectKey, /) -> str:
+        """Return why an object stays as it is whatever happens, `""` if nothing holds it."""
+
+    def remembered(self, key: ObjectKey, /) -> Part | None:
+        """Return the part of an object that a round would leave as it is, `None` if unknown."""
+
+    def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
+        """Decide an object, given what a rebalancer demands.
+
+        Raises:
+            UserError: It cannot be decided, and keeps its files.
+        """
+
+    def remember(self, key: ObjectKey, part: Part, /) -> None:
+        """Remember a part that leaves its object as it is."""
+
+    def explain_kept(self, key: ObjectKey, reason: str, /) -> Explain | None:
+        """Return what explains that an object stays as it is."""
+
+    def place(self, key: ObjectKey, /) -> FaultPlace:
+        """Return where a fault of an object stands."""
+
+    def fault(self, key: ObjectKey, error: UserError, /) -> Fault:
+        """Return the fault of an object that cannot be decided."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ObjectPass:
+    """What a round decided so far, object by object.
+
+    It begins with what is certain without deciding: outputs to keep, what failed before,
+    decisions on objects that are gone.
+
+    Attributes:
+        triggers: What rebalancers demand, by the key of the target.
+        asked: Objects and files to explain.
     """
-    try:
-        return work()
-    except (MemoryError, OSError):
-        raise
-    except Exception as error:  # noqa: BLE001  # the boundary: it stops at the object
-        if isinstance(error, UserError) and refused is not None:
-            return Failed(refused(error), error.message)
-        return unforeseen(error, place)
+
+    triggers: Mapping[ObjectKey, RescheduleTrigger]
+    asked: frozenset[ObjectKey]
+    outputs: dict[ObjectKey, Body] = field(default_factory=dict)
+    failed: list[Failed] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    _edited: list[ObjectKey] = field(default_factory=list)
+    _rescheduled: set[ObjectKey] = field(default_factory=set)
+    _untils: list[datetime | None] = field(default_factory=list)
+    _explanations: dict[ObjectKey, Explain] = field(default_factory=dict)
+
+    def run(self, keys: Iterable[ObjectKey], objects: Objects) -> None:
+        """Decide objects in turn; one that cannot be decided keeps its files and is reported."""
+        for key in keys:
+            reason = objects.held(key)
+            if reason:
+                self._keep(key, objects, reason)
+                continue
+            answer = partial(self._answer, key, objects)
+            found = attempt(answer, partial(objects.place, key), partial(objects.fault, key))
+            if isinstance(found, Failed):
+                self.failed.append(found)
+                self._keep(key, objects, found.message)
+            else:
+                self._take(key, found, objects)
+
+    def plan(self) -> Plan:
+        """Return the plan that all parts make."""
+        return Plan(
+            outputs=self.outputs,
+            decisions=tuple(sorted(self.decisions, key=lambda decision: decision.key)),
+            edited=tuple(sorted(self._edited)),
+            faults=tuple(sorted((*self.faults, *(one.fault for one in self.failed)))),
+            rescheduled=frozenset(self._rescheduled),
+            traces=traces_of(self.failed),
+            until=earliest(*self._untils),
+            explanations=self._explanations,
+        )
+
+    def _answer(self, key: ObjectKey, objects: Objects) -> Part:
+        """Return the part of one object; what leaves it as it is, is remembered."""
+        demand = self.triggers.get(key)
+        asked = bool(self.asked) and not self.asked.isdisjoint((key, *objects.present(key)))
+        known = None if demand is not None or asked else objects.remembered(key)
+        if known is not None:
+            return known
+        present, part = objects.present(key), objects.decide(key, demand)
+        wanted = part.outputs.items()
+        outputs = {name: keep_present(body, present.get(name)) for name, body in wanted}
+        part = replace(part, outputs=outputs)
+        if demand is None and _is_unchanged(part, present):
+            objects.remember(key, replace(part, explain=None))
+        return part
+
+    def _keep(self, key: ObjectKey, objects: Objects, reason: str) -> None:
+        """Leave an object as it is."""
+        kept = Part(outputs=objects.present(key), explain=objects.explain_kept(key, reason))
+        self._take(key, kept, objects)
+
+    def _take(self, key: ObjectKey, part: Part, objects: Objects) -> None:
+        """Add the part of an object to the plan."""
+        self.outputs.update(part.outputs)
+        self._untils.append(part.until)
+        self.faults += part.faults
+        self._edited += part.edited
+        if part.decision is not None:
+            self.decisions.append(part.decision)
+        if part.rescheduled:
+            self._rescheduled.add(key)
+        if self.asked and part.explain is not None:
+            names = self.asked & {key, *objects.present(key), *part.outputs}
+            self._explanations.update(dict.fromkeys(sorted(names), part.explain))
 
 
-def unforeseen(error: Exception, place: FaultPlace) -> Failed:
-    """Return the fault of an unforeseen exception.
-
-    It says the same in each pass, and quotes nothing: texts of exceptions may hold anything.
-    """
-    message = f"an error of the reconciler itself ({type(error).__name__}) stops this object"
-    fault = Fault(
-        path=place.path,
-        line=0,
-        column=0,
-        field="",
-        rule=RULE,
-        message=message,
-        expected="a report to the authors, with the trace in the log; what was decided stays",
-        subject=place.subject,
+def _is_unchanged(part: Part, present: Mapping[ObjectKey, Body]) -> bool:
+    """Return whether a part leaves every file as it is, with nothing to report."""
+    return (
+        part.decision is None
+        and not part.edited
+        and part.outputs.keys() == present.keys()
+        and all(part.outputs[key] is body for key, body in present.items())
     )
-    return Failed(fault, message, trace_of(error))
-
-
-def place_of(manifest: Manifest) -> FaultPlace:
-    """Return where a fault of a manifest stands."""
-    return FaultPlace(manifest.origin.path, str(manifest.key))
-
-
-def traces_of(failures: Iterable[Failed]) -> tuple[Trace, ...]:
-    """Return the traces of unforeseen exceptions."""
-    return tuple(Trace(failed.fault, failed.trace) for failed in failures if failed.trace)
-
-
-def trace_of(error: Exception) -> str:
-    """Return where an exception came from, without lines of source: these are in files."""
-    lines = []
-    at = error.__traceback__
-    while at is not None:
-        code = at.tb_frame.f_code
-        lines.append(f"{code.co_filename}:{at.tb_lineno} in {code.co_qualname}")
-        at = at.tb_next
-    return "\n".join([*lines[-DEEPEST:], f"{type(error).__name__}: {error}"])

@@ -15,7 +15,7 @@ import structlog
 
 from reconciler import __version__
 from reconciler.core.message import decision_line, is_told
-from reconciler.dialects.object_pass import trace_of
+from reconciler.dialects.object_boundary import trace_of
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault, Trace

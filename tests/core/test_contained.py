@@ -12,11 +12,10 @@ from reconciler.core.file_validation import Rules
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import plan as karmada
-from reconciler.dialects.karmada.api import cluster_inventory as inventory
+from reconciler.dialects.karmada.api import admitted_cluster
 from reconciler.dialects.karmada.detector import detect as claims
 from reconciler.dialects.kubefleet import plan as kubefleet
 from reconciler.dialects.ocm import plan as ocm
-from reconciler.dialects.ocm.api import hub
 from reconciler.manifests.reader import read
 from reconciler.model.world import World
 from reconciler.shell.resources import load_schemas
@@ -134,7 +133,7 @@ CASES = {
         ("resourcebindings.work",),
     ),
     "karmada-cluster": Case(
-        karmada,
+        admitted_cluster,
         "decode_cluster",
         "bad",
         (cluster("bad", region="north"), *SCALED),
@@ -142,8 +141,8 @@ CASES = {
         (),
     ),
     "karmada-cluster-in-use": Case(
-        inventory,
-        "_take",
+        karmada,
+        "admit_cluster",
         "a",
         (cluster("a", region="north"), *SCALED),
         "Cluster.cluster.karmada.io a",
@@ -166,8 +165,8 @@ CASES = {
         (PLACED,),
     ),
     "ocm-cluster": Case(
-        hub,
-        "_take",
+        ocm,
+        "admit_cluster",
         "mbad",
         (managed("mbad", leaseDurationSeconds=5), managed("mc")),
         "ManagedCluster.cluster.open-cluster-management.io mbad",
@@ -175,7 +174,7 @@ CASES = {
     ),
     "kubefleet-placement": Case(
         kubefleet,
-        "decode_placement",
+        "repair_drift",
         "bad",
         (member("fc"),),
         "ClusterResourcePlacement.placement.kubernetes-fleet.io bad",
@@ -183,7 +182,7 @@ CASES = {
     ),
     "kubefleet-cluster": Case(
         kubefleet,
-        "decode_member",
+        "admit_cluster",
         "fbad",
         (member("fbad", labels={"x": "y"}), member("fc")),
         "MemberCluster.cluster.kubernetes-fleet.io fbad",
@@ -274,7 +273,7 @@ def test_a_mistake_is_met_alike_with_and_without_a_memo(
 
 
 @pytest.mark.parametrize("error", [MemoryError(), OSError("disk")])
-def test_what_belongs_to_no_object_passes_through(
+def test_what_belongs_to_no_object_boundaryes_through(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then the pass fails, and is tried again."""

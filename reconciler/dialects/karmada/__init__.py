@@ -4,7 +4,7 @@ What is decided: for each workload that a policy claims a binding, which names i
 many replicas each has.
 
 From what: policies, workloads, overrides and priority classes (inputs); clusters with what their
-controllers would have made of their conditions (`api/cluster_inventory.py`); reports of clusters;
+controllers would have made of their conditions (`api/admitted_cluster.py`); reports of clusters;
 the binding as the last pass left it, which is the previous assignment.
 
 In which order, for one round of a pass (`plan.py`):

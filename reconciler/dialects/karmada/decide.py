@@ -42,8 +42,8 @@ from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
 from reconciler.dialects.karmada.view.binding_rendering import binding_file, is_edited, placed
 from reconciler.dialects.karmada.view.decision_record import Happened, decision_on
 from reconciler.dialects.karmada.view.explanation import explain
-from reconciler.model.decision import Decision, Placed
-from reconciler.model.explanation import Explain
+from reconciler.dialects.object_pass import Part
+from reconciler.model.decision import Placed
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import earliest, span
@@ -62,24 +62,7 @@ class Surroundings:
     now: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecidedBinding:
-    """A binding after the round.
-
-    `decision` is `None` where nothing moved and nothing is newly wrong. `edited` says that a person
-    changed the clusters, or asked for a schedule, since the last pass. `rescheduled` says that what
-    a rebalancer demanded was done, whatever came of it.
-    """
-
-    body: Body
-    decision: Decision | None
-    edited: bool
-    rescheduled: bool
-    until: datetime | None
-    explain: Explain
-
-
-def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> DecidedBinding:
+def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     """Take one binding through a round.
 
     Args:
@@ -123,10 +106,10 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Decided
         verdict=verdict,
         edited=is_edited(draft.present or {}, before),
     )
-    return DecidedBinding(
-        body=body,
+    return Part(
+        outputs={draft.key: body},
         decision=decision_on(draft, before, after, happened, around.members),
-        edited=happened.edited or asked.by_hand,
+        edited=(draft.key,) if happened.edited or asked.by_hand else (),
         rescheduled=rescheduled,
         until=earliest(
             feedback.until, tasks_until, failing.until, None if eviction is None else eviction.until

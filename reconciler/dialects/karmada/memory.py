@@ -3,21 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reconciler.dialects.cluster_inventory import AdmittedCluster
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
 from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.policy_match import Policies
+from reconciler.dialects.object_pass import Part
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, CacheKey, KeyedCache, UnchangedUntil, forget
 from reconciler.model.world import Body
-
-
-@dataclass(frozen=True, slots=True)
-class TakenBinding:
-    """A cluster as its controllers leave it; `record` is its status file, `None` without one."""
-
-    body: Body
-    record: Body | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +35,7 @@ class KarmadaMemory:
 
     Attributes:
         clusters: Cluster as its controllers leave it.
-        views: Cluster as the scheduler reads it.
+        departed: Stand-in for a cluster without a file, by name.
         fleet: The clusters indexed, under one name.
         policies: Policy decoded.
         elections: All policies indexed, under one name.
@@ -52,11 +46,11 @@ class KarmadaMemory:
         attached: Binding with those who require it.
         snapshots: What a required binding knows of the one that requires it.
         reports: A mark for each report of a cluster, another one once the report differs.
-        rests: Draft, marks of reports; how long the binding is as it should be, in this fleet.
+        rests: Draft, marks of reports; the part that leaves a binding as it is, and how long.
     """
 
-    clusters: AnswerCache[str, TakenBinding] = field(default_factory=AnswerCache)
-    views: AnswerCache[str, MemberCluster] = field(default_factory=AnswerCache)
+    clusters: AnswerCache[str, AdmittedCluster[MemberCluster]] = field(default_factory=AnswerCache)
+    departed: AnswerCache[str, MemberCluster] = field(default_factory=AnswerCache)
     fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     policies: AnswerCache[ObjectKey, Policy] = field(default_factory=AnswerCache)
     elections: AnswerCache[None, Policies] = field(default_factory=AnswerCache)
@@ -71,7 +65,7 @@ class KarmadaMemory:
     attached: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
     snapshots: AnswerCache[ObjectKey, Body] = field(default_factory=AnswerCache)
     reports: AnswerCache[ObjectKey, object] = field(default_factory=AnswerCache)
-    rests: KeyedCache[ObjectKey, tuple[Draft, CacheKey, UnchangedUntil]] = field(
+    rests: KeyedCache[ObjectKey, tuple[Draft, CacheKey, UnchangedUntil, Part]] = field(
         default_factory=KeyedCache
     )
 

@@ -1,21 +1,25 @@
 """Karmada's part of a pass: policies claim workloads, then each binding is decided."""
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+from reconciler.dialects.cluster_inventory import ClusterInventory, take_inventory
 from reconciler.dialects.contract import Plan, RescheduleTrigger
-from reconciler.dialects.karmada.api.cluster_inventory import Inventory, departed, take_inventory
+from reconciler.dialects.karmada.api.admitted_cluster import GROUP as CLUSTER_GROUP
+from reconciler.dialects.karmada.api.admitted_cluster import KIND as CLUSTER
+from reconciler.dialects.karmada.api.admitted_cluster import admit_cluster, departed
 from reconciler.dialects.karmada.api.cluster_reports import reports_of
-from reconciler.dialects.karmada.api.clusters import Members, decode_cluster, members_of
-from reconciler.dialects.karmada.api.settings import decode_failover, may_preempt
-from reconciler.dialects.karmada.decide import (
-    DecidedBinding,
-    Surroundings,
-    decide,
+from reconciler.dialects.karmada.api.clusters import (
+    MemberCluster,
+    Members,
+    decode_cluster,
+    members_of,
 )
+from reconciler.dialects.karmada.api.settings import decode_failover, may_preempt
+from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.attached_bindings import attach, needed_bindings
 from reconciler.dialects.karmada.detector.binding_draft import (
     BINDING,
@@ -29,16 +33,16 @@ from reconciler.dialects.karmada.detector.detect import Claims, claim_workloads
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.karmada.view.binding_rendering import placed
 from reconciler.dialects.karmada.view.rebalance_target import target_of
-from reconciler.dialects.object_pass import Failed, FaultPlace, attempt, traces_of
+from reconciler.dialects.object_boundary import FaultPlace
+from reconciler.dialects.object_pass import ObjectPass, Part
 from reconciler.errors import UserError
 from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.keyed_cache import CacheKey, UnchangedUntil, same
-from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
-from reconciler.model.stamps import keep_present
 from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
@@ -48,13 +52,11 @@ class Bindings:
     """Karmada before triggers: the fleet, and every binding as it is wanted."""
 
     world: World
-    inventory: Inventory
+    inventory: ClusterInventory[MemberCluster]
     claims: Claims
     around: Surroundings
     settings: Settings
     memory: KarmadaMemory
-    lost: Mapping[str, Failed]
-    """The clusters that cannot be decoded, by name: what is on one of them stays as it is."""
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the binding that a rebalancer refers to by its workload.
@@ -72,7 +74,7 @@ class Bindings:
         draft = self.claims.drafts.get(key)
         if draft is None:
             return Target(key, waiting=True) if waiting else None
-        waits = waiting or self._is_lost(draft)
+        waits = waiting or not self.inventory.failed.keys().isdisjoint(named_by(draft))
         return Target(key, waiting=True) if waits else target_of(draft, self.around)
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
@@ -91,102 +93,102 @@ class Bindings:
                 yield reference
 
     def plan(
-        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: Container[ObjectKey], /
+        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: frozenset[ObjectKey], /
     ) -> Plan:
-        """Decide every binding; one that cannot be decided keeps its file and is reported."""
-        told = _Told(outputs={**self.inventory.records, **self.claims.kept})
-        told.failed += [*self.lost.values(), *self.claims.failed]
-        needed = needed_bindings(self.claims, self.world, self.memory, told.failed)
-        own = {key: d for key, d in self.claims.drafts.items() if key not in needed}
-        self._decide(own, triggers, asked, told)
-        if needed:
-            attached = attach(self.claims, needed, told.outputs, self.memory)
-            self._decide(attached, triggers, asked, told)
-        self.memory.rests.trim(told.outputs)
-        decided = told.decided.values()
-        decisions = [item.decision for item in decided if item.decision is not None]
-        decisions += [_removed(key, manifest) for key, manifest in self.claims.gone.items()]
-        return Plan(
-            outputs=told.outputs,
-            decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
-            edited=tuple(sorted(key for key, item in told.decided.items() if item.edited)),
-            faults=tuple(sorted((*self.claims.faults, *(one.fault for one in told.failed)))),
-            traces=traces_of(told.failed),
-            rescheduled=frozenset(key for key, item in told.decided.items() if item.rescheduled),
-            until=earliest(*told.untils),
-            explanations={key: item.explain for key, item in told.decided.items() if key in asked},
+        """Decide every binding: those that need others first, then those that they need."""
+        claims = self.claims
+        decided = ObjectPass(
+            triggers=triggers,
+            asked=asked,
+            outputs={**self.inventory.records, **claims.kept},
+            failed=[*self.inventory.failed.values(), *claims.failed],
+            faults=list(claims.faults),
+            decisions=[_removed(key, manifest) for key, manifest in claims.gone.items()],
         )
-
-    def _decide(
-        self,
-        drafts: Mapping[ObjectKey, Draft],
-        triggers: Mapping[ObjectKey, RescheduleTrigger],
-        asked: Container[ObjectKey],
-        told: "_Told",
-    ) -> None:
-        """Decide bindings, but for the unchanged ones that are not asked about."""
-        marks, now = self._marks(), self.around.now
-        rests = self.memory.rests.under(self.around.members, self.settings)
-        for key, draft in drafts.items():
-            demand = triggers.get(key)
-            known = rests.get(key) if demand is None and key not in asked else None
-            seen = marks(draft) if marks else ()
-            if known is not None and known[0] is draft and draft.present:
-                rest = known[2]
-                if rest.holds(now) and same(known[1], seen):
-                    told.outputs[key] = draft.present
-                    told.untils.append(rest.until)
-                    continue
-            if self._is_lost(draft):
-                told.keep(draft)
-                continue
-            place = FaultPlace(output_path(self.world.output_root, key), str(key))
-            refused = partial(_undecided, draft, place)
-            found = attempt(partial(decide, draft, demand, self.around), place, refused)
-            if isinstance(found, Failed):
-                told.failed.append(found)
-                told.keep(draft)
-                continue
-            body = told.take(key, draft, found)
-            if demand is None and found.decision is None and body is draft.present:
-                rests[key] = (draft, seen, UnchangedUntil(now, found.until))
-
-    def _is_lost(self, draft: Draft) -> bool:
-        """Return whether a binding names a cluster that cannot be decoded."""
-        return bool(self.lost) and not self.lost.keys().isdisjoint(named_by(draft))
-
-    def _marks(self) -> Callable[[Draft], CacheKey] | None:
-        """Return what marks the reports of a binding's workload, `None` if there are no reports."""
-        marks: dict[ObjectKey, list[object]] = defaultdict(list)
-        for key in sorted(self.world.feedback):
-            body = self.world.feedback[key].body
-            mark = self.memory.reports.recall(key, (body,), object)
-            marks[key._replace(reporter="")].append(mark)
-        if not marks:
-            return None
-        return lambda draft: tuple(marks.get(reports_of(draft.spec, {}).workload, ()))
+        needed = needed_bindings(claims, self.world, self.memory, decided.failed)
+        own = {key: d for key, d in claims.drafts.items() if key not in needed}
+        decided.run(own, DraftedBindings.of(self, own))
+        if needed:
+            attached = attach(claims, needed, decided.outputs, self.memory)
+            decided.run(attached, DraftedBindings.of(self, attached))
+        self.memory.rests.trim(decided.outputs)
+        return decided.plan()
 
 
 @dataclass(slots=True, kw_only=True)
-class _Told:
-    """What a round decided so far, binding by binding."""
+class DraftedBindings:
+    """Some of the bindings, as the loop over objects asks for them.
 
-    outputs: dict[ObjectKey, Body]
-    decided: dict[ObjectKey, DecidedBinding] = field(default_factory=dict)
-    failed: list[Failed] = field(default_factory=list)
-    untils: list[datetime | None] = field(default_factory=list)
+    `rests` are the parts that leave a binding as it is in this fleet, `marks` returns what marks
+    the reports of a binding's workload, `None` if there are no reports.
+    """
 
-    def take(self, key: ObjectKey, draft: Draft, found: DecidedBinding) -> Body:
-        """Take what was decided, and return the file, the present one if it stays."""
-        self.decided[key] = found
-        self.untils.append(found.until)
-        self.outputs[key] = keep_present(found.body, draft.present)
-        return self.outputs[key]
+    before: Bindings
+    drafts: Mapping[ObjectKey, Draft]
+    rests: dict[ObjectKey, tuple[Draft, CacheKey, UnchangedUntil, Part]]
+    marks: Callable[[Draft], CacheKey] | None
 
-    def keep(self, draft: Draft) -> None:
-        """Leave a binding as it is."""
-        if draft.present is not None:
-            self.outputs[draft.key] = draft.present
+    @classmethod
+    def of(cls, before: Bindings, drafts: Mapping[ObjectKey, Draft]) -> "DraftedBindings":
+        """Return bindings with what is remembered of them."""
+        rests = before.memory.rests.under(before.around.members, before.settings)
+        marks = _marks(before.world, before.memory)
+        return cls(before=before, drafts=drafts, rests=rests, marks=marks)
+
+    def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
+        """Return the file of a binding, if it has one."""
+        present = self.drafts[key].present
+        return {} if present is None else {key: present}
+
+    def held(self, key: ObjectKey, /) -> str:
+        """Return that one of its clusters cannot be decoded, `""` if all can."""
+        lost = self.before.inventory.failed
+        is_lost = bool(lost) and not lost.keys().isdisjoint(named_by(self.drafts[key]))
+        return "one of its clusters cannot be read" if is_lost else ""
+
+    def remembered(self, key: ObjectKey, /) -> Part | None:
+        """Return the part of a binding that would be left as it is, `None` if unknown."""
+        known, draft = self.rests.get(key), self.drafts[key]
+        if known is None or known[0] is not draft or not draft.present:
+            return None
+        is_same = known[2].holds(self.before.around.now) and same(known[1], self._seen(draft))
+        return known[3] if is_same else None
+
+    def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
+        """Decide a binding."""
+        return decide(self.drafts[key], demand, self.before.around)
+
+    def remember(self, key: ObjectKey, part: Part, /) -> None:
+        """Remember a part that leaves its binding as it is."""
+        draft, rest = self.drafts[key], UnchangedUntil(self.before.around.now, part.until)
+        self.rests[key] = (draft, self._seen(draft), rest, part)
+
+    def explain_kept(self, _key: ObjectKey, _reason: str, /) -> Explain | None:
+        """Return nothing: a binding that stays is explained by its file."""
+        return None
+
+    def place(self, key: ObjectKey, /) -> FaultPlace:
+        """Return the file of a binding."""
+        return FaultPlace(output_path(self.before.world.output_root, key), str(key))
+
+    def fault(self, key: ObjectKey, error: UserError, /) -> Fault:
+        """Return what a decoder found as a fault at the binding's file."""
+        return _undecided(self.drafts[key], self.place(key), error)
+
+    def _seen(self, draft: Draft) -> CacheKey:
+        """Return what marks the reports of a binding's workload."""
+        return self.marks(draft) if self.marks else ()
+
+
+def _marks(world: World, memory: KarmadaMemory) -> Callable[[Draft], CacheKey] | None:
+    """Return what marks the reports of a binding's workload, `None` if there are no reports."""
+    marks: dict[ObjectKey, list[object]] = defaultdict(list)
+    for key in sorted(world.feedback):
+        mark = memory.reports.recall(key, (world.feedback[key].body,), object)
+        marks[key._replace(reporter="")].append(mark)
+    if not marks:
+        return None
+    return lambda draft: tuple(marks.get(reports_of(draft.spec, {}).workload, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +200,14 @@ class Karmada:
     def prepare(self, world: World, settings: Settings, now: datetime, /) -> Bindings:
         """Let policies claim workloads, and draft the bindings."""
         failover = decode_failover(settings)
-        inventory = take_inventory(world, self.memory, failover=failover.enabled, now=now)
+        declared = settings.declared_clusters
+        admit = partial(admit_cluster, declared=declared, failover=failover.enabled, now=now)
+        under = (declared, failover.enabled)
+        inventory = take_inventory(
+            world, (CLUSTER_GROUP, CLUSTER), self.memory.clusters, admit, under=under
+        )
         claims = claim_workloads(world, self.memory, preempting=may_preempt(settings))
-        members, lost = _fleet(inventory, claims, self.memory, declared=settings.declared_clusters)
+        members = _fleet(inventory, claims, self.memory, declared=declared)
         return Bindings(
             world=world,
             inventory=inventory,
@@ -214,7 +221,6 @@ class Karmada:
             ),
             settings=settings,
             memory=self.memory,
-            lost=lost,
         )
 
     def forget(self) -> None:
@@ -223,27 +229,18 @@ class Karmada:
 
 
 def _fleet(
-    inventory: Inventory, claims: Claims, memory: KarmadaMemory, *, declared: bool
-) -> tuple[Members, Mapping[str, Failed]]:
-    """Decode the fleet; a cluster without a file counts as leaving while a binding names it.
-
-    Returns:
-        The fleet, and the clusters that are left out since they cannot be decoded, by name.
-    """
-    lost = dict(inventory.failed)
-    views = []
-    for name, body in inventory.clusters.items():
-        decode = partial(decode_cluster, body, declared=declared)
-        recall = partial(memory.views.recall, name, (body, declared), decode)
-        view = attempt(recall, inventory.places[name])
-        if isinstance(view, Failed):
-            lost[name] = view
-        else:
-            views.append(view)
-    for name in sorted(claims.named - inventory.clusters.keys() - lost.keys()):
+    inventory: ClusterInventory[MemberCluster],
+    claims: Claims,
+    memory: KarmadaMemory,
+    *,
+    declared: bool,
+) -> Members:
+    """Return the fleet; a cluster without a file counts as leaving while a binding names it."""
+    views = list(inventory.views.values())
+    for name in sorted(claims.named - inventory.views.keys() - inventory.failed.keys()):
         decode = partial(decode_cluster, departed(name), declared=declared)
-        views.append(memory.views.recall(name, (declared,), decode))
-    return memory.fleet.recall(None, tuple(views), partial(members_of, views)), lost
+        views.append(memory.departed.recall(name, (declared,), decode))
+    return memory.fleet.recall(None, tuple(views), partial(members_of, views))
 
 
 def _undecided(draft: Draft, place: FaultPlace, error: UserError) -> Fault:

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from reconciler.dialects.contract import Plan
+from reconciler.dialects.cluster_inventory import AdmittedCluster
 from reconciler.dialects.kubefleet.api.clusters import Member
+from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
+from reconciler.dialects.object_pass import Part
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, UnchangedUntil, forget
 
@@ -14,18 +16,20 @@ class KubeFleetMemory:
     """Tables by what they answer.
 
     Attributes:
-        views: Cluster as the scheduler reads it.
+        clusters: Cluster as the scheduler reads it.
         fleet: All of them, under one name.
         owners: The placement that an output belongs to.
+        placements: Placement decoded.
         selections: What a placement selects.
-        rests: Placements whose files are as they should be.
+        rests: The part that leaves a placement as it is, and how long.
     """
 
-    views: AnswerCache[ObjectKey, Member] = field(default_factory=AnswerCache)
+    clusters: AnswerCache[str, AdmittedCluster[Member]] = field(default_factory=AnswerCache)
     fleet: AnswerCache[None, tuple[Member, ...]] = field(default_factory=AnswerCache)
     owners: AnswerCache[ObjectKey, str] = field(default_factory=AnswerCache)
+    placements: AnswerCache[ObjectKey, Placement] = field(default_factory=AnswerCache)
     selections: AnswerCache[ObjectKey, SelectedResources] = field(default_factory=AnswerCache)
-    rests: AnswerCache[ObjectKey, tuple[UnchangedUntil, Plan]] = field(default_factory=AnswerCache)
+    rests: AnswerCache[ObjectKey, tuple[UnchangedUntil, Part]] = field(default_factory=AnswerCache)
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""

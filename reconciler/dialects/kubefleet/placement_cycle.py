@@ -46,7 +46,7 @@ class Present:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class ConvergedPlacement:
     """Where a placement converges.
 
     Attributes:
@@ -76,7 +76,7 @@ def converge(
     reports: AvailabilityReports,
     *,
     rebalanced: bool = False,
-) -> Settled:
+) -> ConvergedPlacement:
     """Bring one placement to where upstream's controllers would bring it by now.
 
     With `rebalanced` the scheduler chooses as if nothing were placed.
@@ -106,7 +106,7 @@ def converge(
     snapshot, bindings = _take(snapshot, bindings, result)
     latest = latest_master(selected.snapshots.values(), placement.name)
     bindings, until = _roll(placement, bindings, latest, now, reports)
-    return Settled(
+    return ConvergedPlacement(
         policies={**revisions.snapshots, revisions.latest: _with_status(body, snapshot.status)},
         resources=selected.snapshots,
         bindings=bindings,

@@ -1,12 +1,13 @@
 """KubeFleet's part of a pass: each placement by itself, from its snapshots to its status."""
 
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+from reconciler.dialects.cluster_inventory import ClusterInventory, take_inventory
 from reconciler.dialects.contract import Plan, RescheduleTrigger
-from reconciler.dialects.kubefleet.api.clusters import Members, decode_member, members_of
+from reconciler.dialects.kubefleet.api.clusters import Member, Members, admit_cluster, members_of
 from reconciler.dialects.kubefleet.api.immutable_fields import policy_in_force, refuse_change
 from reconciler.dialects.kubefleet.api.names import (
     BINDING,
@@ -29,7 +30,7 @@ from reconciler.dialects.kubefleet.snapshots.resource_selection import select_re
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
 from reconciler.dialects.kubefleet.view.binding_rendering import targets_in
 from reconciler.dialects.kubefleet.view.decision_record import (
-    decisions_on,
+    decision_on,
     known_problem,
     record_removal,
     unsettled,
@@ -37,20 +38,19 @@ from reconciler.dialects.kubefleet.view.decision_record import (
 from reconciler.dialects.kubefleet.view.explanation import asked_of, explain, explain_failure
 from reconciler.dialects.kubefleet.view.files import files_of
 from reconciler.dialects.kubefleet.view.status import placement_file
-from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
+from reconciler.dialects.object_boundary import FaultPlace, place_of
+from reconciler.dialects.object_pass import ObjectPass, Part
+from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.manifests.suspension import SUSPEND, is_suspended
-from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of, uid_of
-from reconciler.model.keyed_cache import UnchangedUntil
+from reconciler.model.keyed_cache import CacheKey, UnchangedUntil
 from reconciler.model.labels import labels_of
-from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
-from reconciler.model.stamps import keep_present
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
 CLUSTER = ("cluster.kubernetes-fleet.io", "MemberCluster")
@@ -67,6 +67,8 @@ class Fleets:
     world: World
     settings: Settings
     now: datetime
+    inventory: ClusterInventory[Member]
+    members: Members
     placements: Mapping[ObjectKey, Manifest]
     left: Mapping[str, Mapping[ObjectKey, Body]]
     waiting: frozenset[str]
@@ -91,132 +93,89 @@ class Fleets:
                 yield reference
 
     def plan(
-        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: Container[ObjectKey], /
+        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: frozenset[ObjectKey], /
     ) -> Plan:
-        """Settle every placement; one that cannot be converged keeps its files and is reported."""
-        outputs: dict[ObjectKey, Body] = {}
-        explanations: dict[ObjectKey, Explain] = {}
-        decisions: list[Decision] = []
-        edited: list[ObjectKey] = []
-        rescheduled: set[ObjectKey] = set()
-        untils: list[datetime | None] = []
-        members, lost = self._members()
-        failed = list(lost.values())
-        for key, manifest in sorted(self.placements.items()):
-            if lost and not targets_in(self.left.get(key.name, {})).isdisjoint(lost):
-                outputs |= self._kept(key)
-                continue
-            work = partial(self._decide, key, manifest, members, triggers.get(key), asked)
-            planned = attempt(work, place_of(manifest), partial(unsettled, manifest))
-            if isinstance(planned, Failed):
-                failed.append(planned)
-                outputs |= self._kept(key)
-                told = partial(explain_failure, key, planned.message)
-                explanations |= dict.fromkeys(self._asked_about(key, asked), told)
-                continue
-            outputs |= planned.outputs
-            names = {*self._asked_about(key, asked), *(k for k in planned.outputs if k in asked)}
-            if names:
-                explanations |= dict.fromkeys(sorted(names), planned.explanations[key])
-            decisions += planned.decisions
-            edited += planned.edited
-            rescheduled |= planned.rescheduled
-            untils.append(planned.until)
-        decisions += [
-            record_removal(key, self.left.get(key.name, {}))
-            for key in self.world.outputs
-            if key.kind == PLACEMENT and key.group == GROUP and key not in self.placements
-        ]
-        return Plan(
-            outputs=outputs,
-            decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
-            edited=tuple(sorted(edited)),
-            faults=tuple(sorted(one.fault for one in failed)),
-            traces=traces_of(failed),
-            rescheduled=frozenset(rescheduled),
-            until=earliest(*untils),
-            explanations=explanations,
+        """Decide every placement."""
+        decided = ObjectPass(
+            triggers=triggers,
+            asked=asked,
+            failed=list(self.inventory.failed.values()),
+            decisions=[
+                record_removal(key, self.left.get(key.name, {}))
+                for key in self.world.outputs
+                if key.kind == PLACEMENT and key.group == GROUP and key not in self.placements
+            ],
         )
+        decided.run(sorted(self.placements), self)
+        return decided.plan()
 
-    def _asked_about(self, key: ObjectKey, asked: Container[ObjectKey]) -> list[ObjectKey]:
-        """Return which files of a placement somebody asks about."""
-        return [name for name in (key, *self.left.get(key.name, {})) if name in asked]
-
-    def _members(self) -> tuple[Members, Mapping[str, Failed]]:
-        """Decode the fleet; a cluster that cannot be decoded is reported and left out."""
-        views, lost = [], {}
-        declared = self.settings.declared_clusters
-        for manifest in self.world.of_kind(*CLUSTER):
-            key, body = manifest.key, manifest.body
-            decode = partial(decode_member, body, declared=declared)
-            recall = partial(self.memory.views.recall, key, (body, declared), decode)
-            view = attempt(recall, place_of(manifest), partial(unsettled, manifest))
-            if isinstance(view, Failed):
-                lost[key.name] = view
-            else:
-                views.append(view)
-        return members_of(views, self.now, heartbeats=self.settings.heartbeats), lost
-
-    def _kept(self, key: ObjectKey) -> dict[ObjectKey, Body]:
-        """Return the present outputs of a placement."""
+    def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
+        """Return the files of a placement as the round found them."""
         own = self.world.outputs.get(key)
         status = {key: own.body} if own is not None else {}
         return {**self.left.get(key.name, {}), **status}
 
-    def _decide(
-        self,
-        key: ObjectKey,
-        manifest: Manifest,
-        members: Members,
-        trigger: RescheduleTrigger | None,
-        asked: Container[ObjectKey],
-    ) -> Plan:
-        """Return the part of one placement, from memory if it would be left as it is."""
-        kept = self._kept(key)
-        if idle := self._idle(key):
-            told = partial(explain_failure, key, idle)
-            return Plan(outputs=kept, explanations={key: told})
-        placement = decode_placement(manifest.body)
-        selection = self._selection(manifest, placement)
-        fleet = self.memory.fleet.recall(None, members.views, lambda: members.views)
-        reports = reports_on(keys_of(selection.resources), self.world.feedback)
-        cache_key = (manifest.body, fleet, self.settings, selection, *reports, *kept.values())
-        fresh = trigger is not None or self._asked_about(key, asked)
-        rest = None if fresh else self.memory.rests.find(key, cache_key)
-        if rest is not None and rest[0].holds(self.now):
-            return rest[1]
-        drawn = self._draw(manifest, placement, selection, members, trigger)
-        found = {name: keep_present(body, kept.get(name)) for name, body in drawn.outputs.items()}
-        plan = replace(drawn, outputs=found)
-        still = found.keys() == kept.keys() and all(found[k] is body for k, body in kept.items())
-        if still and trigger is None and not plan.decisions and not plan.edited:
-            rested = (UnchangedUntil(self.now, plan.until), replace(plan, explanations={}))
-            self.memory.rests.keep(key, cache_key, rested)
-        return plan
+    def held(self, key: ObjectKey, /) -> str:
+        """Return why a placement stays as it is whatever happens, `""` if it does not."""
+        lost = self.inventory.failed
+        if lost and not targets_in(self.left.get(key.name, {})).isdisjoint(lost):
+            return "one of its clusters cannot be read"
+        return self._idle(key)
 
-    def _selection(self, manifest: Manifest, placement: Placement) -> Selected:
+    def remembered(self, key: ObjectKey, /) -> Part | None:
+        """Return the part of a placement that would be left as it is, `None` if unknown."""
+        rest = self.memory.rests.find(key, self._cache_key(key))
+        return rest[1] if rest is not None and rest[0].holds(self.now) else None
+
+    def remember(self, key: ObjectKey, part: Part, /) -> None:
+        """Remember a part that leaves its placement as it is."""
+        rest = UnchangedUntil(self.now, part.until)
+        self.memory.rests.keep(key, self._cache_key(key), (rest, part))
+
+    def explain_kept(self, key: ObjectKey, reason: str, /) -> Explain | None:
+        """Return what explains that a placement stays as it is."""
+        return partial(explain_failure, key, reason)
+
+    def place(self, key: ObjectKey, /) -> FaultPlace:
+        """Return the file of a placement."""
+        return place_of(self.placements[key])
+
+    def fault(self, key: ObjectKey, error: UserError, /) -> Fault:
+        """Return the fault of a placement that cannot be decided."""
+        return unsettled(self.placements[key], error)
+
+    def _cache_key(self, key: ObjectKey) -> CacheKey:
+        """Return what the part of a placement depends on."""
+        body, members = self.placements[key].body, self.members
+        fleet = self.memory.fleet.recall(None, members.views, lambda: members.views)
+        selection = self._selection(key)
+        reports = reports_on(keys_of(selection.resources), self.world.feedback)
+        return (body, fleet, self.settings, selection, *reports, *self.present(key).values())
+
+    def _placement(self, key: ObjectKey) -> Placement:
+        """Decode a placement."""
+        body = self.placements[key].body
+        return self.memory.placements.recall(key, (body,), partial(decode_placement, body))
+
+    def _selection(self, key: ObjectKey) -> Selected:
         """Return what a placement selects, the same as before if nothing of it differs."""
-        known, world = self.memory.selections, self.world
+        known, world, manifest = self.memory.selections, self.world, self.placements[key]
         cache_key = (manifest.body, world.inputs, world.blobs)
         found = known.find(manifest.key, cache_key)
         if found is None:
             before = known.latest(manifest.key)
-            drawn = select_resources(
-                placement.selectors, world.inputs, world.blobs, world.known.groups
-            )
+            selectors = self._placement(key).selectors
+            drawn = select_resources(selectors, world.inputs, world.blobs, world.known.groups)
             found = known.keep(manifest.key, cache_key, before if before == drawn else drawn)
         return found
 
-    def _draw(
-        self,
-        manifest: Manifest,
-        placement: Placement,
-        selection: Selected,
-        members: Members,
-        trigger: RescheduleTrigger | None,
-    ) -> Plan:
-        """Settle one placement."""
-        key = manifest.key
+    def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
+        """Decide a placement."""
+        manifest, placement, selection = (
+            self.placements[key],
+            self._placement(key),
+            self._selection(key),
+        )
         left = self.left.get(key.name, {})
         own = self.world.outputs.get(key)
         record = None if own is None else mapping(own.body, "metadata")
@@ -233,22 +192,23 @@ class Fleets:
             feedback=self.world.feedback,
             assume_after_seconds=self.settings.assume_after_seconds,
         )
-        rebalanced, present, now = trigger is not None, repaired.present, self.now
+        rebalanced, present, now = demand is not None, repaired.present, self.now
+        members = self.members
         converged = converge(
             placement, owner, selection, present, members, now, reports, rebalanced=rebalanced
         )
         outputs = files_of(converged, now)
         outputs[key] = placement_file(placement, metadata, owner.generation, converged, status, now)
         problem, edited = known_problem(status), bool(repaired.edited)
-        return Plan(
+        return Part(
             outputs=outputs,
-            decisions=decisions_on(
-                key, left, converged, members, trigger, known_problem=problem, edited=edited
+            decision=decision_on(
+                key, left, converged, members, demand, known_problem=problem, edited=edited
             ),
             edited=tuple(ObjectKey(GROUP, BINDING, "", name) for name in repaired.edited),
-            rescheduled=frozenset((key,) if rebalanced else ()),
+            rescheduled=rebalanced,
             until=converged.until,
-            explanations={key: partial(explain, asked_of(key, converged, members, self.now))},
+            explain=partial(explain, asked_of(key, converged, members, now)),
         )
 
     def _idle(self, key: ObjectKey) -> str:
@@ -289,10 +249,18 @@ class KubeFleet:
             name = self.memory.owners.recall(key, (body,), partial(owner_of, key, body))
             left.setdefault(name, {})[key] = body
         held = {str(key) for entry in world.held for key in entry.keys}
+        declared = settings.declared_clusters
+        admit = partial(admit_cluster, declared=declared)
+        inventory = take_inventory(
+            world, CLUSTER, self.memory.clusters, admit, under=(declared,), fault=unsettled
+        )
+        views = list(inventory.views.values())
         return Fleets(
             world=world,
             settings=settings,
             now=now,
+            inventory=inventory,
+            members=members_of(views, now, heartbeats=settings.heartbeats),
             placements={
                 manifest.key: manifest
                 for manifest in world.of_kind(GROUP, PLACEMENT)

@@ -122,10 +122,7 @@ def decide(
 
 def keep(draft: Draft, own: tuple[DecisionObject, ...], problem: str = "") -> PlacementOutcome:
     """Leave a placement's files as they are, perhaps because it cannot be decided."""
-    kept = dict(draft.decisions)
-    if draft.status_file is not None:
-        kept[draft.manifest.key] = draft.status_file
-    return PlacementOutcome(bodies=kept, objects=own, problem=problem)
+    return PlacementOutcome(bodies=draft.files, objects=own, problem=problem)
 
 
 def _sorted(objects: tuple[DecisionObject, ...]) -> list[tuple[object, ...]]:

@@ -2,24 +2,16 @@
 
 from dataclasses import dataclass, field
 
+from reconciler.dialects.cluster_inventory import AdmittedCluster
+from reconciler.dialects.object_pass import Part
 from reconciler.dialects.ocm.api.cluster_sets import ClusterSet, SetBinding
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, Members
-from reconciler.dialects.ocm.decide import PlacementOutcome
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject, DecisionsSoFar
 from reconciler.dialects.ocm.decisions.placement_draft import Draft
 from reconciler.dialects.ocm.decisions.sync import Hub
 from reconciler.dialects.ocm.scheduler.request import PluginReport
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, UnchangedUntil, forget
-from reconciler.model.world import Body
-
-
-@dataclass(frozen=True, slots=True)
-class TakenPlacement:
-    """A cluster as the hub has it; `record` is its status file, `None` without one."""
-
-    view: ManagedCluster
-    record: Body | None
 
 
 @dataclass(slots=True, eq=False)
@@ -37,10 +29,10 @@ class OcmMemory:
         decisions: PlacementDecision decoded.
         standing: All decisions indexed, under one name.
         balanced: Whether a placement looks at the decisions of others.
-        rests: Placements whose files are as they should be.
+        rests: The part that leaves a placement as it is, and how long.
     """
 
-    clusters: AnswerCache[str, TakenPlacement] = field(default_factory=AnswerCache)
+    clusters: AnswerCache[str, AdmittedCluster[ManagedCluster]] = field(default_factory=AnswerCache)
     fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     sets: AnswerCache[ObjectKey, ClusterSet] = field(default_factory=AnswerCache)
     bindings: AnswerCache[ObjectKey, SetBinding] = field(default_factory=AnswerCache)
@@ -50,9 +42,7 @@ class OcmMemory:
     decisions: AnswerCache[ObjectKey, DecisionObject] = field(default_factory=AnswerCache)
     standing: AnswerCache[None, DecisionsSoFar] = field(default_factory=AnswerCache)
     balanced: AnswerCache[ObjectKey, bool] = field(default_factory=AnswerCache)
-    rests: AnswerCache[ObjectKey, tuple[UnchangedUntil, PlacementOutcome]] = field(
-        default_factory=AnswerCache
-    )
+    rests: AnswerCache[ObjectKey, tuple[UnchangedUntil, Part]] = field(default_factory=AnswerCache)
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""

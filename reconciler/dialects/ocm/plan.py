@@ -1,35 +1,43 @@
 """OCM's part of a pass: each placement is decided in turn, and sees those before it."""
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+from reconciler.dialects.cluster_inventory import ClusterInventory, take_inventory
 from reconciler.dialects.contract import Plan, RescheduleTrigger
-from reconciler.dialects.object_pass import Failed, attempt, place_of, traces_of
-from reconciler.dialects.ocm.api.hub import HubInventory, take_inventory
+from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, place_of
+from reconciler.dialects.object_pass import ObjectPass, Part
+from reconciler.dialects.ocm.api.clusters import ManagedCluster
+from reconciler.dialects.ocm.api.hub import admit_cluster, hub_of
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.api.settings import decode_resync
 from reconciler.dialects.ocm.decide import PlacementOutcome, Surroundings, decide, keep
-from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar, decided_by
+from reconciler.dialects.ocm.decisions.placement_decisions import (
+    DecisionObject,
+    DecisionsSoFar,
+    decided_by,
+)
 from reconciler.dialects.ocm.decisions.placement_draft import Draft, draft_of, is_left_alone
 from reconciler.dialects.ocm.decisions.placement_record import decisions_in
+from reconciler.dialects.ocm.decisions.sync import Hub
 from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.scheduler.weights import is_balanced
 from reconciler.dialects.ocm.view.decision_record import placed, undecided
 from reconciler.dialects.ocm.view.explanation import explain
+from reconciler.errors import UserError
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.keyed_cache import UnchangedUntil
+from reconciler.model.keyed_cache import CacheKey, UnchangedUntil
 from reconciler.model.labels import labels_of
-from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
-from reconciler.model.stamps import keep_present
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
 KIND = "Placement"
+CLUSTER = (GROUP, "ManagedCluster")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +47,8 @@ class Placements:
     world: World
     settings: Settings
     now: datetime
-    inventory: HubInventory
+    inventory: ClusterInventory[ManagedCluster]
+    hub: Hub
     drafts: Mapping[ObjectKey, Draft]
     memory: OcmMemory
     failed: Mapping[ObjectKey, Failed]
@@ -71,95 +80,24 @@ class Placements:
                 yield reference
 
     def plan(
-        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: Container[ObjectKey], /
+        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: frozenset[ObjectKey], /
     ) -> Plan:
         """Decide every placement, in order of namespace and name, as upstream's one worker does.
 
         Balance counts the decisions of those before it as they are now, of those after it as they
-        were. One that cannot be decided keeps its files and is reported. A trigger is the key of a
-        placement; it is explained under that key, and under those of its decisions.
+        were.
         """
-        resync = decode_resync(self.settings)
-        around = Surroundings(hub=self.inventory.hub, resync=resync, now=self.now)
-        owners = [(key.namespace, key.name) for key in self.drafts]
-        known = decisions_in(self.world.outputs, owners, self.memory.decisions).values()
-        standing = self.memory.standing.recall(None, tuple(known), partial(decided_by, known))
-        outcomes: dict[ObjectKey, PlacementOutcome] = {}
-        lost = self.inventory.failed
-        failed = [*lost.values(), *self.failed.values()]
-        for key, draft in self.drafts.items():
-            own = standing.own(draft.placement)
-            if draft.frozen:
-                outcomes[key] = keep(draft, own, "one of its files cannot be read")
-                continue
-            if lost and any(name in lost for item in own for name in item.clusters):
-                outcomes[key] = keep(draft, own, "one of its clusters cannot be read")
-                continue
-            demand = triggers.get(key)
-            cache_key = (draft, self.inventory.hub, self.settings, *self._others(draft, standing))
-            fresh = demand is not None or any(name in asked for name in (key, *draft.decisions))
-            rest = None if fresh else self.memory.rests.find(key, cache_key)
-            if rest is not None and rest[0].holds(self.now):
-                outcomes[key] = rest[1]
-                continue
-            work = partial(self._decided, draft, demand, standing, around)
-            refused = partial(undecided, draft.manifest)
-            outcome = attempt(work, place_of(draft.manifest), refused)
-            if isinstance(outcome, Failed):
-                failed.append(outcome)
-                outcome = keep(draft, own, outcome.message)
-            elif demand is None and _is_unchanged(draft, outcome):
-                rested = (UnchangedUntil(self.now, outcome.until), replace(outcome, verdict=None))
-                self.memory.rests.keep(key, cache_key, rested)
-            outcomes[key] = outcome
-            if outcome.objects != own:
-                standing = standing.replaced(draft.placement, outcome.objects)
-        return self._told(outcomes, failed, triggers, asked)
-
-    def _decided(
-        self,
-        draft: Draft,
-        demand: RescheduleTrigger | None,
-        standing: DecisionsSoFar,
-        around: Surroundings,
-    ) -> PlacementOutcome:
-        """Decide one placement, with the present files in place of those that say the same."""
-        return self._with_present(decide(draft, demand, standing, around))
-
-    def _told(
-        self,
-        outcomes: Mapping[ObjectKey, PlacementOutcome],
-        failed: Collection[Failed],
-        triggers: Mapping[ObjectKey, RescheduleTrigger],
-        asked: Container[ObjectKey],
-    ) -> Plan:
-        """Return the plan that the outcomes of all placements make."""
-        outputs: dict[ObjectKey, Body] = dict(self.inventory.records)
-        for key in self.failed:
-            outputs |= self._left(key)
-        for outcome in outcomes.values():
-            outputs |= outcome.bodies
-        decisions = [item.decision for item in outcomes.values() if item.decision is not None]
-        decisions += self._removed()
-        return Plan(
-            outputs=outputs,
-            decisions=tuple(sorted(decisions, key=lambda decision: decision.key)),
-            edited=tuple(sorted(key for item in outcomes.values() for key in item.edited)),
-            faults=tuple(
-                sorted(
-                    (
-                        *(one.fault for one in failed),
-                        *(fault for item in outcomes.values() for fault in item.faults),
-                    )
-                )
-            ),
-            rescheduled=frozenset(
-                key for key in triggers if key in outcomes and outcomes[key].verdict is not None
-            ),
-            traces=traces_of(failed),
-            until=earliest(*(item.until for item in outcomes.values())),
-            explanations=dict(self._explained(outcomes, triggers, asked)),
+        decided = ObjectPass(
+            triggers=triggers,
+            asked=asked,
+            outputs=dict(self.inventory.records),
+            failed=[*self.inventory.failed.values(), *self.failed.values()],
+            decisions=self._removed(),
         )
+        for key in self.failed:
+            decided.outputs |= self._left(key)
+        decided.run(self.drafts, PlacementsInTurn.of(self))
+        return decided.plan()
 
     def _left(self, key: ObjectKey) -> dict[ObjectKey, Body]:
         """Return the files of a placement as they are."""
@@ -167,38 +105,6 @@ class Placements:
         found = decisions_in(outputs, [(key.namespace, key.name)], self.memory.decisions)
         own = [k for k, item in found.items() if item.owner == (key.namespace, key.name)]
         return {name: outputs[name].body for name in (*own, key) if name in outputs}
-
-    def _others(self, draft: Draft, standing: DecisionsSoFar) -> tuple[object, ...]:
-        """Return the decisions of all if a placement looks at those of others, else nothing."""
-        placement = draft.placement
-        counts = self.memory.balanced.recall(
-            draft.manifest.key, (placement,), partial(is_balanced, placement)
-        )
-        return (standing,) if counts else ()
-
-    def _with_present(self, outcome: PlacementOutcome) -> PlacementOutcome:
-        """Return an outcome with the present files in place of those that say the same."""
-        bodies = {
-            key: keep_present(body, output.body)
-            if (output := self.world.outputs.get(key)) is not None
-            else body
-            for key, body in outcome.bodies.items()
-        }
-        return replace(outcome, bodies=bodies)
-
-    def _explained(
-        self,
-        outcomes: Mapping[ObjectKey, PlacementOutcome],
-        triggers: Mapping[ObjectKey, RescheduleTrigger],
-        asked: Container[ObjectKey],
-    ) -> Iterator[tuple[ObjectKey, Explain]]:
-        """Yield what explains each placement that was asked about, by any of its files."""
-        members = self.inventory.hub.members
-        for owner, outcome in outcomes.items():
-            draft = self.drafts[owner]
-            account = partial(explain, draft, outcome, triggers.get(owner), members, self.now)
-            keys = (key for key in {owner, *draft.decisions, *outcome.bodies} if key in asked)
-            yield from ((key, account) for key in sorted(keys))
 
     def _removed(self) -> list[Decision]:
         """Return the decisions on placements whose manifest is gone; their files go with them."""
@@ -226,6 +132,95 @@ class Placements:
         ]
 
 
+@dataclass(slots=True, kw_only=True)
+class PlacementsInTurn:
+    """The placements, as the loop over objects asks for them; each sees those before it."""
+
+    before: Placements
+    around: Surroundings
+    standing: DecisionsSoFar
+
+    @classmethod
+    def of(cls, before: Placements) -> "PlacementsInTurn":
+        """Return the placements with all decisions as the round found them."""
+        resync, memory = decode_resync(before.settings), before.memory
+        around = Surroundings(hub=before.hub, resync=resync, now=before.now)
+        owners = [(key.namespace, key.name) for key in before.drafts]
+        known = decisions_in(before.world.outputs, owners, memory.decisions).values()
+        standing = memory.standing.recall(None, tuple(known), partial(decided_by, known))
+        return cls(before=before, around=around, standing=standing)
+
+    def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
+        """Return the decisions of a placement, and its status file."""
+        return self.before.drafts[key].files
+
+    def held(self, key: ObjectKey, /) -> str:
+        """Return which of its files or clusters cannot be read, `""` if all can."""
+        draft, lost = self.before.drafts[key], self.before.inventory.failed
+        if draft.frozen:
+            return "one of its files cannot be read"
+        is_lost = lost and any(name in lost for item in self._own(key) for name in item.clusters)
+        return "one of its clusters cannot be read" if is_lost else ""
+
+    def remembered(self, key: ObjectKey, /) -> Part | None:
+        """Return the part of a placement that would be left as it is, `None` if unknown."""
+        rest = self.before.memory.rests.find(key, self._cache_key(key))
+        return rest[1] if rest is not None and rest[0].holds(self.before.now) else None
+
+    def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
+        """Decide a placement, and count its decisions from now on."""
+        draft = self.before.drafts[key]
+        outcome = decide(draft, demand, self.standing, self.around)
+        self._count(draft, outcome)
+        return Part(
+            outputs=outcome.bodies,
+            decision=outcome.decision,
+            edited=outcome.edited,
+            faults=outcome.faults,
+            rescheduled=demand is not None and outcome.verdict is not None,
+            until=outcome.until,
+            explain=self._explain(draft, outcome, demand),
+        )
+
+    def remember(self, key: ObjectKey, part: Part, /) -> None:
+        """Remember a part that leaves its placement as it is."""
+        rest = UnchangedUntil(self.before.now, part.until)
+        self.before.memory.rests.keep(key, self._cache_key(key), (rest, part))
+
+    def explain_kept(self, key: ObjectKey, reason: str, /) -> Explain | None:
+        """Return what explains that a placement stays as it is."""
+        draft = self.before.drafts[key]
+        return self._explain(draft, keep(draft, self._own(key), reason), None)
+
+    def place(self, key: ObjectKey, /) -> FaultPlace:
+        """Return the file of a placement."""
+        return place_of(self.before.drafts[key].manifest)
+
+    def fault(self, key: ObjectKey, error: UserError, /) -> Fault:
+        """Return the fault of a placement that cannot be decided."""
+        return undecided(self.before.drafts[key].manifest, error)
+
+    def _own(self, key: ObjectKey) -> tuple[DecisionObject, ...]:
+        return self.standing.own(self.before.drafts[key].placement)
+
+    def _count(self, draft: Draft, outcome: PlacementOutcome) -> None:
+        """Put what a placement decided in place of what it had."""
+        if outcome.objects != self.standing.own(draft.placement):
+            self.standing = self.standing.replaced(draft.placement, outcome.objects)
+
+    def _explain(
+        self, draft: Draft, outcome: PlacementOutcome, demand: RescheduleTrigger | None
+    ) -> Explain:
+        return partial(explain, draft, outcome, demand, self.before.hub.members, self.before.now)
+
+    def _cache_key(self, key: ObjectKey) -> CacheKey:
+        """Return what the part of a placement depends on: all decisions where it looks at them."""
+        before, draft = self.before, self.before.drafts[key]
+        placement = draft.placement
+        counts = before.memory.balanced.recall(key, (placement,), partial(is_balanced, placement))
+        return (draft, before.hub, before.settings, *((self.standing,) if counts else ()))
+
+
 @dataclass(frozen=True, slots=True)
 class Ocm:
     """OCM's part of all passes of one repository."""
@@ -234,7 +229,9 @@ class Ocm:
 
     def prepare(self, world: World, settings: Settings, now: datetime, /) -> Placements:
         """Take the inventory, and gather each placement's files."""
-        memory = self.memory
+        memory, declared = self.memory, settings.declared_clusters
+        admit = partial(admit_cluster, declared=declared, now=now)
+        inventory = take_inventory(world, CLUSTER, memory.clusters, admit, under=(declared,))
         manifests = world.of_kind(GROUP, KIND)
         owners = [(manifest.key.namespace, manifest.key.name) for manifest in manifests]
         files: dict[tuple[str, str], dict[ObjectKey, Body]] = {}
@@ -245,7 +242,7 @@ class Ocm:
         failed: dict[ObjectKey, Failed] = {}
         for manifest, owner in zip(manifests, owners, strict=True):
             draw = partial(_remembered_draft, manifest, world, files.get(owner, {}), memory)
-            draft = attempt(draw, place_of(manifest))
+            draft = attempt(draw, partial(place_of, manifest))
             if isinstance(draft, Failed):
                 failed[manifest.key] = draft
             else:
@@ -254,7 +251,8 @@ class Ocm:
             world=world,
             settings=settings,
             now=now,
-            inventory=take_inventory(world, memory, declared=settings.declared_clusters, now=now),
+            inventory=inventory,
+            hub=hub_of(world, list(inventory.views.values()), memory),
             drafts=drafts,
             memory=memory,
             failed=failed,
@@ -275,19 +273,6 @@ def _remembered_draft(
     cache_key = (manifest.body, status_file, frozen, *decisions.values())
     draw = partial(draft_of, manifest, status_file, decisions, frozen=frozen)
     return memory.drafts.recall(manifest.key, cache_key, draw)
-
-
-def _is_unchanged(draft: Draft, outcome: PlacementOutcome) -> bool:
-    """Return whether a placement is left exactly as it is, with nothing to be told."""
-    present = dict(draft.decisions)
-    if draft.status_file is not None:
-        present[draft.manifest.key] = draft.status_file
-    return (
-        outcome.decision is None
-        and not outcome.edited
-        and outcome.bodies.keys() == present.keys()
-        and all(outcome.bodies[key] is body for key, body in present.items())
-    )
 
 
 def _faulty(world: World) -> frozenset[str]:

@@ -14,7 +14,7 @@ from reconciler.dialects.karmada.detector.binding_draft import (
 )
 from reconciler.dialects.karmada.detector.detect import Claims
 from reconciler.dialects.karmada.memory import KarmadaMemory
-from reconciler.dialects.object_pass import Failed, attempt, place_of
+from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
@@ -44,7 +44,7 @@ def needed_bindings(
                 continue
             draw = partial(_unclaimed, manifest)
             recall = partial(memory.drafts.recall, need, (manifest.body,), draw)
-            drawn = attempt(recall, place_of(manifest))
+            drawn = attempt(recall, partial(place_of, manifest))
             if isinstance(drawn, Failed):
                 failed.append(drawn)
             else:

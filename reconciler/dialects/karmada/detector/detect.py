@@ -30,7 +30,7 @@ from reconciler.dialects.karmada.detector.policy_faults import (
 )
 from reconciler.dialects.karmada.detector.policy_match import Policies, index_policies
 from reconciler.dialects.karmada.memory import Drafted, KarmadaMemory
-from reconciler.dialects.object_pass import Failed, attempt, place_of
+from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
@@ -153,7 +153,7 @@ def _policies(world: World, memory: KarmadaMemory) -> Policies:
     def index() -> Policies:
         found, failed = [], {}
         for manifest in manifests:
-            policy = attempt(partial(_policy, manifest, world, memory), place_of(manifest))
+            policy = attempt(partial(_policy, manifest, world, memory), partial(place_of, manifest))
             if isinstance(policy, Failed):
                 failed[manifest.key] = policy
             else:
@@ -179,7 +179,7 @@ def _claimed(
     memory: KarmadaMemory,
 ) -> Drafted | Failed:
     """Return what a workload comes to under the policy that claims it."""
-    place = place_of(world.inputs[template.key])
+    place = partial(place_of, world.inputs[template.key])
     policy = attempt(claim, place)
     if isinstance(policy, Failed):
         return policy
@@ -230,7 +230,7 @@ def _templates(
         for manifest in manifests if group not in world.known.groups else ():
             before = known.get(manifest.key)
             if before is None or before[0] is not manifest.body:
-                drawn = attempt(partial(_template, manifest), place_of(manifest))
+                drawn = attempt(partial(_template, manifest), partial(place_of, manifest))
                 if isinstance(drawn, Failed):
                     found.failed.append(drawn)
                     key = binding_key(manifest.key)

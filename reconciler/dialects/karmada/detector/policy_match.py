@@ -11,7 +11,7 @@ from reconciler.dialects.karmada.api.policies import (
     Template,
     implicit_priority,
 )
-from reconciler.dialects.object_pass import Failed
+from reconciler.dialects.object_boundary import Failed
 from reconciler.model.identity import ObjectKey
 
 Question = tuple[str, str, str, str]

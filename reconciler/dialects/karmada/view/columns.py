@@ -1,6 +1,6 @@
 """The columns of clusters, policies and bindings."""
 
-from reconciler.dialects.karmada.api import cluster_inventory
+from reconciler.dialects.karmada.api import admitted_cluster
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED
 from reconciler.dialects.karmada.api.policies import GROUP as POLICIES
 from reconciler.dialects.karmada.detector.binding_draft import (
@@ -97,7 +97,7 @@ _POLICY: Columns = (
     (FILE,),
 )
 COLUMNS: ColumnTable = {
-    (cluster_inventory.GROUP, cluster_inventory.KIND): (
+    (admitted_cluster.GROUP, admitted_cluster.KIND): (
         (
             ("READY", _ready),
             ("REGION", lambda row: text(spec_of(row), "region") or NONE),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from reconciler.dialects.cluster_inventory import AdmittedCluster
 from reconciler.dialects.kubefleet.api.policy import Preference, SelectorTerm
 from reconciler.dialects.kubefleet.scheduler.eligibility import (
     ELIGIBLE,
@@ -18,7 +19,7 @@ from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import earliest
 from reconciler.model.taints import Taint, TaintEffect, Toleration
-from reconciler.model.world import Body
+from reconciler.model.world import Body, Manifest
 from reconciler.schedule.fleet import Fleet, fleet_of
 from reconciler.schedule.framework import NO_CLUSTERS, Levels, Mask, Rejection, mask_of
 
@@ -46,6 +47,14 @@ class Member:
     usage: Usage = field(default_factory=dict)
     namespaces: frozenset[str] | None = None
     declared: bool = False
+
+
+def admit_cluster(
+    manifest: Manifest, output: Manifest | None, *, declared: bool
+) -> AdmittedCluster[Member]:
+    """Return one cluster as the scheduler reads it; no pass writes a file for it."""
+    del output
+    return AdmittedCluster(decode_member(manifest.body, declared=declared))
 
 
 def decode_member(body: Body, *, declared: bool = True) -> Member:

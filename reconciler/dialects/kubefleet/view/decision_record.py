@@ -6,7 +6,7 @@ from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.kubefleet.api.binding import decode_binding
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.names import BINDING, NUMBER_OF_CLUSTERS, POLICY_SNAPSHOT
-from reconciler.dialects.kubefleet.placement_cycle import Settled, selected_targets
+from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, selected_targets
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of
 from reconciler.dialects.kubefleet.view.status import scheduled_condition
 from reconciler.errors import Misconfigured, UserError
@@ -16,46 +16,44 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Body, Fault, Manifest
 
 
-def decisions_on(
+def decision_on(
     key: ObjectKey,
     left: Mapping[ObjectKey, Body],
-    settled: Settled,
+    converged: ConvergedPlacement,
     members: Members,
     trigger: RescheduleTrigger | None,
     *,
     known_problem: str,
     edited: bool,
-) -> tuple[Decision, ...]:
+) -> Decision | None:
     """Return what moved or was rebalanced, or why there are newly fewer clusters than wanted.
 
     Args:
         key: The placement.
         left: Its files as the pass found them.
-        settled: Where it came to rest.
-        members: Everyone.
+        converged: Where it converged.
+        members: All clusters.
         trigger: A rebalancer's, `None` if there is none.
         known_problem: What its status complains about so far, `""` for nothing.
         edited: Whether a person edited a decision.
     """
-    before, after = placed(left), _as_placed(selected_targets(settled.bindings.values()))
-    problem = problem_of(scheduled_condition(settled))
+    before, after = placed(left), _as_placed(selected_targets(converged.bindings.values()))
+    problem = problem_of(scheduled_condition(converged))
     if before == after and (not problem or problem == known_problem) and trigger is None:
-        return ()
-    decisions = bodies(settled.snapshot.status, "targetClusters")
-    return (
-        Decision(
-            key=key,
-            subject=key.name,
-            cause=_cause(left, settled, members, trigger, edited=edited),
-            before=before,
-            after=after,
-            problem=problem,
-            rejected={
-                ClusterName(text(item, "clusterName")): text(item, "reason")
-                for item in decisions
-                if item.get("selected") is not True
-            },
-        ),
+        return None
+    decisions = bodies(converged.snapshot.status, "targetClusters")
+    return Decision(
+        key=key,
+        subject=key.name,
+        cause=_cause(left, converged, members, trigger, edited=edited),
+        before=before,
+        after=after,
+        problem=problem,
+        rejected={
+            ClusterName(text(item, "clusterName")): text(item, "reason")
+            for item in decisions
+            if item.get("selected") is not True
+        },
     )
 
 
@@ -66,7 +64,7 @@ def problem_of(condition: Body) -> str:
 
 def _cause(
     left: Mapping[ObjectKey, Body],
-    settled: Settled,
+    converged: ConvergedPlacement,
     members: Members,
     trigger: RescheduleTrigger | None,
     *,
@@ -79,9 +77,9 @@ def _cause(
         return Cause(CauseKind.REBALANCED, trigger.by)
     if edited:
         return Cause(CauseKind.EDITED)
-    name = settled.snapshot.name
+    name = converged.snapshot.name
     known = next((b for k, b in left.items() if (k.kind, k.name) == (POLICY_SNAPSHOT, name)), None)
-    if known is None or _number(annotations_of(known)) != _number(settled.snapshot.annotations):
+    if known is None or _number(annotations_of(known)) != _number(converged.snapshot.annotations):
         return Cause(CauseKind.PLACEMENT_CHANGED)
     if any(_is_gone(cluster, members) for cluster, _ in placed(left)):
         return Cause(CauseKind.CLUSTER_GONE)

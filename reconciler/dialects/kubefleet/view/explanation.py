@@ -8,7 +8,7 @@ from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.names import BOUND, SCHEDULED
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
-from reconciler.dialects.kubefleet.placement_cycle import Settled
+from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.scheduler.filter_eligibility import REPORT
 from reconciler.dialects.kubefleet.scheduler.picks import PickRecord
@@ -65,13 +65,15 @@ class _Standing:
     scores: tuple[ScorePart, ...]
 
 
-def asked_of(key: ObjectKey, settled: Settled, members: Members, now: datetime) -> AskedPlacement:
-    """Return what the explanation of a settled placement is made of."""
+def asked_of(
+    key: ObjectKey, converged: ConvergedPlacement, members: Members, now: datetime
+) -> AskedPlacement:
+    """Return what the explanation of a converged placement is made of."""
     return AskedPlacement(
         key=key,
-        snapshot=settled.snapshot,
-        result=settled.result,
-        bindings=settled.bindings,
+        snapshot=converged.snapshot,
+        result=converged.result,
+        bindings=converged.bindings,
         members=members,
         now=now,
     )

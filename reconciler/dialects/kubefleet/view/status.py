@@ -16,7 +16,7 @@ from reconciler.dialects.kubefleet.api.names import (
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.api.strategy import ROLLING_UPDATE
-from reconciler.dialects.kubefleet.placement_cycle import Settled
+from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import SCHEDULED_CONDITION
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
@@ -51,7 +51,7 @@ def placement_file(
     placement: Placement,
     metadata: Body,
     generation: int,
-    settled: Settled,
+    converged: ConvergedPlacement,
     present: Body,
     now: datetime,
 ) -> Body:
@@ -61,7 +61,7 @@ def placement_file(
         placement: The placement.
         metadata: Its admission record.
         generation: Its generation.
-        settled: Where it came to rest.
+        converged: Where it came to rest.
         present: Its status as the last pass wrote it, empty if there is none.
         now: Moment for conditions that change.
 
@@ -69,7 +69,7 @@ def placement_file(
     `setPlacementStatus`.
     """
     masters = [
-        body for body in settled.resources.values() if annotations_of(body).get(RESOURCE_HASH)
+        body for body in converged.resources.values() if annotations_of(body).get(RESOURCE_HASH)
     ]
     latest: Body = next((body for body in masters if is_latest(body)), {})
     context = _Context(
@@ -80,9 +80,9 @@ def placement_file(
         stages=stages_of(placement.strategy.apply),
         at=stamp(now),
     )
-    entries, reached = _by_cluster(context, settled, present)
+    entries, reached = _by_cluster(context, converged, present)
     conditions = _kept(present, (f"{PREFIX}Scheduled", *(f"{PREFIX}{s}" for s in context.stages)))
-    told = [_scheduled(settled, generation), *_overall(context, reached)]
+    told = [_scheduled(converged, generation), *_overall(context, reached)]
     for condition in told:
         conditions = set_condition(conditions, condition, at=context.at)
     types = {condition.type for condition in told}
@@ -98,9 +98,9 @@ def placement_file(
     }
 
 
-def scheduled_condition(settled: Settled) -> Body:
+def scheduled_condition(converged: ConvergedPlacement) -> Body:
     """Return the Scheduled condition of the present policy, empty if nothing was scheduled."""
-    found = fields.bodies(settled.snapshot.status, "conditions")
+    found = fields.bodies(converged.snapshot.status, "conditions")
     return next((item for item in found if item.get("type") == SCHEDULED_CONDITION), {})
 
 
@@ -111,8 +111,8 @@ def _kept(present: Body, types: Sequence[str]) -> list[Body]:
     return [by_type[kind] for kind in types if kind in by_type]
 
 
-def _scheduled(settled: Settled, generation: int) -> Condition:
-    found = scheduled_condition(settled)
+def _scheduled(converged: ConvergedPlacement, generation: int) -> Condition:
+    found = scheduled_condition(converged)
     kind = f"{PREFIX}Scheduled"
     if not found:
         text = "Scheduling has not completed"
@@ -136,7 +136,7 @@ def _overall(context: _Context, reached: Sequence[Mapping[str, str]]) -> Iterabl
 
 
 def _by_cluster(
-    context: _Context, settled: Settled, present: Body
+    context: _Context, converged: ConvergedPlacement, present: Body
 ) -> tuple[list[Body], list[Mapping[str, str]]]:
     """Return an entry a cluster in the order of decisions, and the stages of the selected ones.
 
@@ -148,12 +148,12 @@ def _by_cluster(
     }
     bindings = {
         item.target: item
-        for item in sorted(settled.bindings.values(), key=lambda item: item.name)
+        for item in sorted(converged.bindings.values(), key=lambda item: item.name)
         if item.state in (SCHEDULED, BOUND)
     }
     entries: list[Body] = []
     reached: list[Mapping[str, str]] = []
-    decisions = fields.bodies(settled.snapshot.status, "targetClusters")
+    decisions = fields.bodies(converged.snapshot.status, "targetClusters")
     selected = [item for item in decisions if item.get("selected") is True]
     for decision in selected:
         name = fields.text(decision, "clusterName")

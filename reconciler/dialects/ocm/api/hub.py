@@ -1,16 +1,10 @@
-"""The hub as its controllers leave it: clusters with their taints, sets, bindings, scores.
+"""The hub as its controllers leave it: clusters with their taints, sets, bindings, scores."""
 
-Upstream writes taints and the label of the default set into the ManagedCluster. Here a person's
-file is never rewritten: both are derived at each pass, and a taint without `timeAdded` is dated
-once, in the cluster's status file.
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.object_pass import Failed, attempt, place_of
+from reconciler.dialects.cluster_inventory import AdmittedCluster
 from reconciler.dialects.ocm.api.cluster_sets import (
     DEFAULT_SET,
     IMPLICIT,
@@ -19,14 +13,13 @@ from reconciler.dialects.ocm.api.cluster_sets import (
     decode_set,
     decode_set_binding,
 )
-from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
+from reconciler.dialects.ocm.api.clusters import ManagedCluster, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.sync import Hub
-from reconciler.dialects.ocm.memory import OcmMemory, TakenPlacement
+from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.scheduler.request import decode_report
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.identity import ObjectKey
 from reconciler.model.stamps import keep_present
 from reconciler.model.world import Body, Manifest, World
 
@@ -36,58 +29,17 @@ AVAILABLE = "ManagedClusterConditionAvailable"
 NO_SELECT = "NoSelect"
 
 
-@dataclass(frozen=True, slots=True)
-class HubInventory:
-    """The hub of the repository, and the status files that date taints.
-
-    `failed` are the clusters that cannot be made sense of, by name; they are not in the hub.
-    """
-
-    hub: Hub
-    records: Mapping[ObjectKey, Body]
-    failed: Mapping[str, Failed]
-
-
-def take_inventory(
-    world: World, memory: OcmMemory, *, declared: bool, now: datetime
-) -> HubInventory:
-    """Return the hub of the repository.
+def admit_cluster(
+    manifest: Manifest, output: Manifest | None, *, declared: bool, now: datetime
+) -> AdmittedCluster[ManagedCluster]:
+    """Date the taints of one cluster, among them those that follow from its conditions.
 
     Args:
-        world: Its inputs hold the hub's objects, its outputs the dates of taints.
-        memory: What earlier rounds found.
+        manifest: The cluster.
+        output: Its status file, `None` if there is none.
         declared: Whether a cluster without any status is available.
         now: Moment that dates taints first seen in this pass.
     """
-    views = []
-    records: dict[ObjectKey, Body] = {}
-    failed: dict[str, Failed] = {}
-    for manifest in world.of_kind(GROUP, "ManagedCluster"):
-        key, output = manifest.key, world.outputs.get(manifest.key)
-        present = output.body if output is not None else None
-        cache_key = (manifest.body, present, declared)
-        taken = memory.clusters.find(key.name, cache_key)
-        if taken is None:
-            draw = partial(_take, manifest, output, declared=declared, now=now)
-            drawn = attempt(draw, place_of(manifest))
-            if isinstance(drawn, Failed):
-                failed[key.name] = drawn
-                records |= {} if present is None else {key: present}
-                continue
-            taken = drawn
-            if taken.record is None or taken.record is present:
-                memory.clusters.keep(key.name, cache_key, taken)
-        views.append(taken.view)
-        if taken.record is not None:
-            records[key] = taken.record
-    members = memory.fleet.recall(None, tuple(views), partial(members_of, views))
-    return HubInventory(_hub(world, memory, members), records, failed)
-
-
-def _take(
-    manifest: Manifest, output: Manifest | None, *, declared: bool, now: datetime
-) -> TakenPlacement:
-    """Date the taints of one cluster, among them those that follow from its conditions."""
     taints = [
         *bodies(mapping(manifest.body, "spec"), "taints"),
         *_condition_taints(manifest.body, declared=declared),
@@ -95,13 +47,13 @@ def _take(
     added_at = first_seen(taints, output, now)
     present = output.body if output is not None else None
     record = keep_present(taint_record(manifest, added_at), present) if added_at else None
-    return TakenPlacement(
-        decode_cluster(_registered(manifest.body, dated(taints, added_at))), record
-    )
+    view = decode_cluster(_registered(manifest.body, dated(taints, added_at)))
+    return AdmittedCluster(view, record)
 
 
-def _hub(world: World, memory: OcmMemory, members: Members) -> Hub:
+def hub_of(world: World, views: Collection[ManagedCluster], memory: OcmMemory) -> Hub:
     """Return the hub with these clusters, the same one as before if nothing of it differs."""
+    members = memory.fleet.recall(None, tuple(views), partial(members_of, views))
     sets = [
         memory.sets.recall(manifest.key, (manifest.body,), partial(decode_set, manifest.body))
         for manifest in world.of_kind(GROUP, "ManagedClusterSet")

@@ -28,6 +28,12 @@ class Draft:
     decisions: Mapping[ObjectKey, Body]
     frozen: bool = False
 
+    @property
+    def files(self) -> Mapping[ObjectKey, Body]:
+        """Its decisions and its status file, as far as they are there."""
+        status = {} if self.status_file is None else {self.manifest.key: self.status_file}
+        return {**self.decisions, **status}
+
 
 def draft_of(
     manifest: Manifest,
