@@ -19,7 +19,6 @@ ROLES = {
     "SpreadConstraint": "how evenly clusters are to be picked",
     "Surroundings": "what all objects of one round share",
     "ToleratedTaint": "what would have a taint tolerated",
-    "UntoleratedTaint": "the reason of the taint filter",
 }
 """Names that dialects share since they play the same part in each, and nothing else does."""
 

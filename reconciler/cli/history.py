@@ -101,10 +101,9 @@ def _print(events: "list[Event]") -> None:
 
 def placed_text(placed: "Placed | None") -> str:
     """Return clusters with their replicas, `nowhere` if there are none, `?` if unknown."""
-    if placed is None:
-        return "?"
-    shown = ", ".join(f"{name}({count})" if count else str(name) for name, count in placed)
-    return shown or "nowhere"
+    from reconciler.audit import wording
+
+    return "?" if placed is None else wording.placed_text(placed)
 
 
 def by_whom(event: "Event") -> str:

@@ -9,6 +9,7 @@ import click
 from reconciler.cli.objects import namespace_option
 from reconciler.cli.options import Moment, output_option, output_root_option
 from reconciler.errors import UsageError
+from reconciler.model.enumeration import enumerated
 
 if TYPE_CHECKING:
     from reconciler.audit.resilience import Impact
@@ -199,9 +200,7 @@ def _print(impacts: "list[Impact]") -> None:
 
 
 def _named(subjects: tuple[str, ...]) -> str:
-    shown = ", ".join(subjects[:NAMED])
-    more = len(subjects) - NAMED
-    return (f"{shown} and {more} more" if more > 0 else shown) or "<none>"
+    return enumerated(subjects, NAMED) or "<none>"
 
 
 def _impact_json(impact: "Impact") -> dict[str, object]:

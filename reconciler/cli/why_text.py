@@ -15,6 +15,7 @@ from reconciler.cli.history import (
     placed_text,
 )
 from reconciler.cli.table import table_lines
+from reconciler.model.enumeration import enumerated
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.model.moments import format_moment
 
@@ -161,8 +162,7 @@ def _reasons(clusters: Sequence[ClusterAnswer]) -> list[str]:
             alike[item.verdicts].append(str(item.cluster))
     lines = []
     for verdicts, names in sorted(alike.items(), key=lambda pair: pair[1]):
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        lines.append(f"Why not {printable(', '.join(names[:MOST_NAMES]))}{more}:")
+        lines.append(f"Why not {printable(enumerated(names, MOST_NAMES))}:")
         lines += _against(verdicts)
     return lines
 

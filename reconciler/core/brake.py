@@ -11,6 +11,7 @@ from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.core.input_index import CONFIGURATION_PATH
 from reconciler.manifests.admission import digest
 from reconciler.model.decision import Decision
+from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Safety
 from reconciler.model.world import Body, Fault, Manifest, World
@@ -80,8 +81,7 @@ def _owner(manifest: Manifest) -> ObjectKey | None:
 
 def _fault(removed: list[Decision], placed: int, allowed: str) -> Fault:
     """Return what is held back, and how to let it through."""
-    names = ", ".join(decision.subject for decision in removed[:NAMED])
-    more = f" and {len(removed) - NAMED} more" if len(removed) > NAMED else ""
+    names = enumerated((decision.subject for decision in removed), NAMED)
     return Fault(
         path=CONFIGURATION_PATH,
         line=0,
@@ -90,7 +90,7 @@ def _fault(removed: list[Decision], placed: int, allowed: str) -> Fault:
         rule=REMOVAL_BRAKED,
         message=(
             f"{len(removed)} of {placed} placements would be removed, so they are kept for now: "
-            f"{names}{more}"
+            f"{names}"
         ),
         expected=(
             f"`allow: {allowed}` below `spec.safety` in {CONFIGURATION_PATH} to remove exactly "

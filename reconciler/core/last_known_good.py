@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from reconciler.core.input_index import CONFIGURATION_PATH, InputIndex
 from reconciler.core.step import EarlierVersion, Step
 from reconciler.manifests.admission import digest
+from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault, HeldFile, Manifest
 
@@ -215,7 +216,7 @@ def _is_unclear(step: Step, broken: Broken, path: str, entry: HeldFile) -> bool:
 
 def _vanished(kept: _Kept, let_go: str) -> Fault:
     """Return what keeps objects whose file is gone."""
-    files = _listed(kept.beside)
+    files = enumerated(kept.beside, NAMED)
     one = len(kept.keys) == 1
     return Fault(
         path=kept.path,
@@ -268,19 +269,9 @@ def _link(link: str, lost: list[ObjectKey]) -> Fault:
 
 def _named(keys: Iterable[ObjectKey]) -> str:
     """Return the first objects of a list as people call them, and how many more there are."""
-    return _listed(tuple(_plain(key) for key in keys))
+    return enumerated((_plain(key) for key in keys), NAMED)
 
 
 def _plain(key: ObjectKey) -> str:
     scope = f"{key.namespace}/" if key.namespace else ""
     return f"{key.kind} {scope}{key.name}"
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    """Return the first names of a list, and how many more there are.
-
-    >>> _listed(("a", "b", "c", "d", "e"))
-    'a, b, c and 2 more'
-    """
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from reconciler.model import fields
+from reconciler.model.world import Body
+
 
 class TaintEffect(StrEnum):
     """What a taint does: the effects of Karmada and KubeFleet, then those of OCM."""
@@ -42,6 +45,27 @@ class Toleration:
     value: str = ""
     effect: str = ""
     toleration_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UntoleratedTaint:
+    """The reason against a cluster: its first taint that no toleration fits."""
+
+    taint: Taint
+
+    def __str__(self) -> str:
+        return f"cluster(s) had untolerated taint {{{self.taint}}}"
+
+
+def decode_toleration(body: Body) -> Toleration:
+    """Return a toleration as a manifest has it; the three APIs spell it alike."""
+    return Toleration(
+        key=fields.text(body, "key"),
+        operator=fields.text(body, "operator"),
+        value=fields.text(body, "value"),
+        effect=fields.text(body, "effect"),
+        toleration_seconds=fields.number_or_none(body, "tolerationSeconds"),
+    )
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

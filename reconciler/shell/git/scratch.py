@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reconciler.errors import ShellError, UsageError
+from reconciler.model.enumeration import enumerated
 from reconciler.shell.git.command import Git, one_line
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.repository import COMMIT_ID, Repository, check_commit
@@ -68,10 +69,9 @@ def merge_trees(repository: Repository, ours: str, theirs: str) -> str:
     if finished.code == MERGED and COMMIT_ID.fullmatch(tree):
         return tree
     if finished.code == CONFLICT and paths:
-        named = ", ".join(dict.fromkeys(paths[:MOST_NAMED]))
-        more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+        named = enumerated(dict.fromkeys(paths), MOST_NAMED)
         raise MergeConflict(
-            f"the branches cannot be merged, both changed {named}{more}; "
+            f"the branches cannot be merged, both changed {named}; "
             "merge the base into the branch first"
         )
     if finished.code == USAGE:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from reconciler.model import fields
 from reconciler.model.labels import LabelSelector, Requirement
 from reconciler.model.selectors import decode_label_selector, decode_requirements
-from reconciler.model.taints import Toleration
+from reconciler.model.taints import Toleration, decode_toleration
 from reconciler.model.world import Body
 
 DUPLICATED = "Duplicated"
@@ -134,7 +134,9 @@ def decode_placement(body: Body) -> Placement:
     return Placement(
         cluster_affinity=None if affinity is None else _affinity(affinity),
         cluster_affinities=None if terms is None else tuple(map(_term, terms)),
-        cluster_tolerations=None if tolerations is None else tuple(map(_toleration, tolerations)),
+        cluster_tolerations=None
+        if tolerations is None
+        else tuple(map(decode_toleration, tolerations)),
         spread_constraints=None if constraints is None else tuple(map(_constraint, constraints)),
         replica_scheduling=None if scheduling is None else _scheduling(scheduling),
         workload_affinity=None if workloads is None else _workload_affinity(workloads),
@@ -166,16 +168,6 @@ def _term(body: Body) -> AffinityTerm:
             )
             for group in overflow
         ),
-    )
-
-
-def _toleration(body: Body) -> Toleration:
-    return Toleration(
-        key=fields.text(body, "key"),
-        operator=fields.text(body, "operator"),
-        value=fields.text(body, "value"),
-        effect=fields.text(body, "effect"),
-        toleration_seconds=fields.number_or_none(body, "tolerationSeconds"),
     )
 
 

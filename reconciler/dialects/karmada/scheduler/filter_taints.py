@@ -6,21 +6,11 @@ from datetime import datetime
 
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.scheduler.request import Request
-from reconciler.model.taints import Taint, TaintEffect, Toleration, tolerates
+from reconciler.model.taints import Taint, TaintEffect, Toleration, UntoleratedTaint, tolerates
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection
 
 REPELLING = frozenset({TaintEffect.NO_SCHEDULE, TaintEffect.NO_EXECUTE})
-
-
-@dataclass(frozen=True, slots=True)
-class UntoleratedTaint:
-    """The first taint of a cluster that no toleration covers."""
-
-    taint: Taint
-
-    def __str__(self) -> str:
-        return f"cluster(s) had untolerated taint {{{self.taint}}}"
 
 
 @dataclass(frozen=True, slots=True)

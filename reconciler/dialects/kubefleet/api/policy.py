@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from reconciler.model import fields
 from reconciler.model.labels import LabelSelector
 from reconciler.model.selectors import decode_label_selector
-from reconciler.model.taints import Toleration
+from reconciler.model.taints import Toleration, decode_toleration
 from reconciler.model.world import Body
 
 PICK_ALL = "PickAll"
@@ -100,7 +100,7 @@ def decode_policy(body: Body | None) -> Policy:
         required=tuple(map(_term, terms)),
         preferred=tuple(map(_preference, fields.bodies(affinity, PREFERRED))),
         constraints=tuple(map(_constraint, fields.bodies(body, "topologySpreadConstraints"))),
-        tolerations=tuple(map(_toleration, fields.bodies(body, "tolerations"))),
+        tolerations=tuple(map(decode_toleration, fields.bodies(body, "tolerations"))),
     )
 
 
@@ -133,13 +133,4 @@ def _constraint(body: Body) -> SpreadConstraint:
         topology_key=fields.text(body, "topologyKey"),
         max_skew=fields.number_or_none(body, "maxSkew"),
         when_unsatisfiable=fields.text(body, "whenUnsatisfiable"),
-    )
-
-
-def _toleration(body: Body) -> Toleration:
-    return Toleration(
-        key=fields.text(body, "key"),
-        operator=fields.text(body, "operator"),
-        value=fields.text(body, "value"),
-        effect=fields.text(body, "effect"),
     )

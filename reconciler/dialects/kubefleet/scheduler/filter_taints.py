@@ -12,7 +12,7 @@ from reconciler.schedule.framework import NO_CLUSTERS, Mask, Rejection
 
 
 @dataclass(frozen=True, slots=True)
-class UntoleratedTaint:
+class IntolerableTaint:
     """The first taint of a cluster that no toleration covers."""
 
     taint: Taint
@@ -42,7 +42,7 @@ def reject_taints(request: Request, members: Members, _now: datetime, /) -> Iter
     Clusters where the placement is already are no exception.
 
     Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/tainttoleration/filtering.go
-    `findUntoleratedTaint`.
+    `findIntolerableTaint`.
     """
     tolerations = request.policy.tolerations
     return remember(members.untolerated, tolerations, lambda: _untolerated(tolerations, members))
@@ -56,7 +56,7 @@ def _untolerated(tolerations: tuple[Toleration, ...], members: Members) -> tuple
                 carriers[taint] = Mask(carriers.get(taint, NO_CLUSTERS) | clusters)
                 break
     return tuple(
-        Rejection(clusters, UntoleratedTaint(taint), ToleratedTaint(taint))
+        Rejection(clusters, IntolerableTaint(taint), ToleratedTaint(taint))
         for taint, clusters in carriers.items()
     )
 

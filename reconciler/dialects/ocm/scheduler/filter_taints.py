@@ -8,7 +8,7 @@ from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.scheduler.request import Request
 from reconciler.errors import Misconfigured
 from reconciler.model.moments import add, earliest, span
-from reconciler.model.taints import Taint, TaintEffect, Toleration, tolerates
+from reconciler.model.taints import Taint, TaintEffect, Toleration, UntoleratedTaint, tolerates
 from reconciler.schedule.framework import Mask, Rejection
 
 EMPTY_KEY = "If the key is empty, operator must be Exists."
@@ -19,17 +19,7 @@ INT64 = 2**64
 
 
 @dataclass(frozen=True, slots=True)
-class UntoleratedTaint:
-    """The first taint of a cluster that no toleration covers, or no longer."""
-
-    taint: Taint
-
-    def __str__(self) -> str:
-        return f"cluster(s) had untolerated taint {{{self.taint}}}"
-
-
-@dataclass(frozen=True, slots=True)
-class Tolerated:
+class ToleratedTaint:
     """What would help against a taint."""
 
     taint: Taint
@@ -70,7 +60,7 @@ def reject_taints(request: Request, members: Members, now: datetime, /) -> Itera
             found = tolerance(taints, tolerations, decided=decided, now=now) if clusters else None
             if found is not None and found.untolerated is not None:
                 taint = found.untolerated
-                yield Rejection(clusters, UntoleratedTaint(taint), Tolerated(taint))
+                yield Rejection(clusters, UntoleratedTaint(taint), ToleratedTaint(taint))
 
 
 def refuse_tolerations(tolerations: tuple[Toleration, ...]) -> None:
