@@ -159,10 +159,18 @@ def test_a_registered_score_ranks_clusters(
     assert re.search(r"^ *b\b", simulated, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in TOYS.glob("[a-z]*.py")))
-def test_the_architecture_shows_the_toys(name: str) -> None:
-    """To the letter."""
-    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    content = (TOYS / name).read_text(encoding="utf-8")
+SHOWN = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in TOYS.rglob("[a-z]*")
+    if path.suffix in (".py", ".json")
+)
 
-    assert f"```python\n# tests/toys/{name}\n{content}```\n" in page
+
+@pytest.mark.parametrize("path", SHOWN)
+def test_the_architecture_shows_the_toys(path: str) -> None:
+    """To the letter; JSON has no comments, so its path stands above."""
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    content = (ROOT / path).read_text(encoding="utf-8")
+    head = f"```python\n# {path}\n" if path.endswith(".py") else f"`{path}`:\n\n```json\n"
+
+    assert f"{head}{content}```\n" in page

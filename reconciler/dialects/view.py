@@ -14,7 +14,7 @@ from reconciler.model.upstream_event import ObjectEvent, OutputChange
 from reconciler.model.world import Body, Manifest, World
 
 
-def _none(_: object) -> None:
+def _none(*_: object) -> None:
     return None
 
 
@@ -59,7 +59,7 @@ class View:
     """
 
     is_placed: Callable[[Manifest], bool]
-    owner_of: Callable[[ObjectKey, Body], ObjectKey | None]
+    owner_of: Callable[[ObjectKey, Body], ObjectKey | None] = _none
     clusters_in: Callable[[Body], Iterable[tuple[str, int]]]
     requested_by: Callable[[Body], Resources] = _no_resources
     decision_on: Callable[[ObjectKey], ObjectKey | None] = _none

@@ -89,12 +89,17 @@ def passed_at(world: World) -> datetime:
     return last.at
 
 
-def reconciler(folder: Path, *arguments: str, stdin: int = subprocess.DEVNULL) -> "Finished":
-    """Run the command as a process of its own, in a folder."""
+def reconciler(
+    folder: Path,
+    *arguments: str,
+    stdin: int = subprocess.DEVNULL,
+    sources: Sequence[Path] = (ROOT,),
+) -> "Finished":
+    """Run the command as a process of its own, in a folder; Python finds it in `sources`."""
     finished = subprocess.run(
         [sys.executable, "-m", "reconciler", *arguments],
         cwd=folder,
-        env=process_environment(),
+        env=process_environment(sources),
         stdin=stdin,
         capture_output=True,
         text=True,
@@ -113,9 +118,9 @@ class Finished:
     stderr: str
 
 
-def process_environment() -> dict[str, str]:
-    """Return an environment in which `python -m reconciler` is this tree's."""
-    return {**ENVIRONMENT, "PYTHONPATH": str(ROOT), "COVERAGE_CORE": ""}
+def process_environment(sources: Sequence[Path] = (ROOT,)) -> dict[str, str]:
+    """Return an environment in which `python -m reconciler` is this tree's, or that of others."""
+    return {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(map(str, sources)), "COVERAGE_CORE": ""}
 
 
 @contextmanager
