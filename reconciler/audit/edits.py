@@ -86,12 +86,15 @@ def cordon(keys: Sequence[ObjectKey]) -> Edit:
 
 
 def remove(keys: Sequence[ObjectKey]) -> Edit:
-    """Take objects away."""
+    """Take objects away, and the files that held nothing else."""
 
     def edit(world: World) -> World:
         gone = set(keys)
         kept = {key: manifest for key, manifest in world.inputs.items() if key not in gone}
-        return replace(world, inputs=kept)
+        full = {manifest.origin.path for manifest in kept.values()}
+        emptied = {world.inputs[key].origin.path for key in gone & world.inputs.keys()} - full
+        blobs = {path: blob for path, blob in world.blobs.items() if path not in emptied}
+        return replace(world, inputs=kept, blobs=blobs)
 
     return edit
 

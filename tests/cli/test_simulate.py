@@ -46,6 +46,14 @@ def test_a_failing_cluster_is_left(fleet: Checkout, capsys: Capsys) -> None:
     assert before == (fleet.head(), fleet.status())
 
 
+def test_a_removed_object_takes_its_file_along(fleet: Checkout, capsys: Capsys) -> None:
+    """No warning says that the file was emptied."""
+    code, out, err = answer(fleet, capsys, "simulate", *LATER, "--remove", "backup1")
+
+    assert (0, "") == (code, err)
+    assert "blanks and comments" not in out
+
+
 def test_tolerations_run_from_the_failure(fleet: Checkout, capsys: Capsys) -> None:
     """The shop leaves at once, what tolerates five minutes is still there after one."""
     soon = moved(fleet, capsys, "--fail", "member1", "--after", "60")
