@@ -53,10 +53,14 @@ from reconciler.schedule.framework import Mask, positions_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What all bindings of a round share."""
+    """What all bindings of a round share.
+
+    `propagate_empty` keeps selected clusters that get no replica.
+    """
 
     members: Members
     failover: Failover
+    propagate_empty: bool
     feedback: Mapping[ObjectKey, Manifest]
     assume_after_seconds: int | None
     now: datetime
@@ -80,7 +84,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     binding, eviction = _evict(binding, around)
     binding, failing = _fail_over(binding, spec, draft.metadata, reports, around)
     goal = read_goal(draft.metadata)
-    verdict = schedule(binding, around.members, around.now) if asked.considered else None
+    verdict = _schedule(binding, around) if asked.considered else None
     moved = move(binding, verdict, goal, demand, around.members, around.now)
     clusters = moved.clusters
     feedback = _gather_reports(spec, clusters, draft.metadata, reports, around)
@@ -114,8 +118,21 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         until=earliest(
             feedback.until, tasks_until, failing.until, None if eviction is None else eviction.until
         ),
-        explain=partial(explain, draft, binding, verdict, around.members, around.now),
+        explain=partial(
+            explain,
+            draft,
+            binding,
+            verdict,
+            around.members,
+            around.now,
+            propagate_empty=around.propagate_empty,
+        ),
     )
+
+
+def _schedule(binding: Binding, around: Surroundings) -> ScheduleVerdict:
+    """Return what the scheduler decides on a binding."""
+    return schedule(binding, around.members, around.now, propagate_empty=around.propagate_empty)
 
 
 def _has_happened(demand: Demand, verdict: ScheduleVerdict | None, moved: BatchedMove) -> bool:

@@ -18,7 +18,11 @@ from reconciler.dialects.karmada.api.clusters import (
     decode_cluster,
     members_of,
 )
-from reconciler.dialects.karmada.api.settings import decode_failover, may_preempt
+from reconciler.dialects.karmada.api.settings import (
+    decode_failover,
+    may_preempt,
+    propagates_empty,
+)
 from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.attached_bindings import attach, needed_bindings
 from reconciler.dialects.karmada.detector.binding_draft import (
@@ -215,6 +219,7 @@ class Karmada:
             around=Surroundings(
                 members=members,
                 failover=failover,
+                propagate_empty=propagates_empty(settings),
                 feedback=world.feedback,
                 assume_after_seconds=settings.assume_after_seconds,
                 now=now,

@@ -265,3 +265,27 @@ def test_no_content_of_a_workload_stops_a_pass() -> None:
     told.run(0)
 
     assert [{"a": 0}] * 6 == [told.placed(f"d{number}-deployment") for number in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        pytest.param({}, [1], id="by-default"),
+        pytest.param({"emptyWorkloadPropagation": True}, [0, 1], id="asked-for"),
+    ],
+)
+def test_a_cluster_without_replicas_stays_if_the_configuration_says_so(
+    options: Body, expected: list[int]
+) -> None:
+    """`--enable-empty-workload-propagation` of upstream's scheduler; a second pass is quiet."""
+    told = story(
+        configuration(karmada=options),
+        cluster("a"),
+        cluster("b"),
+        policy(placement={"replicaScheduling": DYNAMIC}),
+        deployment(replicas=1),
+    )
+    told.run(0)
+
+    assert expected == sorted(told.placed().values())
+    assert () == told.run(30).changes

@@ -1,4 +1,4 @@
-"""Karmada's section of the configuration: failover and preemption."""
+"""Karmada's section of the configuration: failover, preemption, clusters without replicas."""
 
 from dataclasses import dataclass
 
@@ -43,3 +43,11 @@ def decode_failover(settings: Settings) -> Failover:
 def may_preempt(settings: Settings) -> bool:
     """Return whether policies with `preemption: Always` take workloads over, by default not."""
     return settings.options.get("karmada", {}).get("preemption") is True
+
+
+def propagates_empty(settings: Settings) -> bool:
+    """Return whether selected clusters that get no replica are in the result, by default not.
+
+    Source: karmada@f8fdd02 cmd/scheduler/app/options `--enable-empty-workload-propagation`.
+    """
+    return settings.options.get("karmada", {}).get("emptyWorkloadPropagation") is True

@@ -42,7 +42,13 @@ MODES: Mapping[Mode, str] = {
 
 
 def explain(
-    draft: Draft, binding: Binding, outcome: ScheduleVerdict | None, members: Members, now: datetime
+    draft: Draft,
+    binding: Binding,
+    outcome: ScheduleVerdict | None,
+    members: Members,
+    now: datetime,
+    *,
+    propagate_empty: bool,
 ) -> Explanation:
     """Explain one binding; where nothing made the scheduler look at it, as if it looked now.
 
@@ -52,11 +58,12 @@ def explain(
         outcome: What the scheduler decided, `None` where it may not look at all.
         members: The fleet that it was asked about.
         now: Moment of the pass.
+        propagate_empty: Whether clusters that get no replica are in the result.
     """
     placement = binding.placement
     attempts = outcome.attempts if outcome is not None else ()
     if not attempts and placement is not None:
-        attempts = try_groups(binding, placement, members, now)
+        attempts = try_groups(binding, placement, members, now, propagate_empty=propagate_empty)
     counted = _counted(attempts)
     return Explanation(
         key=draft.key,
