@@ -131,9 +131,10 @@ class ObjectPass:
         if known is not None:
             return known
         present, part = objects.present(key), objects.decide(key, demand)
-        wanted = part.outputs.items()
-        outputs = {name: keep_present(body, present.get(name)) for name, body in wanted}
-        part = replace(part, outputs=outputs)
+        if present:
+            wanted = part.outputs.items()
+            outputs = {name: keep_present(body, present.get(name)) for name, body in wanted}
+            part = replace(part, outputs=outputs)
         if demand is None and _is_unchanged(part, present):
             objects.remember(key, replace(part, explain=None))
         return part

@@ -13,7 +13,7 @@ from reconciler.manifests.annotation_json import read_moments, write_note
 from reconciler.model.availability import assume
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.fields import mapping, text
-from reconciler.model.moments import earliest, parse_moment, stamp
+from reconciler.model.moments import earliest, format_moment, parse_moment, stamp
 from reconciler.model.world import Body
 
 PLACED_AT = "reconciler.dev/placed-at"
@@ -57,7 +57,8 @@ def gather(
     """
     names = sorted(clusters)
     known = read_moments(text(mapping(metadata, "annotations"), PLACED_AT))
-    placed_at = {name: known.get(name) or str(stamp(now)) for name in names}
+    first_at = format_moment(now)
+    placed_at = {name: known.get(name) or first_at for name in names}
     reported = reports.items(names)
     silent = [name for name in names if name not in reported]
     assumptions = {

@@ -1,0 +1,130 @@
+"""Runs a page in a folder of its own, as its reader would, under a clock that is set."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from tests.pages.page import Command, WrittenFile, steps_of
+from tests.shell.fleet import PATIENCE_SECONDS, ROOT
+from tests.shell.repositories import ENVIRONMENT
+
+MASKS = (
+    (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)"), "MOMENT"),
+    (re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{7})\b"), "COMMIT"),
+    (re.compile(r"\b(?:\d+[dhms])+(?= |$)", re.MULTILINE), "AGE"),
+    (re.compile(r"[ ]+"), " "),
+    (re.compile(r"[ ]+$", re.MULTILINE), ""),
+)
+"""What differs from day to day, and the widths that follow from it."""
+
+CD = re.compile(r"cd (\S+)")
+RECONCILER = """#!/bin/sh
+exec "{python}" -P -m tests.pages.clocked "$@"
+"""
+SLEEP = """#!/bin/sh
+exec "{python}" -P -m tests.pages.pass_time "$1"
+"""
+
+
+@dataclass
+class Reader:
+    """Somebody who does what a page says: the folder they are in, their tools, a clock."""
+
+    folder: Path
+    tools: Path
+
+    def follow(self, page: str) -> list[str]:
+        """Do everything on a page, and return what was not as it shows."""
+        wrong = []
+        for step in steps_of(page):
+            match step:
+                case WrittenFile(path=path, content=content, appended=appended):
+                    target = self.folder / path
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    before = target.read_text(encoding="utf-8") if appended else ""
+                    target.write_text(before + content, encoding="utf-8")
+                case Command():
+                    wrong += self._run(step)
+        return wrong
+
+    def _run(self, command: Command) -> list[str]:
+        """Run a command two seconds after the one before, and return how it differs."""
+        pass_time(self._clock, 2)
+        into = CD.fullmatch(command.text)
+        if into:
+            self.folder /= into[1]
+            return []
+        finished = subprocess.run(
+            ["bash", "-c", command.text],
+            cwd=self.folder,
+            env={
+                **{k: v for k, v in ENVIRONMENT.items() if not k.endswith("_DATE")},
+                "PATH": f"{self.tools}:{os.environ['PATH']}",
+                "PYTHONPATH": str(ROOT),
+                "HOME": str(self.tools),
+                "PAGE_CLOCK": str(self._clock),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+        out = finished.stdout.decode()
+        if finished.returncode != command.code:
+            return [f"$ {command.text}\nexit {finished.returncode}, not {command.code}:\n{out}"]
+        lacking = missing(command.pieces, out)
+        return [f"$ {command.text}\n{lacking}"] if lacking else []
+
+    @property
+    def _clock(self) -> Path:
+        return self.tools / "clock"
+
+
+def new_reader(folder: Path, now: datetime) -> Reader:
+    """Return a reader in an empty folder, with `reconciler`, and a `sleep` that does not wait."""
+    home, tools = folder / "home", folder / "tools"
+    home.mkdir(parents=True)
+    tools.mkdir()
+    for name, script in (("reconciler", RECONCILER), ("sleep", SLEEP)):
+        tool = tools / name
+        tool.write_text(script.format(python=sys.executable), encoding="utf-8")
+        tool.chmod(0o755)
+    (tools / "clock").write_text(now.isoformat(), encoding="utf-8")
+    return Reader(home, tools)
+
+
+def pass_time(clock: Path, seconds: float) -> None:
+    """Move the clock of a page on."""
+    moment = datetime.fromisoformat(clock.read_text(encoding="utf-8"))
+    clock.write_text((moment + timedelta(seconds=seconds)).isoformat(), encoding="utf-8")
+
+
+def missing(pieces: list[list[str]], out: str) -> str:
+    """Return what an output lacks of the pieces, one behind the other, or has beside them.
+
+    Without `...` the output must be the piece; `...` first, last or between leaves room.
+    """
+    rest = masked(out)
+    for number, piece in enumerate(pieces):
+        wanted = masked("".join(f"{line}\n" for line in piece))
+        at = rest.find(wanted)
+        if at < 0 or (number == 0 and at > 0):
+            return f"shown:\n{wanted}\nbut it is:\n{rest}"
+        rest = rest[at + len(wanted) :]
+    open_ended = len(pieces) > 1 and not pieces[-1]
+    return "" if open_ended or not rest else f"not shown:\n{rest}"
+
+
+def masked(text: str) -> str:
+    """Return a text without what differs from day to day.
+
+    >>> masked("1a2b3c4   5m2s   2026-11-20T12:00:00Z")
+    'COMMIT AGE MOMENT'
+    """
+    for pattern, word in MASKS:
+        text = pattern.sub(word, text)
+    return text
