@@ -45,7 +45,9 @@ FAMILIES: Mapping[str, Family] = {
         check_bindingfromtemplate, front_karmada_policies.check_bindingfromtemplate
     ),
     "karmada/gracefuleviction": Family(check_graceful, front_karmada_eviction.check_graceful),
-    "karmada/policyadmission": Family(check_policyadmission),
+    "karmada/policyadmission": Family(
+        check_policyadmission, front_karmada_policies.check_policyadmission
+    ),
     "karmada/policymatch": Family(check_policymatch, front_karmada_policies.check_policymatch),
     "karmada/rebalancer": Family(check_rebalancer),
     "karmada/schedule": Family(check_schedule, front_karmada.check_schedule),

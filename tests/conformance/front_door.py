@@ -86,6 +86,11 @@ def walk_in(
     return Passed(outcome, {key: item.body for key, item in after.outputs.items()}, now)
 
 
+def fields_refused(inputs: Iterable[Body]) -> list[str]:
+    """Return the field of each fault that a repository with these inputs has before any pass."""
+    return [fault.field for fault in Story().put(*inputs).world().faults]
+
+
 def moment_of(text: object) -> datetime:
     """Return the moment of a vector as the moment of a pass.
 

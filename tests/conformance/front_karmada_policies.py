@@ -4,12 +4,24 @@ from collections.abc import Mapping
 from typing import cast
 
 from reconciler.dialects.karmada.detector.binding_draft import claimant
-from tests.builders import NOW, Body
-from tests.conformance.front_door import LeftOut, Passed, configuration, field, items, walk_in
+from tests.builders import NOW, Body, deployment
+from tests.conformance.compare import first_difference
+from tests.conformance.front_door import (
+    LeftOut,
+    Passed,
+    configuration,
+    field,
+    fields_refused,
+    items,
+    walk_in,
+)
 from tests.conformance.front_karmada import APPLIED
 from tests.conformance.front_karmada_files import claim_of, last_binding
-from tests.conformance.karmada_policies import compare_binding, compare_claim
+from tests.conformance.karmada_policies import compare_binding, compare_claim, compare_fields
 
+WEB = deployment("web")
+COPIED = ("failover", "placement", "propagateDeps", "suspension")
+"""What a binding has of the spec of its policy."""
 OURS = "reconciler.dev/"
 KINDS = ("ResourceBinding", "ClusterResourceBinding")
 
@@ -51,6 +63,25 @@ def _binding(passed: Passed) -> Body | None:
     """The one binding that there is, `None` if there is none."""
     found = [body for key, body in passed.outputs.items() if key.kind in KINDS]
     return found[0] if found else None
+
+
+def check_policyadmission(case: Body) -> str | None:
+    """Compare the fields that are refused, or what the binding of a workload has of the spec."""
+    given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
+    policy = field(given, "policy")
+    if field(policy, "spec", "placement").get("replicaScheduling") == {}:
+        raise LeftOut("a placement that admission changes")
+    refused = fields_refused([configuration(), policy])
+    difference = first_difference(expected["valid"], not refused, ".valid")
+    if difference or refused:
+        return difference or compare_fields(case, refused)
+    passed = walk_in([configuration(), policy, WEB], [], NOW)
+    found = _binding(passed)
+    if found is None:
+        return "there is no binding"
+    copied = field(found, "spec")
+    wanted = {name: value for name, value in field(expected, "spec").items() if name in COPIED}
+    return first_difference(wanted, {name: copied.get(name) for name in wanted}, ".spec")
 
 
 def check_bindingfromtemplate(case: Body) -> str | None:

@@ -36,8 +36,8 @@ FORGIVEN = cast(Mapping[str, Reasons], JUDGEMENTS["forgiven"])
 LEFT_ASIDE = cast(Mapping[str, Reasons], JUDGEMENTS["bindingFields"])
 """What of the binding of a template is left aside."""
 
-UPSTREAM_FIELDS = cast(Reasons, JUDGEMENTS["misnamedFields"])
-"""Paths of upstream's messages that name no field, each with the field that is meant."""
+FIELDS_NAMED = cast(Mapping[str, Reasons], JUDGEMENTS["fieldsNamed"])
+"""Policies of which a refusal names other fields than upstream, by the name of the vector."""
 
 
 def excepted(key: str, expected: Mapping[str, object]) -> bool:

@@ -1,7 +1,7 @@
 """The families of Karmada's policies: matching, admission, the binding of a template."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from reconciler.dialects.karmada.api.admission import refuse_policy
@@ -16,7 +16,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.shell.resources import load_schemas
 from tests.builders import manifest, policies_among
 from tests.conformance.compare import first_difference
-from tests.conformance.judgements import LEFT_ASIDE, UPSTREAM_FIELDS
+from tests.conformance.judgements import FIELDS_NAMED, LEFT_ASIDE
 
 Body = Mapping[str, object]
 
@@ -66,22 +66,25 @@ def check_policyadmission(case: Body) -> str | None:
         {"spec": expected["spec"], "valid": expected["valid"]},
         {"spec": spec, "valid": not violations},
     )
-    wanted = [_parts(str(error["field"])) for error in cast(Sequence[Body], expected["errors"])]
-    found = [_parts(violation.pointer) for violation in violations]
-    lone = [field for field in wanted if not any(_meet(field, one) for one in found)]
-    more = [field for field in found if not any(_meet(field, one) for one in wanted)]
-    return difference or first_difference([], [*lone, *more], ".fields")
+    return difference or compare_fields(case, [violation.pointer for violation in violations])
 
 
-def _parts(field: str) -> list[str]:
-    """The whole path of a field, however it is written."""
-    return [part for part in re.split(r"[./\[\]]+", UPSTREAM_FIELDS.get(field, field)) if part]
+def compare_fields(case: Body, pointers: Iterable[str]) -> str | None:
+    """Compare all fields that a refusal names with upstream's, or those that exceptions.json says.
+
+    A case that is listed there names other fields than upstream does.
+    """
+    errors = cast(Sequence[Body], cast(Body, case["expected"])["errors"])
+    theirs = sorted(_pointer(str(error["field"])) for error in errors)
+    ours = sorted(FIELDS_NAMED.get(str(case["name"]), theirs))
+    if ours == theirs and case["name"] in FIELDS_NAMED:
+        return ".fields: upstream names the same, so exceptions.json need not"
+    return first_difference(ours, sorted(pointers), ".fields")
 
 
-def _meet(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two paths are one, or one lies in the other: an item, or the field of it."""
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]
+def _pointer(field: str) -> str:
+    """Upstream's path of a field as a JSON pointer."""
+    return "/" + "/".join(part for part in re.split(r"[.\[\]]+", field) if part)
 
 
 def check_bindingfromtemplate(case: Body) -> str | None:

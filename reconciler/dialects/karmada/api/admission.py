@@ -200,7 +200,7 @@ def _preemption(spec: Body) -> Iterator[Violation]:
     for position, selector in enumerate(bodies(spec, "resourceSelectors")):
         if not text(selector, "name"):
             yield Violation(
-                f"/spec/resourceSelectors/{position}",
+                f"/spec/resourceSelectors/{position}/name",
                 "policy-preemption-name",
                 "`name` must be given where `preemption` is Always",
                 "the name of one workload",
