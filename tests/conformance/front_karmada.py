@@ -98,6 +98,8 @@ def _refuse_defaulted(placement: Body) -> None:
             raise LeftOut("a placement that admission changes")
     if any(not item.get("minGroups") for item in constraints):
         raise LeftOut("a placement that admission changes")
+    if placement.get("clusterAffinities") == []:
+        raise LeftOut("a placement that admission changes")
 
 
 def _later(binding: Body) -> datetime:
@@ -142,7 +144,7 @@ def _demand(binding: Body) -> Body:
     spec = field(binding, "spec")
     requests = field(spec, "replicaRequirements", "resourceRequest")
     return {
-        "placement": spec.get("placement"),
+        "placement": without_empty(spec.get("placement")),
         "replicas": spec.get("replicas", 0),
         "requests": {name: parse_quantity(str(value)) for name, value in requests.items()},
     }

@@ -101,6 +101,14 @@ def test_spread_constraints_are_completed(constraint: Body, expected: Body) -> N
     assert {"spreadConstraints": [expected]} == spec["placement"]
 
 
+def test_empty_lists_of_a_placement_go() -> None:
+    """The webhook writes the policy anew, as Go does; what it selects by may be empty."""
+    affinity = {"clusterNames": [], "labelSelector": {"matchLabels": {}, "matchExpressions": []}}
+    spec = mutated(POLICY, {"placement": {"clusterAffinity": affinity, "clusterTolerations": []}})
+
+    assert {"clusterAffinity": {"labelSelector": {}}} == spec["placement"]
+
+
 def test_failover_defaults() -> None:
     """Purge mode, tolerated seconds and the grace period of a graceful purge."""
     spec = mutated(POLICY, with_defaults({"failover": {"application": {}, "cluster": {}}}))

@@ -51,6 +51,17 @@ def test_a_new_taint_alone_moves_nothing() -> None:
     assert {"a": 2} == told.placed()
 
 
+def test_an_empty_list_in_a_policy_triggers_no_scheduling() -> None:
+    """A cluster that loses its label keeps what it has, however the policy is spelt."""
+    named = {"labelSelector": {"matchLabels": {"tier": "gold"}}, "clusterNames": []}
+    placement = {**ANYWHERE, "clusterAffinity": named}
+    told = story(cluster("a", labels={"tier": "gold"}), policy(placement=placement), deployment())
+    told.run(0)
+    told.put(cluster("a"), cluster("b", labels={"tier": "gold"})).run(100)
+
+    assert {"a": 2} == told.placed()
+
+
 def test_an_untolerated_no_execute_taint_evicts_at_once() -> None:
     """The copy stays until the new one is assumed healthy, to the second."""
     told = on_a().put(cluster("a", taints=[taint(effect="NoExecute")]))

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from reconciler.dialects.karmada.api.policies import NAMESPACED
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body
@@ -65,7 +64,7 @@ def mutated(policy: ObjectKey, spec: Body) -> Body:
     """
     changed = dict(spec)
     selectors = [dict(selector) for selector in bodies(spec, "resourceSelectors")]
-    if policy.kind == NAMESPACED:
+    if policy.namespace:
         for selector in selectors:
             if not text(selector, "namespace"):
                 selector["namespace"] = policy.namespace
@@ -74,7 +73,7 @@ def mutated(policy: ObjectKey, spec: Body) -> Body:
         changed["propagateDeps"] = True
     placement = mapping_or_none(spec, "placement")
     if placement is not None:
-        changed["placement"] = _mutated_placement(placement)
+        changed["placement"] = _without_empty(_mutated_placement(placement))
     failover = mapping_or_none(spec, "failover")
     application = mapping_or_none(failover, "application") if failover is not None else None
     if failover is not None and application is not None:
@@ -97,6 +96,24 @@ def _mutated_placement(placement: Body) -> Body:
         preference = text(scheduling, "replicaDivisionPreference") or "Weighted"
         changed["replicaScheduling"] = {**scheduling, "replicaDivisionPreference": preference}
     return changed
+
+
+def _without_empty(body: Body) -> Body:
+    """Leave out empty lists and labels: the webhook writes a policy anew, as Go does.
+
+    The applied placement lacks them, too, so one that kept them would count as changed forever.
+    """
+    kept: dict[str, object] = {}
+    for name, value in body.items():
+        if isinstance(value, Mapping):
+            if value or name != "matchLabels":  # all else is behind a pointer, which Go keeps
+                kept[name] = _without_empty(value)
+        elif isinstance(value, list | tuple):
+            if value:
+                kept[name] = [_without_empty(v) if isinstance(v, Mapping) else v for v in value]
+        else:
+            kept[name] = value
+    return kept
 
 
 def _mutated_spread(constraint: Body) -> Body:

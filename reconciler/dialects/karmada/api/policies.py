@@ -4,6 +4,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
+from reconciler.dialects.karmada.api.defaults import mutated, with_defaults
 from reconciler.manifests.admission import digest
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number, strings, text
@@ -43,7 +44,7 @@ class ResourceSelector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """A policy as far as claims go; `body` is the whole of it, for its binding.
+    """A policy as far as claims go; `spec` is that of its bindings, as the webhook leaves it.
 
     `preempts` says that it may take workloads over from others. `waits_for` are the override
     policies that it depends on and that are not there.
@@ -57,7 +58,7 @@ class Policy:
     waits_for: tuple[str, ...]
     lazy: bool
     suspended: bool
-    body: Body
+    spec: Body
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
         waits_for=tuple(name for name, override in overrides if override not in known),
         lazy=text(spec, "activationPreference") == "Lazy",
         suspended=is_suspended(manifest.body),
-        body=manifest.body,
+        spec=mutated(manifest.key, with_defaults(spec)),
     )
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.dialects.karmada.api.defaults import mutated, with_defaults
 from reconciler.dialects.karmada.api.policies import NAMESPACED, Policy, Template
 from reconciler.dialects.karmada.api.replica_requirements import demand_of
 from reconciler.errors import UserError
@@ -125,8 +124,7 @@ def draft_binding(
     if policy is not None and policy.lazy:
         annotations[TEMPLATE_DIGEST] = template.digest
     if policy is not None and not (policy.lazy and _is_unchanged(template, present)):
-        policy_spec = mutated(policy.key, with_defaults(mapping(policy.body, "spec")))
-        spec = claimed_spec(template, policy_spec, spec, priority_classes)
+        spec = claimed_spec(template, policy.spec, spec, priority_classes)
     key = template.key
     suspended = template.suspended or (policy is not None and policy.suspended)
     return Draft(

@@ -203,8 +203,8 @@ def _drafted(
     if policy is None and present is None:
         return Drafted(None)
     priority = None
-    if policy is not None and "schedulePriority" in mapping(policy.body, "spec"):
-        wanted = mapping(mapping(policy.body, "spec"), "schedulePriority")
+    if policy is not None and "schedulePriority" in policy.spec:
+        wanted = mapping(policy.spec, "schedulePriority")
         priority = priorities.get(text(wanted, "priorityClassName"))
     draw = partial(draft_binding, template, policy, present, priorities)
     draft = memory.drafts.recall(template.key, (template, policy, present, priority), draw)

@@ -125,7 +125,7 @@ def _affinities(placement: Body) -> Iterator[tuple[str, Body]]:
 
 def _overrides(policy: Policy) -> Iterator[Dangling]:
     """Yield override policies that a policy waits for."""
-    listed = strings(mapping(policy.body, "spec"), "dependentOverrides")
+    listed = strings(policy.spec, "dependentOverrides")
     for position, name in enumerate(listed):
         if name in policy.waits_for:
             yield Dangling(
