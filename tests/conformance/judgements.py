@@ -1,12 +1,12 @@
 """What the runner forgives or leaves aside, read from exceptions.json with the reasons."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 HERE = Path(__file__).parent
-JUDGEMENTS: Mapping[str, Mapping[str, object]] = json.loads((HERE / "exceptions.json").read_text())
+JUDGEMENTS: Mapping[str, object] = json.loads((HERE / "exceptions.json").read_text())
 Reasons = Mapping[str, str]
 
 CASES = cast(Reasons, JUDGEMENTS["cases"])
@@ -33,11 +33,19 @@ ONLY_AT_THE_DOOR = cast(Mapping[str, Reasons], JUDGEMENTS["onlyAtTheDoor"])
 FORGIVEN = cast(Mapping[str, Reasons], JUDGEMENTS["forgiven"])
 """Family to what may differ although it is compared."""
 
+LATER_STEPS = cast(Sequence[Mapping[str, Sequence[str]]], JUDGEMENTS["laterSteps"])
+"""Vectors of karmada/schedule of which a later step of upstream changes some parts, and why."""
+
 LEFT_ASIDE = cast(Mapping[str, Reasons], JUDGEMENTS["bindingFields"])
 """What of the binding of a template is left aside."""
 
 FIELDS_NAMED = cast(Mapping[str, Reasons], JUDGEMENTS["fieldsNamed"])
 """Policies of which a refusal names other fields than upstream, by the name of the vector."""
+
+
+def changed_later(name: str) -> Sequence[str]:
+    """Return the parts of a vector of karmada/schedule that a later step of upstream changes."""
+    return [part for item in LATER_STEPS if name in item["cases"] for part in item["parts"]]
 
 
 def excepted(key: str, expected: Mapping[str, object]) -> bool:

@@ -120,7 +120,7 @@ def _by_label(results: Iterable[Result]) -> list[tuple[str, list[Result]]]:
     return sorted(found.items())
 
 
-def _print_aside(labels: Iterable[str]) -> None:
+def _print_aside(labels: Sequence[str]) -> None:
     """Print what is not compared or forgiven, and why."""
     for label in labels:
         for title, fields in (
@@ -131,6 +131,10 @@ def _print_aside(labels: Iterable[str]) -> None:
         ):
             for name, why in fields.get(label, {}).items():
                 print(f"{label}: {title}: {name}: {why}")
+    for item in judgements.LATER_STEPS if "karmada/schedule" in labels else ():
+        parts = " and ".join(item["parts"])
+        print(f"karmada/schedule: changed by a later step: {parts} of {', '.join(item['cases'])}")
+        print(f"  {item['why']}")
 
 
 def reasons(results: Iterable[Result]) -> dict[str, int]:

@@ -116,8 +116,9 @@ def test_every_judgement_says_why() -> None:
     """An exception is a named case and a reason, and so is whatever else is forgiven."""
 
     def texts(value: object) -> list[object]:
-        if isinstance(value, Mapping):
-            return [text for item in value.values() for text in texts(item)]
+        if isinstance(value, Mapping | list):
+            parts = value.values() if isinstance(value, Mapping) else value
+            return [text for item in parts for text in texts(item)]
         return [value]
 
     assert all(":" in key for key in judgements.CASES)
