@@ -7,6 +7,7 @@ from tests.conformance import (
     front_karmada,
     front_karmada_eviction,
     front_karmada_policies,
+    front_karmada_rebalancer,
     front_kubefleet,
     front_kubefleet_snapshots,
     front_ocm,
@@ -49,7 +50,7 @@ FAMILIES: Mapping[str, Family] = {
         check_policyadmission, front_karmada_policies.check_policyadmission
     ),
     "karmada/policymatch": Family(check_policymatch, front_karmada_policies.check_policymatch),
-    "karmada/rebalancer": Family(check_rebalancer),
+    "karmada/rebalancer": Family(check_rebalancer, front_karmada_rebalancer.check_rebalancer),
     "karmada/schedule": Family(check_schedule, front_karmada.check_schedule),
     "karmada/taints": Family(check_taints, front_karmada_eviction.check_taints),
     "ocm/enqueue": Family(check_events),

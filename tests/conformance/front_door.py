@@ -4,7 +4,7 @@ Nothing of the product is called here but what the daemon itself calls: files ar
 is composed of them, `reconcile` runs, and its changes are put into the files.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
@@ -27,9 +27,10 @@ class LeftOut(Exception):  # not an error: a vector that no repository can say
 
 @dataclass(frozen=True)
 class Passed:
-    """What a pass left behind: its outcome, and each output by its key."""
+    """What a pass left behind: its outcome, what people wrote, and each output by its key."""
 
     outcome: Outcome
+    inputs: Container[ObjectKey]
     outputs: Mapping[ObjectKey, Body]
     now: datetime
 
@@ -83,7 +84,8 @@ def walk_in(
     if outcome.traces:
         raise AssertionError(outcome.traces[0])
     after = Story(applied(repository.files, outcome)).world()
-    return Passed(outcome, {key: item.body for key, item in after.outputs.items()}, now)
+    left = {key: item.body for key, item in after.outputs.items()}
+    return Passed(outcome, after.inputs.keys(), left, now)
 
 
 def fields_refused(inputs: Iterable[Body]) -> list[str]:

@@ -86,7 +86,7 @@ def _run(label: str, case: Body, check: Check) -> Result:
     except Exception as error:  # noqa: BLE001 - a crash is a difference like another
         difference = f"{type(error).__name__}: {error}"
     expected = cast(Mapping[str, object], case["expected"])
-    known = difference is not None and judgements.excepted(f"{label}:{name}", expected)
+    known = difference is not None and judgements.excepted(f"{label_of(case)}:{name}", expected)
     return Result(label, name, difference, excepted=known)
 
 
