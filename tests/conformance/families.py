@@ -58,7 +58,9 @@ FAMILIES: Mapping[str, Family] = {
     "kubefleet/policysnapshot": Family(
         check_policysnapshot, front_kubefleet_snapshots.check_policysnapshot
     ),
-    "kubefleet/resourcesnapshot": Family(check_resourcesnapshot),
+    "kubefleet/resourcesnapshot": Family(
+        check_resourcesnapshot, front_kubefleet_snapshots.check_resourcesnapshot
+    ),
     "kubefleet/rollout": Family(check_rollout),
     "kubefleet/schedule": Family(check_kubefleet_schedule, front_kubefleet.check_schedule),
 }

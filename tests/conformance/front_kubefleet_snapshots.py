@@ -1,11 +1,14 @@
-"""KubeFleet's policy snapshots through the front door: a placement and its snapshots so far."""
+"""KubeFleet's snapshots through the front door: a placement and its snapshots so far."""
 
+import hashlib
+import json
 from collections.abc import Iterator
 from typing import cast
 
 from reconciler.dialects.kubefleet.api.placement import decode_placement
 from reconciler.manifests.admission import admit
 from reconciler.model.identity import ObjectKey
+from reconciler.model.moments import parse_moment
 from tests.builders import NOW, Body
 from tests.conformance.compare import first_difference
 from tests.conformance.front_door import LeftOut, configuration, field, items, walk_in
@@ -14,6 +17,7 @@ from tests.conformance.front_kubefleet import GENERATION, GROUP, INDEX, LATEST, 
 OURS = "reconciler.dev/"
 IMMUTABLE = "placement-immutable"
 PLACEMENT = "ClusterResourcePlacement"
+RESOURCES = "ClusterResourceSnapshot"
 
 
 def check_policysnapshot(case: Body) -> str | None:
@@ -32,6 +36,70 @@ def check_policysnapshot(case: Body) -> str | None:
     return first_difference(wanted, actual, ".snapshots") or first_difference(
         [expected["latest"]], latest, ".latest"
     )
+
+
+def check_resourcesnapshot(case: Body) -> str | None:
+    """Compare the snapshots that stand after one pass, and the next look.
+
+    A snapshot file holds the hash of each resource; so the hashes of their contents are compared.
+    """
+    given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
+    if given["minIntervalSeconds"] or given["collectionSeconds"]:
+        raise LeftOut("a pace, which no configuration has")
+    selected = items(given, "selectedResources")
+    if any(list(body) != sorted(body) for body in selected):
+        raise LeftOut("a resource whose keys are not in order, which no selection gives")
+    before = [_hashed(body) for body in items(given, "snapshots")]
+    passed = walk_in(
+        [configuration(), _placement(given), *selected],
+        [*_record(given), *before],
+        parse_moment(str(given["now"])),
+    )
+    found = list(passed.of_kind(RESOURCES).values())
+    actual = [_described({**field(body, "metadata"), **body}) for body in found]
+    return first_difference(
+        {
+            "failed": expected["error"] is not None,
+            "snapshots": [_described(_hashed(body)) for body in items(expected, "snapshots")],
+            "counts": [body["selectedResourceCount"] for body in items(expected, "snapshots")],
+            "latest": [expected["latest"]],
+            "requeueAfterSeconds": expected["requeueAfterSeconds"],
+        },
+        {
+            "failed": bool(passed.outcome.faults),
+            "snapshots": [{**body, "spec": _located(field(body, "spec"))} for body in actual],
+            "counts": [len(items(body, "spec", "selectedResources")) for body in found],
+            "latest": [body["name"] for body in actual if field(body, "labels")[LATEST] == "true"],
+            "requeueAfterSeconds": passed.seconds or 0,
+        },
+    )
+
+
+def _hashed(snapshot: Body) -> Body:
+    """A snapshot with what its file holds of each resource."""
+    resources = [_entry(body) for body in items(snapshot, "spec", "selectedResources")]
+    return {**snapshot, "spec": {"selectedResources": resources}}
+
+
+def _entry(resource: Body) -> Body:
+    text = json.dumps(resource, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    for character in "&<>\u2028\u2029":  # as Go writes them
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    metadata = field(resource, "metadata")
+    return {
+        **{name: resource[name] for name in ("apiVersion", "kind")},
+        "metadata": {name: metadata[name] for name in ("namespace", "name") if name in metadata},
+        "hash": hashlib.sha256(text.encode()).hexdigest(),
+    }
+
+
+def _located(spec: Body) -> Body:
+    """The spec of a snapshot without the places of its resources in the repository."""
+    resources = [
+        {name: value for name, value in body.items() if name not in ("blob", "document")}
+        for body in items(spec, "selectedResources")
+    ]
+    return {"selectedResources": resources}
 
 
 def _placement(given: Body) -> Body:
@@ -63,14 +131,19 @@ def _refuse(given: Body) -> None:
 
 
 def _outputs(given: Body) -> Iterator[Body]:
+    yield from _record(given)
+    for body in items(given, "snapshots"):
+        yield {name: value for name, value in body.items() if name != "status"}
+
+
+def _record(given: Body) -> Iterator[Body]:
+    """The status file of the placement, which knows its generation."""
     placement = _placement(given)
     metadata = field(given, "placement", "metadata")
     key = ObjectKey(GROUP, PLACEMENT, "", str(metadata["name"]))
     _, record = admit(key, placement["spec"], None, NOW)
     head = {name: placement[name] for name in ("apiVersion", "kind")}
     yield {**head, "metadata": {**record, "generation": metadata["generation"]}}
-    for body in items(given, "snapshots"):
-        yield {name: value for name, value in body.items() if name != "status"}
 
 
 def _described(body: Body) -> Body:
