@@ -14,15 +14,16 @@ from reconciler.core.reconcile import reconcile
 from reconciler.manifests.emitter import encode
 from reconciler.manifests.paths import output_path
 from reconciler.model.identity import ObjectKey
-from reconciler.model.moments import parse_instant
 from tests.builders import Body, manifest
 from tests.stories import Story, applied
 
-WITHIN_A_SECOND = "a moment within a second: passes have whole seconds"
-
 
 class LeftOut(Exception):  # not an error: a vector that no repository can say
-    """The vector cannot be written as a repository; the argument is the reason."""
+    """The vector cannot be written as a repository; exceptions.json has the reason by this name."""
+
+
+class Refused(LeftOut):
+    """An input of the vector would be refused; the argument is the rule."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def walk_in(
         reports: What clusters report, by the name of the cluster.
 
     Raises:
-        LeftOut: An input would be refused, or an output cannot be read.
+        Refused: An input would be refused, or an output cannot be read.
     """
     repository = Story().put(*inputs)
     for name, body in (reports or {}).items():
@@ -79,7 +80,7 @@ def walk_in(
         repository.files[output_path("status", manifest(body).key)] = encode(body)
     world = repository.world()
     if world.faults:
-        raise LeftOut(f"past admission: {world.faults[0].rule}")
+        raise Refused(world.faults[0].rule)
     outcome = reconcile(world, now)
     if outcome.traces:
         raise AssertionError(outcome.traces[0])
@@ -91,18 +92,6 @@ def walk_in(
 def fields_refused(inputs: Iterable[Body]) -> list[str]:
     """Return the field of each fault that a repository with these inputs has before any pass."""
     return [fault.field for fault in Story().put(*inputs).world().faults]
-
-
-def moment_of(text: object) -> datetime:
-    """Return the moment of a vector as the moment of a pass.
-
-    Raises:
-        LeftOut: It has a fraction of a second.
-    """
-    moment = parse_instant(str(text))
-    if moment.microsecond:
-        raise LeftOut(WITHIN_A_SECOND)
-    return moment
 
 
 def not_later(expected: int | None, actual: int | None) -> str | None:

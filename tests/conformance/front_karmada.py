@@ -24,9 +24,9 @@ def check_schedule(case: Body) -> str | None:
     needs = field(binding, "spec").get("replicaRequirements")
     modelled = any("resourceModels" in field(c, "spec") for c in items(given, "clusters"))
     if needs == {} and modelled:
-        raise LeftOut("requirements that ask for nothing of a model")
+        raise LeftOut("empty-requirements")
     if given.get("enableEmptyWorkloadPropagation"):
-        raise LeftOut("a flag of upstream that no configuration has")
+        raise LeftOut("unknown-flag")
     _refuse_gone(given, binding)
     _refuse_defaulted(field(binding, "spec", "placement"))
     now = _later(binding)
@@ -106,11 +106,11 @@ def _refuse_defaulted(placement: Body) -> None:
         kind = field(placement, "replicaScheduling").get("replicaSchedulingType")
         preference = field(placement, "replicaScheduling").get("replicaDivisionPreference")
         if not kind or (kind == "Divided" and not preference):
-            raise LeftOut("a placement that admission changes")
+            raise LeftOut("defaulted-placement")
     if any(not item.get("minGroups") for item in constraints):
-        raise LeftOut("a placement that admission changes")
+        raise LeftOut("defaulted-placement")
     if placement.get("clusterAffinities") == []:
-        raise LeftOut("a placement that admission changes")
+        raise LeftOut("defaulted-placement")
 
 
 def _later(binding: Body) -> datetime:
@@ -127,7 +127,7 @@ def _later(binding: Body) -> datetime:
 def _refuse_gone(given: Body, binding: Body) -> None:
     names = {field(cluster, "metadata")["name"] for cluster in items(given, "clusters")}
     if any(target["name"] not in names for target in items(binding, "spec", "clusters")):
-        raise LeftOut("a target without a Cluster, which counts as one that is leaving")
+        raise LeftOut("target-without-cluster")
 
 
 def _lasting(binding: Body) -> Body:

@@ -30,7 +30,7 @@ def check_policymatch(case: Body) -> str | None:
     """Compare the policy that the binding of the template belongs to after one pass."""
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     if given["policyEvents"] is not True:
-        raise LeftOut("an edit of a policy that upstream has not heard of yet")
+        raise LeftOut("unheard-edit")
     template = field(given, "template")
     claim = claimant(template)
     present = [] if claim is None else [_claimed(template)]
@@ -70,11 +70,12 @@ def check_policyadmission(case: Body) -> str | None:
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     policy = field(given, "policy")
     if field(policy, "spec", "placement").get("replicaScheduling") == {}:
-        raise LeftOut("a placement that admission changes")
+        raise LeftOut("defaulted-placement")
     refused = fields_refused([configuration(), policy])
     difference = first_difference(expected["valid"], not refused, ".valid")
+    difference = difference or compare_fields(case, refused)
     if difference or refused:
-        return difference or compare_fields(case, refused)
+        return difference
     passed = walk_in([configuration(), policy, WEB], [], NOW)
     found = _binding(passed)
     if found is None:

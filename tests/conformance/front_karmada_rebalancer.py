@@ -87,7 +87,7 @@ def _record(rebalancer: Body, now: datetime) -> Body:
     metadata, status = field(rebalancer, "metadata"), field(rebalancer, "status")
     created = parse_moment(str(metadata["creationTimestamp"]))
     if created > now:
-        raise LeftOut("a creation in the future, which no pass records")
+        raise LeftOut("future-creation")
     observed = int(str(status.get("observedGeneration", metadata["generation"])))
     edited = observed != metadata["generation"]
     annotations = {

@@ -5,13 +5,19 @@ import json
 from collections.abc import Iterator
 from typing import cast
 
-from reconciler.dialects.kubefleet.api.placement import decode_placement
 from reconciler.manifests.admission import admit
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment
 from tests.builders import NOW, Body
 from tests.conformance.compare import first_difference
-from tests.conformance.front_door import LeftOut, configuration, field, items, walk_in
+from tests.conformance.front_door import (
+    LeftOut,
+    Refused,
+    configuration,
+    field,
+    items,
+    walk_in,
+)
 from tests.conformance.front_kubefleet import GENERATION, GROUP, INDEX, LATEST, NUMBER, SNAPSHOT
 
 OURS = "reconciler.dev/"
@@ -25,16 +31,16 @@ def check_policysnapshot(case: Body) -> str | None:
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     _refuse(given)
     passed = walk_in([configuration(), _placement(given)], _outputs(given), NOW)
-    if expected["error"] is None and passed.faults(IMMUTABLE):
-        raise LeftOut(f"past admission: {IMMUTABLE}")
-    if expected["error"] is not None:
-        return None if passed.outcome.faults else "upstream fails, here is no fault"
+    if passed.faults(IMMUTABLE):
+        raise Refused(IMMUTABLE)
     found = passed.of_kind(SNAPSHOT)
     wanted = [_described(body) for body in items(expected, "snapshots")]
     actual = [_described({**field(body, "metadata"), **body}) for body in found.values()]
     latest = [str(body["name"]) for body in actual if field(body, "labels")[LATEST] == "true"]
-    return first_difference(wanted, actual, ".snapshots") or first_difference(
-        [expected["latest"]], latest, ".latest"
+    failed = expected["error"] is not None
+    return first_difference(
+        {"failed": failed, "snapshots": wanted, "latest": [expected["latest"]]},
+        {"failed": bool(passed.outcome.faults), "snapshots": actual, "latest": latest},
     )
 
 
@@ -45,10 +51,10 @@ def check_resourcesnapshot(case: Body) -> str | None:
     """
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     if given["minIntervalSeconds"] or given["collectionSeconds"]:
-        raise LeftOut("a pace, which no configuration has")
+        raise LeftOut("pace")
     selected = items(given, "selectedResources")
     if any(list(body) != sorted(body) for body in selected):
-        raise LeftOut("a resource whose keys are not in order, which no selection gives")
+        raise LeftOut("unordered-keys")
     before = [_hashed(body) for body in items(given, "snapshots")]
     passed = walk_in(
         [configuration(), _placement(given), *selected],
@@ -114,20 +120,20 @@ def _placement(given: Body) -> Body:
 
 def _refuse(given: Body) -> None:
     """Leave out what no pass leaves: snapshots whose labels contradict their names."""
-    placement = _placement(given)
-    if decode_placement(placement).policy != field(placement, "spec").get("policy"):
-        raise LeftOut("a policy that admission changes")
+    spreading = items(given, "placement", "spec", "policy", "topologySpreadConstraints")
+    if any("maxSkew" not in constraint for constraint in spreading):
+        raise LeftOut("defaulted-policy")
     found = {str(field(body, "metadata")["name"]): body for body in items(given, "snapshots")}
     numbers = {name: int(name.rpartition("-")[2]) for name in found}
     for name, body in found.items():
         labels = field(body, "metadata", "labels")
         newest = numbers[name] == max(numbers.values())
         if labels.get(INDEX) != str(numbers[name]) or (labels.get(LATEST) == "true") != newest:
-            raise LeftOut("a snapshot with labels that contradict its name, which no pass writes")
+            raise LeftOut("contradicting-labels")
         marks = field(body, "metadata", "annotations")
         fixed = field(body, "spec", "policy").get("placementType") != "PickN"
         if not str(marks.get(GENERATION, "")).isdecimal() or (not fixed and NUMBER not in marks):
-            raise LeftOut("a snapshot that lacks a count, which no pass writes")
+            raise LeftOut("uncounted-snapshot")
 
 
 def _outputs(given: Body) -> Iterator[Body]:

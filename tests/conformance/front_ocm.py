@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
+from reconciler.model.moments import parse_moment
 from tests.builders import Body
 from tests.conformance.compare import first_difference
 from tests.conformance.front_door import (
@@ -12,7 +13,6 @@ from tests.conformance.front_door import (
     configuration,
     field,
     items,
-    moment_of,
     not_later,
     walk_in,
 )
@@ -46,15 +46,13 @@ def check_placement(case: Body) -> str | None:
     A pass goes on until nothing is written, so what upstream settles with counts.
     """
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
-    if "panic" in expected:
-        raise LeftOut("upstream crashes, so there is nothing to compare")
     spellings = [("v1beta1", given["placement"]), ("v1alpha1", given.get("placementAsProposed"))]
     found = (_check({**given, "placement": p}, v, expected) for v, p in spellings if p)
     return next((difference for difference in found if difference), None)
 
 
 def _check(given: Body, version: str, expected: Body) -> str | None:
-    passed = walk_in(_inputs(given, version), _outputs(given), moment_of(given["now"]))
+    passed = walk_in(_inputs(given, version), _outputs(given), parse_moment(str(given["now"])))
     if "crdErrors" in expected:
         return "upstream's CRD refuses this"
     actual = _actual(given, passed)
@@ -95,9 +93,6 @@ def _inputs(given: Body, version: str) -> Iterator[Body]:
     """
     yield configuration()
     bound = {str(field(item, "spec").get("clusterSet")) for item in items(given, SETS_BOUND)}
-    known = {str(field(item, "metadata")["name"]) for item in items(given, "managedClusterSets")}
-    if bound & (IMPLICIT.keys() - known):
-        raise LeftOut("a set that every hub has is bound and not there")
     for name, (served, kind) in KINDS.items():
         for body in items(given, name):
             written = {"apiVersion": f"{GROUP}/{served}", "kind": kind, **body}
@@ -116,16 +111,12 @@ SETS_BOUND = "managedClusterSetBindings"
 def _available(cluster: Body, bound: set[str]) -> Body:
     labels = field(cluster, "metadata", "labels")
     if "default" in bound and not labels.get(SET_LABEL):
-        raise LeftOut("a cluster in no set, which every hub puts into the set default")
-    if any("timeAdded" not in taint for taint in items(cluster, "spec", "taints")):
-        raise LeftOut("a taint without timeAdded, which every hub dates")
+        raise LeftOut("cluster-in-no-set")
     status = field(cluster, "status")
     conditions = items(cluster, "status", "conditions")
     if not status:
         return cluster
     found = [item for item in conditions if item.get("type") == AVAILABLE]
-    if any(item.get("status") != "True" for item in found):
-        raise LeftOut("a cluster that is not available, which every hub taints")
     more = [] if found else [REPORTED]
     return {**cluster, "status": {**status, "conditions": [*conditions, *more]}}
 
@@ -154,7 +145,7 @@ def _identity(body: Body) -> tuple[str, str]:
 def _owner(decision: Body) -> tuple[str, str]:
     name = field(decision, "metadata", "labels").get(PLACEMENT_LABEL)
     if name is None:
-        raise LeftOut("a decision of no placement, which no output is")
+        raise LeftOut("decision-of-none")
     return _identity(decision)[0], str(name)
 
 

@@ -12,8 +12,11 @@ Reasons = Mapping[str, str]
 CASES = cast(Reasons, JUDGEMENTS["cases"])
 """Vectors that are answered otherwise, by `dialect/family:name`."""
 
-PANICS = cast(Reasons, JUDGEMENTS["panics"])
-"""Families in which upstream crashes where we refuse."""
+LEFT_OUT = cast(Reasons, JUDGEMENTS["leftOut"])
+"""Why a vector cannot be written as a repository, by the name that the front door gives."""
+
+REFUSED = cast(Mapping[str, Mapping[str, str | Sequence[str]]], JUDGEMENTS["refused"])
+"""Rule to the vectors of which an input is refused, as upstream refuses it."""
 
 TEXTS = cast(Reasons, JUDGEMENTS["texts"])
 """Beginnings of texts of which the rest is a library's."""
@@ -48,9 +51,9 @@ def changed_later(name: str) -> Sequence[str]:
     return [part for item in LATER_STEPS if name in item["cases"] for part in item["parts"]]
 
 
-def excepted(key: str, expected: Mapping[str, object]) -> bool:
-    """Whether a difference of a vector is known, and why is written down."""
-    return key in CASES or (key.partition(":")[0] in PANICS and "panic" in expected)
+def refusal_of(key: str) -> str:
+    """Return the rule that is said to refuse a vector, `""` for none."""
+    return next((rule for rule, item in REFUSED.items() if key in item["cases"]), "")
 
 
 def without_library(value: object) -> object:

@@ -37,7 +37,7 @@ def check_schedule(case: Body) -> str | None:
         "bindings": [_binding(before.get(n), result.bindings[n], brief=brief) for n in names],
         "removed": sorted(result.removed),
         "statusUpdated": result.status is not None,
-        "policySnapshotStatus": _status(status, snapshot.status, str(given["now"])),
+        "policySnapshotStatus": snapshot_status(status, snapshot.status, str(given["now"])),
     }
     for key in NOT_COMPARED["kubefleet/schedule"]:
         expected.pop(key, None)
@@ -96,7 +96,8 @@ def _op(before: Binding | None, after: Binding) -> str:
     return "unscheduled" if left else "patched"
 
 
-def _status(status: Body, before: Body, now: str) -> Body:
+def snapshot_status(status: Body, before: Body, now: str) -> Body:
+    """Return the status of a policy snapshot as vectors have it: moments are kept or now."""
     conditions = cast(Sequence[Mapping[str, object]], status.get("conditions") or [])
     known = cast(Sequence[Mapping[str, object]], before.get("conditions") or [])
     kept = {item["type"]: item.get("lastTransitionTime") for item in known}

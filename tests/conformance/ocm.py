@@ -52,8 +52,6 @@ def check_placement(case: Body) -> str | None:
 
 def _check_spelling(given: Body, expected: Body) -> str | None:
     actual = _sync(given)
-    if "panic" in expected:
-        return "upstream crashes here"
     choices = cast(Sequence[Body], expected.get("anyOf", [expected]))
     differences = [_difference(choice, actual) for choice in choices]
     return None if None in differences else differences[0]

@@ -40,6 +40,9 @@ def check_events(case: Body) -> str | None:
         _advance(repository, memo)
     event = cast(Mapping[str, object], given["event"])
     before = _remembered(memo, expected)
+    strangers = [name for name in before if not _stands(repository, name)]
+    if strangers:
+        return f".queued: {strangers} are no placements"
     _advance(repository, memo)
     if any(answer is not before[name] for name, answer in _remembered(memo, expected).items()):
         return ".queued: without an event nothing is passed over"

@@ -3,17 +3,18 @@
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from tests.conformance import judgements
 from tests.conformance.families import FAMILIES, Body, Check, dialect_of
-from tests.conformance.front_door import LeftOut
+from tests.conformance.front_door import LeftOut, Refused
 
 UNKNOWN = "family is not built"
 DOOR = "front door"
+REFUSED = "refused: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,18 @@ def walk_case(case: Body) -> Result:
         return Result(f"{DOOR} {label}", name, None, left_out=why)
     try:
         return _run(f"{DOOR} {label}", case, family.door)
+    except Refused as rule:
+        known = judgements.refusal_of(f"{label}:{name}")
+        return _refused(f"{DOOR} {label}", name, str(rule), known)
     except LeftOut as reason:
-        return Result(f"{DOOR} {label}", name, None, left_out=str(reason))
+        return Result(f"{DOOR} {label}", name, None, left_out=judgements.LEFT_OUT[str(reason)])
+
+
+def _refused(label: str, name: str, rule: str, known: str) -> Result:
+    """A refusal is upstream's, too, if exceptions.json says so of this vector and this rule."""
+    if rule == known:
+        return Result(label, name, None, left_out=f"{REFUSED}{rule}")
+    return Result(label, name, f"refused by {rule}, of which exceptions.json says nothing")
 
 
 def _run(label: str, case: Body, check: Check) -> Result:
@@ -85,8 +96,10 @@ def _run(label: str, case: Body, check: Check) -> Result:
         raise
     except Exception as error:  # noqa: BLE001 - a crash is a difference like another
         difference = f"{type(error).__name__}: {error}"
-    expected = cast(Mapping[str, object], case["expected"])
-    known = difference is not None and judgements.excepted(f"{label_of(case)}:{name}", expected)
+    key = f"{label_of(case)}:{name}"
+    if label.startswith(DOOR) and difference is None and judgements.refusal_of(key):
+        difference = "accepted, while exceptions.json says that it is refused"
+    known = difference is not None and key in judgements.CASES
     return Result(label, name, difference, excepted=known)
 
 
@@ -107,7 +120,8 @@ def run_files(paths: Sequence[Path]) -> int:
     _print_aside(sorted({item.label for item in direct}))
     print(f"{DOOR}, left out:")
     for reason, count in reasons(door).items():
-        print(f"  {count:5} {reason}")
+        refusal = judgements.REFUSED.get(reason.removeprefix(REFUSED))
+        print(f"  {count:5} {reason}" + (f": {refusal['why']}" if refusal else ""))
     print(f"{DOOR}: {summary(door)}")
     print(summary(direct))
     return 1 if any(item.failed for item in (*direct, *door)) else 0

@@ -1,0 +1,126 @@
+"""What of a vector is compared: each value in it, changed in turn, must be a difference."""
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from tests.conformance import judgements
+from tests.conformance.families import FAMILIES, Body, Check
+from tests.conformance.front_door import LeftOut
+from tests.conformance.run import label_of, read_cases
+from tests.conformance.test_vectors import FILES
+
+TRIED = 40
+"""How many vectors of a family show at most that a value is compared."""
+
+KEYED = {"annotations", "data", "decisions", "estimates", "labels", "matchLabels", "nodeSelector"}
+KEYED |= {"rescheduleTriggeredAt", "resourceRequest", "scores", "totals"}
+"""Fields that hold a value for each of many names: one stands for all."""
+
+ANY, ITEM = "*", "[]"
+CHOICE = "anyOf.[]."
+Path = tuple[str, ...]
+
+
+def _paths(value: object, at: Path = ()) -> Iterator[Path]:
+    """Yield where there are values: keys, and one step for the items of a list."""
+    if isinstance(value, Mapping) and value:
+        for key, item in value.items():
+            keyed = bool(at) and at[-1] in KEYED
+            yield from _paths(item, (*at, ANY if keyed else str(key)))
+    elif isinstance(value, list) and value:
+        for item in value:
+            yield from _paths(item, (*at, ITEM))
+    else:
+        yield at
+
+
+def _tampered(value: object, path: Path) -> object:
+    """Return a value that is another at a path, as far as it has that path."""
+    if not path:
+        return _other(value)
+    if path[0] == ITEM and isinstance(value, list):
+        return [_tampered(item, path[1:]) for item in value]
+    if isinstance(value, Mapping):
+        return {
+            key: _tampered(item, path[1:]) if path[0] in (key, ANY) else item
+            for key, item in value.items()
+        }
+    return value
+
+
+def _other(value: object) -> object:
+    """Return another value of the same type; what is longer than its path stays."""
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return -31337
+        case str() | None:
+            return "tampered"
+        case []:
+            return ["tampered"]
+        case {} if not value:
+            return {"tampered": "tampered"}
+    return value
+
+
+def _is_compared(check: Check, cases: list[Body], path: Path) -> bool:
+    """Whether another value at a path is a difference in any of these vectors.
+
+    What only vectors have that are left out is counted with them.
+    """
+    tried = 0
+    for case in cases:
+        expected = _tampered(case["expected"], path)
+        try:
+            if check(case) is None and check({**case, "expected": expected}) is not None:
+                return True
+        except LeftOut:
+            continue
+        except Exception:  # noqa: BLE001 - what is read is compared
+            return True
+        tried += 1
+        if tried == TRIED:
+            break
+    return not tried
+
+
+def _not_compared(label: str, check: Check) -> list[str]:
+    """The paths of a family that are not compared."""
+    cases = [case for file in FILES for case in read_cases(file) if label_of(case) == label]
+    by_path: dict[Path, list[Body]] = {}
+    for case in cases:
+        for path in dict.fromkeys(_paths(case["expected"])):
+            by_path.setdefault(path, []).append(case)
+    return sorted(
+        ".".join(path).removeprefix(CHOICE)
+        for path, found in by_path.items()
+        if not _is_compared(check, found, path)
+    )
+
+
+def _covers(listed: str, path: str) -> bool:
+    return path == listed or path.startswith(f"{listed}.")
+
+
+@pytest.mark.cpu_seconds(120)  # each value of each family
+@pytest.mark.parametrize("door", [False, True], ids=["direct", "front-door"])
+@pytest.mark.parametrize("label", sorted(FAMILIES))
+def test_what_is_not_compared_is_written_down(label: str, door: bool) -> None:  # noqa: FBT001
+    """A value of `expected` is either compared or listed with a reason, and never both."""
+    check = FAMILIES[label].door if door else FAMILIES[label].direct
+    if check is None:
+        assert label in judgements.NO_DOOR
+        return
+    listed = dict(judgements.NOT_COMPARED.get(label, {}))
+    if door:
+        listed |= judgements.NOT_COMPARED_AT_THE_DOOR.get(label, {})
+        for name in judgements.ONLY_AT_THE_DOOR.get(label, {}):
+            del listed[name]
+    found = _not_compared(label, check)
+    bare = [path for path in found if not any(_covers(name, path) for name in listed)]
+    own = judgements.NOT_COMPARED_AT_THE_DOOR.get(label, {}) if door else listed
+    idle = [name for name in own if not any(_covers(name, path) for path in found)]
+
+    assert ([], []) == (bare, idle)
