@@ -17,6 +17,7 @@ from tests.conformance.front_door import (
 )
 from tests.conformance.front_karmada import APPLIED, binding_after
 from tests.conformance.front_karmada_files import cluster_of, last_binding, policy_of, workload_of
+from tests.conformance.judgements import forgives
 
 SUSPENDED = {"scheduling": True}
 UPDATED = 3
@@ -54,7 +55,9 @@ def check_taints(case: Body) -> str | None:
         "clusters": expected["clusters"],
         "gracefulEvictionTasks": _undated(items(expected, "gracefulEvictionTasks")),
     }
-    return first_difference(wanted, actual) or not_later(min(waits, default=None), passed.seconds)
+    return first_difference(wanted, actual) or not_later(
+        "karmada/taints", min(waits, default=None), passed.seconds
+    )
 
 
 def _target(item: Body) -> Body:
@@ -111,10 +114,11 @@ def check_graceful(case: Body) -> str | None:
     found = binding_after(passed, workload)
     actual = list(items(found, "spec", "gracefulEvictionTasks"))
     wait = int(str(expected["requeueAfterSeconds"]))
-    end = wait + 1 if wait else None  # upstream looks at the last second of a task, then again
+    spare = 1 if forgives("karmada/gracefuleviction", "the last second") else 0
+    end = wait + spare if wait else None
     return first_difference(
         expected["gracefulEvictionTasks"], actual, ".gracefulEvictionTasks"
-    ) or not_later(end, passed.seconds)
+    ) or not_later("karmada/gracefuleviction", end, passed.seconds)
 
 
 def _cluster(name: str) -> Body:

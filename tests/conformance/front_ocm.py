@@ -16,7 +16,6 @@ from tests.conformance.front_door import (
     not_later,
     walk_in,
 )
-from tests.conformance.judgements import without_library
 
 GROUP = "cluster.open-cluster-management.io"
 PLACEMENT_LABEL = f"{GROUP}/placement"
@@ -78,11 +77,11 @@ def _choices(expected: Body) -> Sequence[Body]:
 def _difference(expected: Body, actual: Body, passed: Passed) -> str | None:
     wanted = {key: expected[key] for key in COMPARED if key in expected}
     found = {key: actual.get(key) for key in wanted}
-    difference = first_difference(without_library(wanted), without_library(found))
+    difference = first_difference(wanted, found)
     if difference or "wait" not in expected:
         return difference
     wait = cast(float | None, expected["wait"])
-    return not_later(None if wait is None else math.ceil(wait), passed.seconds)
+    return not_later("ocm/placement", None if wait is None else math.ceil(wait), passed.seconds)
 
 
 def _inputs(given: Body, version: str) -> Iterator[Body]:

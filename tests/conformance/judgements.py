@@ -18,9 +18,6 @@ LEFT_OUT = cast(Reasons, JUDGEMENTS["leftOut"])
 REFUSED = cast(Mapping[str, Mapping[str, str | Sequence[str]]], JUDGEMENTS["refused"])
 """Rule to the vectors of which an input is refused, as upstream refuses it."""
 
-TEXTS = cast(Reasons, JUDGEMENTS["texts"])
-"""Beginnings of texts of which the rest is a library's."""
-
 NO_DOOR = cast(Reasons, JUDGEMENTS["noFrontDoor"])
 """Families of which no vector is written as a repository."""
 
@@ -46,6 +43,11 @@ FIELDS_NAMED = cast(Mapping[str, Reasons], JUDGEMENTS["fieldsNamed"])
 """Policies of which a refusal names other fields than upstream, by the name of the vector."""
 
 
+def forgives(family: str, what: str) -> bool:
+    """Return whether a family is forgiven something, for a reason that is written down."""
+    return what in FORGIVEN.get(family, {})
+
+
 def changed_later(name: str) -> Sequence[str]:
     """Return the parts of a vector of karmada/schedule that a later step of upstream changes."""
     return [part for item in LATER_STEPS if name in item["cases"] for part in item["parts"]]
@@ -54,17 +56,3 @@ def changed_later(name: str) -> Sequence[str]:
 def refusal_of(key: str) -> str:
     """Return the rule that is said to refuse a vector, `""` for none."""
     return next((rule for rule, item in REFUSED.items() if key in item["cases"]), "")
-
-
-def without_library(value: object) -> object:
-    """Cut texts where the words of a library begin."""
-    if isinstance(value, str):
-        for start in TEXTS:
-            before, found, _ = value.partition(start)
-            value = before + found if found else value
-        return value
-    if isinstance(value, list):
-        return [without_library(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: without_library(item) for key, item in value.items()}
-    return value

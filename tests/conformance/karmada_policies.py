@@ -1,7 +1,7 @@
 """The families of Karmada's policies: matching, admission, the binding of a template."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import cast
 
 from reconciler.dialects.karmada.api.admission import refuse_policy
@@ -16,12 +16,9 @@ from reconciler.model.identity import ObjectKey
 from reconciler.shell.resources import load_schemas
 from tests.builders import manifest, policies_among
 from tests.conformance.compare import first_difference
-from tests.conformance.judgements import FIELDS_NAMED, LEFT_ASIDE
+from tests.conformance.judgements import FIELDS_NAMED, FORGIVEN, LEFT_ASIDE
 
 Body = Mapping[str, object]
-
-ASIDE = {name: tuple(reasons) for name, reasons in LEFT_ASIDE.items()}
-"""What of a binding is left aside: parts of its metadata, fields at any depth, CRD defaults."""
 
 
 def check_policymatch(case: Body) -> str | None:
@@ -119,7 +116,7 @@ def compare_binding(
         _without_ids(
             {
                 "kind": wanted["kind"],
-                "metadata": _without(wanted["metadata"], ASIDE["metadata"]),
+                "metadata": _without(wanted["metadata"], LEFT_ASIDE["metadata"]),
                 "spec": wanted["spec"],
             }
         ),
@@ -127,7 +124,7 @@ def compare_binding(
     )
 
 
-def _without(body: Body, names: Sequence[str]) -> Body:
+def _without(body: Body, names: Container[str]) -> Body:
     return {key: value for key, value in body.items() if key not in names}
 
 
@@ -135,14 +132,14 @@ def _without_defaults(actual: Body, policy: Body) -> Body:
     """Leave out what the policy's CRD defaults added: the vectors saw no API server."""
     asked = cast(Body, policy["spec"])
     spec = cast(Body, actual["spec"])
-    added = [name for name in ASIDE["defaults"] if name not in asked]
+    added = [name for name in FORGIVEN["karmada/bindingfromtemplate"] if name not in asked]
     return {**actual, "spec": _without(spec, added)}
 
 
 def _without_ids(value: object) -> object:
     """The value without uids and resourceVersions, at any depth."""
     if isinstance(value, Mapping):
-        kept = _without(value, ASIDE["anywhere"])
+        kept = _without(value, LEFT_ASIDE["anywhere"])
         return {key: _without_ids(item) for key, item in kept.items()}
     if isinstance(value, list):
         return [_without_ids(item) for item in value]

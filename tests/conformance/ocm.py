@@ -20,7 +20,6 @@ from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_instant
 from reconciler.schedule.framework import Mask, positions_of
 from tests.conformance.compare import first_difference
-from tests.conformance.judgements import without_library
 
 Body = Mapping[str, object]
 
@@ -60,7 +59,7 @@ def _check_spelling(given: Body, expected: Body) -> str | None:
 def _difference(expected: Body, actual: Body) -> str | None:
     wanted = {key: expected[key] for key in COMPARED if key in expected}
     found = {key: actual.get(key) for key in wanted}
-    return first_difference(without_library(wanted), without_library(found))
+    return first_difference(wanted, found)
 
 
 def bodies(given: Body, name: str) -> Sequence[Body]:

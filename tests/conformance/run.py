@@ -117,7 +117,9 @@ def run_files(paths: Sequence[Path]) -> int:
             for item in results:
                 if item.failed:
                     print(f"{item.key}: {item.difference}")
-    _print_aside(sorted({item.label for item in direct}))
+    for label in sorted({item.label for item in direct}):
+        for line in _aside(label):
+            print(line)
     print(f"{DOOR}, left out:")
     for reason, count in reasons(door).items():
         refusal = judgements.REFUSED.get(reason.removeprefix(REFUSED))
@@ -134,21 +136,27 @@ def _by_label(results: Iterable[Result]) -> list[tuple[str, list[Result]]]:
     return sorted(found.items())
 
 
-def _print_aside(labels: Sequence[str]) -> None:
-    """Print what is not compared or forgiven, and why."""
-    for label in labels:
-        for title, fields in (
-            ("not compared", judgements.NOT_COMPARED),
-            (f"not compared at the {DOOR}", judgements.NOT_COMPARED_AT_THE_DOOR),
-            (f"compared only at the {DOOR}", judgements.ONLY_AT_THE_DOOR),
-            ("forgiven", judgements.FORGIVEN),
-        ):
-            for name, why in fields.get(label, {}).items():
-                print(f"{label}: {title}: {name}: {why}")
-    for item in judgements.LATER_STEPS if "karmada/schedule" in labels else ():
-        parts = " and ".join(item["parts"])
-        print(f"karmada/schedule: changed by a later step: {parts} of {', '.join(item['cases'])}")
-        print(f"  {item['why']}")
+def _aside(label: str) -> Iterator[str]:
+    """Yield what of a family is not compared, excepted or forgiven, and why."""
+    for title, fields in (
+        ("not compared", judgements.NOT_COMPARED),
+        (f"not compared at the {DOOR}", judgements.NOT_COMPARED_AT_THE_DOOR),
+        (f"compared only at the {DOOR}", judgements.ONLY_AT_THE_DOOR),
+        ("forgiven", judgements.FORGIVEN),
+    ):
+        yield from (
+            f"{label}: {title}: {name}: {why}" for name, why in fields.get(label, {}).items()
+        )
+    for key, why in judgements.CASES.items():
+        if key.startswith(f"{label}:"):
+            yield f"{key}: excepted: {why}"
+    if label == "karmada/policyadmission":
+        for name, named in judgements.FIELDS_NAMED.items():
+            yield from (f"{label}:{name}: names {ours}: {why}" for ours, why in named.items())
+    if label == "karmada/schedule":
+        for item in judgements.LATER_STEPS:
+            cases, parts = ", ".join(item["cases"]), " and ".join(item["parts"])
+            yield f"{label}: a later step changes {parts} of {cases}: {item['why']}"
 
 
 def reasons(results: Iterable[Result]) -> dict[str, int]:
