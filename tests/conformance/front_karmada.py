@@ -25,8 +25,6 @@ def check_schedule(case: Body) -> str | None:
     modelled = any("resourceModels" in field(c, "spec") for c in items(given, "clusters"))
     if needs == {} and modelled:
         raise LeftOut("empty-requirements")
-    if given.get("enableEmptyWorkloadPropagation"):
-        raise LeftOut("unknown-flag")
     _refuse_gone(given, binding)
     _refuse_defaulted(field(binding, "spec", "placement"))
     now = _later(binding)
@@ -45,9 +43,15 @@ def check_schedule(case: Body) -> str | None:
 
 def _after(given: Body, binding: Body, now: datetime) -> tuple[Body, bool]:
     """The binding after one pass, and whether the pass left it as it was."""
-    off = configuration(karmada={"failover": {"enabled": False}})
+    propagate = bool(given.get("enableEmptyWorkloadPropagation"))
+    settings = {"failover": {"enabled": False}, "emptyWorkloadPropagation": propagate}
     workload = workload_of(binding)
-    inputs = [off, *map(cluster_of, items(given, "clusters")), policy_of(binding), workload]
+    inputs = [
+        configuration(karmada=settings),
+        *map(cluster_of, items(given, "clusters")),
+        policy_of(binding),
+        workload,
+    ]
     present = _lasting(last_binding(binding, workload))
     passed = walk_in(inputs, [present] if binding.get("status") else [], now)
     found = binding_after(passed, workload)
