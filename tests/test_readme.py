@@ -1,32 +1,35 @@
-"""What README.md shows of the commands is what they print."""
+"""What README.md shows is true on any day: everything on it is written and run."""
 
-import shlex
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from tests.cli.history import answer, told_fleet
-from tests.shell.repositories import Checkout
-from tests.told_blocks import missing, told
+from tests.pages.page import Command, steps_of
+from tests.pages.run import new_reader
+from tests.shell.fleet import ROOT
 
-TOLD = told("README.md")
-
-
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """Three inputs, three passes."""
-    return told_fleet(tmp_path_factory.mktemp("readme") / "fleet")
-
-
-@pytest.mark.parametrize(("command", "pieces"), TOLD, ids=[command for command, _ in TOLD])
-def test_readme_shows_what_commands_print(
-    fleet: Checkout, capsys: pytest.CaptureFixture[str], command: str, pieces: list[list[str]]
-) -> None:
-    """Each piece stands in the output as it is shown, one behind the other."""
-    code, out, _ = answer(fleet, capsys, *shlex.split(command))
-
-    assert (0, "") == (code, missing(pieces, out))
+DAYS = [
+    pytest.param(datetime.now(UTC).replace(microsecond=0), id="today"),
+    pytest.param(datetime(2027, 2, 28, 23, 59, 30, tzinfo=UTC), id="over-midnight"),
+    pytest.param(datetime(2031, 7, 1, 12, 0, tzinfo=UTC), id="years-later"),
+]
+PAGES = ["README.md", "example-repo/README.md"]
 
 
-def test_something_is_told() -> None:
-    """The pattern finds the blocks."""
-    assert 6 == len(TOLD)
+@pytest.mark.cpu_seconds(300)
+@pytest.mark.parametrize("day", DAYS)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_shows_what_commands_print(page: str, day: datetime, tmp_path: Path) -> None:
+    """From its first line to its last."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+
+    assert "" == "\n".join(new_reader(tmp_path, day).follow(text))
+
+
+@pytest.mark.parametrize(("page", "commands"), [*zip(PAGES, (30, 20), strict=True)])
+def test_something_is_run(page: str, commands: int) -> None:
+    """The patterns find the consoles."""
+    steps = steps_of((ROOT / page).read_text(encoding="utf-8"))
+
+    assert commands <= sum(isinstance(step, Command) for step in steps)

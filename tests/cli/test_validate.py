@@ -125,24 +125,3 @@ def test_the_hooks_run(folder: Path) -> None:
     (folder / "clusters/wrong.yaml").write_text(WRONG)
     assert 1 == hook(named["entry"], "clusters/member1.yaml", "clusters/wrong.yaml")
     assert 1 == hook(whole["entry"])
-
-
-def test_the_readme_shows_what_is_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Word for word, for the example with two slips of the pen."""
-    slips = {
-        "clusters/member2.yaml": ("syncMode", "syncmode"),
-        "policies/shop.yaml": ("- member1", "- membr1"),
-    }
-    for path, text in EXAMPLE.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        old, new = slips.get(path, ("", ""))
-        (tmp_path / path).write_text(text.replace(old, new) if old else text)
-    monkeypatch.chdir(tmp_path)
-
-    assert 1 == run(["validate"])
-    shown = capsys.readouterr()
-
-    block = f"<!-- validate -->\n```\n$ reconciler validate\n{shown.out}{shown.err}```\n"
-    assert block in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -2,19 +2,24 @@
 
 A file is a fence after a line that holds nothing but its path in back-quotes and a colon; "more of"
 before the path appends to it. A console is a fence marked `console`: a line that begins with `$ `
-is a command, what follows is its output, `...` stands for lines left out, and a last line such as
-`[exit 1]` says that it fails.
+is a command, lines with `> ` go on with it, what follows is its output, `...` stands for lines left
+out, and a last line such as `[exit 1]` says that it fails. In a fence marked `sh` every line is a
+command whose output is not shown. What happens out of sight, such as a pass of the daemon, is in a
+comment: `<!-- meanwhile: COMMAND -->`.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(
+    r"^( *)```(\w*)\n(.*?)^\1```$|^ *<!-- meanwhile: (.*?) -->$", re.MULTILINE | re.DOTALL
+)
 PATH = re.compile(r"(?P<more>more of )?`(?P<path>[\w./-]+)`:\s*\Z", re.IGNORECASE)
 EXIT = re.compile(r"\[exit (\d+)\]")
 ELIDED = "..."
-PROMPT = "$ "
+PROMPT, MORE = "$ ", "> "
+ANYTHING: list[list[str]] = [[], []]
 
 
 @dataclass(frozen=True)
@@ -42,11 +47,16 @@ def steps_of(page: str) -> list[Step]:
     """Return what a page asks its reader to do, in order."""
     found: list[Step] = []
     for fence in FENCE.finditer(page):
-        indent, language, body = fence.groups()
+        indent, language, body, meanwhile = fence.groups()
+        if meanwhile is not None:
+            found.append(Command(meanwhile, pieces=ANYTHING))
+            continue
         lines = [line.removeprefix(indent) for line in body.splitlines()]
         before = PATH.search(page[: fence.start()].rstrip())
         if language == "console":
             found += _commands(lines)
+        elif language == "sh":
+            found += [Command(line, pieces=ANYTHING) for line in lines]
         elif before is not None:
             content = "".join(f"{line}\n" for line in lines)
             found.append(WrittenFile(before["path"], content, bool(before["more"])))
@@ -63,6 +73,9 @@ def _commands(lines: list[str]) -> Iterator[Command]:
             command = Command(line.removeprefix(PROMPT))
             continue
         assert command is not None, f"output before any command: {line}"
+        if line.startswith(MORE) and command.pieces == [[]]:
+            command.text += f"\n{line.removeprefix(MORE)}"
+            continue
         code = EXIT.fullmatch(line)
         if code:
             command.code = int(code[1])

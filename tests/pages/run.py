@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from reconciler.model.moments import format_moment, parse_moment
 from tests.pages.page import Command, WrittenFile, steps_of
 from tests.shell.fleet import PATIENCE_SECONDS, ROOT
 from tests.shell.repositories import ENVIRONMENT
@@ -27,6 +28,9 @@ exec "{python}" -P -m tests.pages.clocked "$@"
 """
 SLEEP = """#!/bin/sh
 exec "{python}" -P -m tests.pages.pass_time "$1"
+"""
+DATE = """#!/bin/sh
+cat "$PAGE_CLOCK"
 """
 
 
@@ -89,18 +93,18 @@ def new_reader(folder: Path, now: datetime) -> Reader:
     home, tools = folder / "home", folder / "tools"
     home.mkdir(parents=True)
     tools.mkdir()
-    for name, script in (("reconciler", RECONCILER), ("sleep", SLEEP)):
+    for name, script in (("reconciler", RECONCILER), ("sleep", SLEEP), ("date", DATE)):
         tool = tools / name
         tool.write_text(script.format(python=sys.executable), encoding="utf-8")
         tool.chmod(0o755)
-    (tools / "clock").write_text(now.isoformat(), encoding="utf-8")
+    (tools / "clock").write_text(format_moment(now), encoding="utf-8")
     return Reader(home, tools)
 
 
 def pass_time(clock: Path, seconds: float) -> None:
     """Move the clock of a page on."""
-    moment = datetime.fromisoformat(clock.read_text(encoding="utf-8"))
-    clock.write_text((moment + timedelta(seconds=seconds)).isoformat(), encoding="utf-8")
+    moment = parse_moment(clock.read_text(encoding="utf-8"))
+    clock.write_text(format_moment(moment + timedelta(seconds=seconds)), encoding="utf-8")
 
 
 def missing(pieces: list[list[str]], out: str) -> str:
