@@ -223,6 +223,11 @@ def _edited(
     from reconciler.manifests.fields_in_text import drop_field, set_field
 
     path, index = manifest.origin.path, manifest.origin.index
+    if manifest.origin.pointer:
+        raise UsageError(
+            f"{name} stands in a List ({path}, {manifest.origin.pointer}), which only a person "
+            "edits; give it a document of its own, or edit it there"
+        )
     before = files(path)
     _check_place(manifest, before)
     present: object = manifest.body

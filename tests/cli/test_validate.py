@@ -146,3 +146,13 @@ def test_the_readme_shows_what_is_printed(
 
     block = f"<!-- validate -->\n```\n$ reconciler validate\n{shown.out}{shown.err}```\n"
     assert block in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_half_an_identity_fails_a_whole_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also as the only document of the only file, which does not even mention apiVersion."""
+    (tmp_path / "web.yaml").write_text("kind: Deployment\nmetadata:\n  name: web\n")
+
+    assert 1 == run(["-C", str(tmp_path), "validate"])
+    assert capsys.readouterr().out.startswith("web.yaml:1:1: error: `apiVersion` is missing")

@@ -44,12 +44,13 @@ def _placed(one: Dangling, world: World, texts: Mapping[str, bytes]) -> Fault:
     """Return what leads nowhere as a fault at its place."""
     origin = (world.feedback if one.key.reporter else world.inputs)[one.key].origin
     data = texts.get(origin.path)
-    line, column = (0, 0) if data is None else locate(data, origin.index, one.pointer)
+    pointer = f"{origin.pointer}{one.pointer}"
+    line, column = (0, 0) if data is None else locate(data, origin.index, pointer)
     return Fault(
         path=origin.path,
         line=line,
         column=column,
-        field=one.pointer,
+        field=pointer,
         rule=one.rule,
         message=one.message,
         expected=one.expected,
