@@ -125,6 +125,7 @@ ERRORS: Mapping[str, str] = {
 WARNINGS: Mapping[str, str] = {
     "feedback-cluster-unknown": "A cluster that reports should be there",
     "identity-kind-unknown": "A kind of ours should be spelled as it is read",
+    "kind-not-read": "A kind of these APIs should be one that is read here",
     "link-skipped": "A manifest should stand in the repository itself, not behind a link",
     "placement-cluster-unknown": "PickFixed should name clusters that are there",
     "placement-selects-nothing": "A ClusterResourcePlacement should select something",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.audit.findings import Finding, finding_of
+from reconciler.audit.references.check import check_kinds, check_references, is_complete
 from reconciler.audit.references.links import skipped_links
 from reconciler.cli.progress import tracked
 from reconciler.core.admissions import ADMISSIONS
@@ -87,14 +88,14 @@ def check(
     inspections = _inspect(source, everything, rules)
     index = index_inputs(inspections, KINDS)
     findings = [finding_of(fault) for fault in (*_faults(index), *skipped_links(named.links))]
+    texts = {file.path: file.data for file in inspections}
+    findings += check_kinds(index.manifests, texts)
     unreadable = False
     if wanted:
-        from reconciler.audit.references.check import check_references, is_complete
-
         world = _world(index, source, output_root)
         unreadable = not is_complete(world)
         if not unreadable:
-            findings += check_references(world, {file.path: file.data for file in inspections})
+            findings += check_references(world, texts)
     asked = frozenset((*named.files, *named.links))
     return Checked(
         inspections=tuple(file for file in inspections if file.path in asked),

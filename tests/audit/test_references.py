@@ -87,7 +87,7 @@ def edited(path: str, *pairs: tuple[str, str]) -> dict[str, str]:
         ),
         pytest.param(
             edited("policies/shop.yaml", ("kind: PropagationPolicy", "kind: FederatedHPA")),
-            [],
+            ["policies/shop.yaml:4 kind-not-read"],
             id="kind-of-upstream-alone",
         ),
         pytest.param(

@@ -122,8 +122,6 @@ def test_the_nearest_folder_upwards_that_is_ours_is_the_root(
 
     assert 0 == run(["validate", "-v"])
     assert "other" not in capsys.readouterr().err
-    assert 0 == run(["reconcile", "--dry-run"])
-    assert "other" not in capsys.readouterr().out
 
 
 def test_outputs_elsewhere_are_found_by_their_name(
