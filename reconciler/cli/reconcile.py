@@ -44,8 +44,7 @@ def command(
     passes = open_passes(directory, service)
     publish = service.remote is None or not no_push
     report = passes.decide(at=now) if dry_run else passes.run(at=now, publish=publish)
-    if service.remote is None:
-        note_if_empty(directory, report.world)
+    note_if_empty(directory if service.remote is None else None, report.world)
     print_faults(report.outcome.faults)
     print_traces(report.outcome.traces)
     print_pass(report, branch=passes.branch.name, dry_run=dry_run, moved=publish)

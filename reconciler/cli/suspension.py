@@ -94,6 +94,7 @@ def hold(
     output_root: str,
 ) -> int:
     """Suspend or resume what a person names, and say what was edited."""
+    from reconciler.cli.world import note_if_empty
     from reconciler.shell.git.repository import Repository
 
     if (word is None) != everything:
@@ -106,6 +107,7 @@ def hold(
     delivery.check()
     source = _committed if branch is not None else _on_disk
     world, files = source(delivery, output_root)
+    note_if_empty(directory, world)
     held = _held(world, files, word, namespace, suspend=suspend)
     said = f"{held.name} is {'suspended already' if suspend else 'not suspended'}"
     if held.before != held.after:

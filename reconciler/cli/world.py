@@ -43,13 +43,18 @@ def load_world(directory: Path, at: str, output_root: str) -> "World":
     return world
 
 
-def note_if_empty(directory: Path, *worlds: "World") -> None:
+def note_if_empty(directory: Path | None, *worlds: "World") -> None:
     """Print to standard error that no world has a manifest, if that is so.
 
     An answer about nothing most often means that the question was put to the wrong folder.
+
+    Args:
+        directory: The root, `None` for a remote.
+        worlds: What was looked at.
     """
     if all(map(is_empty, worlds)):
-        click.echo(nothing_in(directory), err=True)
+        remote = "no manifest was found in this branch of the remote"
+        click.echo(remote if directory is None else nothing_in(directory), err=True)
 
 
 def is_empty(world: "World") -> bool:

@@ -212,6 +212,12 @@ EMPTY = {"README.md": "Nothing yet.\n"}
         pytest.param(["reconcile"], 0, id="reconcile"),
         pytest.param(["events"], 0, id="events"),
         pytest.param(["simulate", "--fail-each"], 0, id="simulate"),
+        pytest.param(["why", "deployment/shop"], 1, id="why"),
+        pytest.param(["blame", "deployment/shop"], 1, id="blame"),
+        pytest.param(["history", "deployment/shop"], 1, id="history"),
+        pytest.param(["tree", "deployment/shop"], 2, id="tree"),
+        pytest.param(["suspend", "deployment/shop"], 2, id="suspend"),
+        pytest.param(["rebalance", "deployment/shop"], 2, id="rebalance"),
     ],
 )
 def test_an_answer_about_nothing_says_so(
@@ -259,3 +265,15 @@ def test_a_bare_repository_is_its_own_root(
 
     assert 0 == run(["get", "clusters", "-o", "name"])
     assert "member1" in capsys.readouterr().out
+
+
+def test_an_empty_branch_of_a_remote_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    """No other folder would help there."""
+    checkout = new_checkout(tmp_path / "fleet", EMPTY)
+    monkeypatch.chdir(tmp_path)
+    mirror = tmp_path / "mirror.git"
+
+    assert 0 == run(["reconcile", "--remote", str(checkout.folder), "--mirror", str(mirror)])
+    assert "no manifest was found in this branch of the remote\n" in capsys.readouterr().err
