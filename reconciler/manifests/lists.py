@@ -62,7 +62,7 @@ def is_list(body: Body, known: KnownKinds) -> bool:
     """Return whether a document is a List of objects.
 
     A document of a kind that ends in List is one if its items are, and if it has no name: that is
-    an object's. Of a kind that nobody knows all items must be objects, or it is not for us.
+    an object's. Of an unknown kind all items must be objects, or it is not for us.
     """
     api_version, kind, items = body.get("apiVersion"), body.get("kind"), body.get("items")
     if not isinstance(api_version, str) or not isinstance(kind, str) or not kind.endswith(SUFFIX):

@@ -201,7 +201,7 @@ def test_the_table_is_made_from_a_folder_of_crds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [dialect.name for dialect in DIALECTS])
 def test_each_table_is_as_it_was_made(name: str) -> None:
-    """Nobody edits it."""
+    """It is never edited by hand."""
     written = (ROOT / f"reconciler/dialects/{name}/crd_kinds.py").read_text()
     (dialect,) = (one for one in DIALECTS if one.name == name)
     source = written.split("the CRDs of ")[1].split("; ")[0]

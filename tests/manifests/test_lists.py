@@ -96,7 +96,7 @@ def test_metadata_of_a_list_does_not_matter(head: str) -> None:
 def test_an_item_without_a_kind_has_that_of_the_list(
     api_version: str, kind: str, item: str, expected: str
 ) -> None:
-    """And its version; a kind that nobody knows, too."""
+    """And its version; an unknown kind, too."""
     text = f"apiVersion: {api_version}\nkind: {kind}\nitems:\n- metadata: {{name: a}}\n  {item}\n"
     file = validated(text)
 
@@ -230,7 +230,7 @@ def test_aliases_of_other_items_are_none_of_an_item() -> None:
     ],
 )
 def test_a_list_of_another_program_is_ignored(text: str) -> None:
-    """Of a kind that nobody knows, with items that are no objects."""
+    """Of an unknown kind, with items that are no objects."""
     file = validated(text)
 
     assert ([], [], 1) == (names(file), faults(file), file.ignored)
