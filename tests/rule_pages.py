@@ -16,6 +16,7 @@ from reconciler.core.last_known_good import last_known_good
 from reconciler.core.reconcile import reconcile
 from reconciler.core.state import read_state
 from reconciler.core.world_composition import compose
+from reconciler.shell.files import FolderSource
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW
 
@@ -73,7 +74,7 @@ def rules_of(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
-    checked = check(folder, (), output_root="status", references=None, forced=True)
+    checked = check(FolderSource(folder), (), output_root="status", references=None, forced=True)
     found = {finding.fault.rule: str(finding.severity) for finding in checked.findings}
     if not any(finding.fault.rule.startswith("yaml-") for finding in checked.findings):
         found |= _reported(files)

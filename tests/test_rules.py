@@ -32,6 +32,7 @@ NO_EXAMPLE = {
     "file-unrecognized": "a change, not a state",
     "file-vanished": "a change, not a state",
     "internal-error": "a guard: no input that does so is known",
+    "link-skipped": "a link, which stands in no example",
     "oscillates": "a guard: no input that does so is known",
     "placement-immutable": "a change, not a state",
     "placement-unreadable": "a guard: the schema refuses such a document first",

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.audit.findings import Finding, finding_of
+from reconciler.audit.references.check import check_kinds, check_references, is_complete
+from reconciler.audit.references.links import skipped_links
 from reconciler.cli.progress import tracked
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
@@ -17,7 +19,8 @@ from reconciler.errors import UsageError
 from reconciler.manifests.paths import folder_of
 from reconciler.model.frozen import Frozen
 from reconciler.model.world import Fault, World
-from reconciler.shell.files import STDIN, find_manifests, find_records, read_file
+from reconciler.shell.files import STDIN
+from reconciler.shell.manifest_source import ManifestSource
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.validators import file_validators
 from reconciler.shell.workers import processors
@@ -31,16 +34,28 @@ class Checked:
     """What was read and what was found.
 
     `unreadable` says that references were asked for and could not be checked, since a document
-    cannot be read and may be what they are looking for.
+    cannot be read and may be what they are looking for. `whole` is true if the whole root was asked
+    for, `named` if nothing but single files was.
     """
 
     inspections: tuple[FileValidation, ...]
     findings: tuple[Finding, ...]
     unreadable: bool = False
+    whole: bool = True
+    named: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was no manifest where some must be: anywhere but in files that were named.
+
+        Hooks name every file that changed, and many hold something else.
+        """
+        found = self.findings or any(file.documents for file in self.inspections)
+        return not found and not self.named
 
 
 def check(
-    directory: Path,
+    source: ManifestSource,
     paths: Sequence[Path],
     *,
     output_root: str,
@@ -50,7 +65,7 @@ def check(
     """Read the files and check them.
 
     Args:
-        directory: The root.
+        source: Where they are.
         paths: Files, folders and globs asked for; none, or the root, means everything.
         output_root: Folder that the reconciler owns.
         references: Whether to check what manifests say of one another, for which the whole root is
@@ -60,40 +75,40 @@ def check(
     Raises:
         UsageError: A file is not there or cannot be read, or what is asked for makes no sense.
     """
-    if not directory.is_dir():
-        raise UsageError(f'"{directory}" is not a folder')
     rules = Rules(load_schemas(), ADMISSIONS, KINDS)
-    named = find_manifests(directory, paths, output_root=output_root, rules=rules, forced=forced)
-    whole = not paths or any((directory / path).resolve() == directory.resolve() for path in paths)
+    named = source.find(paths, output_root=output_root, rules=rules, forced=forced)
+    whole = not paths or any(map(source.is_root, paths))
     wanted = whole if references is None else references
-    if wanted and STDIN in named:
+    if wanted and STDIN in named.files:
         raise UsageError("--references does not go with -, standard input is no file of the folder")
-    everything = named
+    everything = named.files
     if wanted and not whole:
-        rest = find_manifests(directory, (), output_root=output_root, rules=rules)
-        everything = sorted({*named, *rest})
-    inspections = _inspect(directory, everything, rules)
+        rest = source.find((), output_root=output_root, rules=rules)
+        everything = tuple(sorted({*named.files, *rest.files}))
+    inspections = _inspect(source, everything, rules)
     index = index_inputs(inspections, KINDS)
-    findings = list(map(finding_of, _faults(index)))
+    findings = [finding_of(fault) for fault in (*_faults(index), *skipped_links(named.links))]
+    texts = {file.path: file.data for file in inspections}
+    findings += check_kinds(index.manifests, texts)
     unreadable = False
     if wanted:
-        from reconciler.audit.references.check import check_references, is_complete
-
-        world = _world(index, directory, output_root)
+        world = _world(index, source, output_root)
         unreadable = not is_complete(world)
         if not unreadable:
-            findings += check_references(world, {file.path: file.data for file in inspections})
-    asked = frozenset(named)
+            findings += check_references(world, texts)
+    asked = frozenset((*named.files, *named.links))
     return Checked(
         inspections=tuple(file for file in inspections if file.path in asked),
         findings=tuple(sorted(found for found in findings if found.fault.path in asked)),
         unreadable=unreadable,
+        named=bool(paths) and all(map(source.is_file, paths)),
+        whole=whole,
     )
 
 
-def _inspect(directory: Path, paths: Sequence[str], rules: Rules) -> list[FileValidation]:
+def _inspect(source: ManifestSource, paths: Sequence[str], rules: Rules) -> list[FileValidation]:
     """Inspect files, in the order given."""
-    files = ((path, "", read_file(directory, path)) for path in paths)
+    files = ((path, "", data) for path, data in source.contents(paths))
     with file_validators({"": rules}, len(paths), processes=processors()) as by:
         by_path = {
             file.path: file for file in tracked(by.validate(files, len(paths), ""), len(paths))
@@ -111,14 +126,11 @@ def _faults(index: InputIndex) -> list[Fault]:
     ]
 
 
-def _world(index: InputIndex, directory: Path, output_root: str) -> World:
+def _world(index: InputIndex, source: ManifestSource, output_root: str) -> World:
     """Return the files as a world, with the records of rebalancers and triggers as its outputs."""
     rules = Rules(load_schemas(), {}, KINDS, status_only=True)
-    records = [
-        validate_file(path, "", read_file(directory, path), rules)
-        for folder in RECORDS
-        for path in find_records(directory, output_root, folder)
-    ]
+    paths = [path for folder in RECORDS for path in source.records(output_root, folder)]
+    records = [validate_file(path, "", data, rules) for path, data in source.contents(paths)]
     state = read_state(records, output_root, KINDS)
     return compose(
         index,

@@ -81,14 +81,14 @@ def command(
     \b
     Exit codes: 0 told, 1 the history cannot be read, 2 no such object or revision, 130 interrupted.
     """
-    from reconciler.cli.options import check_output_root
     from reconciler.cli.print_json import print_json
     from reconciler.cli.subject import subject_at
+    from reconciler.cli.world import note_if_empty
     from reconciler.core.dialects import KINDS
     from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.revisions import GitRevisions
 
-    revisions = GitRevisions.open(directory, output_root=check_output_root(output_root))
+    revisions = GitRevisions.open(directory, output_root=output_root)
     repository = revisions.repository
     name = branch or (repository.head_branch() if watch else None)
     head = resolve_revision(repository, "HEAD") if name is None else repository.resolve(name)
@@ -108,6 +108,7 @@ def command(
     if not found and not watch:
         if subject is not None:
             _refuse_unknown(subject)
+        note_if_empty(directory, revisions.loader.load(head))
         click.echo("no event", err=True)
     if watch and name is not None:
         sys.stdout.flush()

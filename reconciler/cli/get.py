@@ -93,8 +93,7 @@ def command(
 
 def _world(directory: Path, branch: str | None, at: str | None, output_root: str) -> "World":
     """Load the world at a revision, or at the head of a branch."""
-    from reconciler.cli.options import check_output_root
-    from reconciler.cli.world import open_loader
+    from reconciler.cli.world import note_if_empty, open_loader
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.git.revisions import resolve_revision
 
@@ -103,8 +102,9 @@ def _world(directory: Path, branch: str | None, at: str | None, output_root: str
         head = resolve_revision(repository, at)
     else:
         head = repository.head() if branch is None else repository.resolve(branch)
-    root = check_output_root(output_root)
-    return open_loader(repository, root).load(head)
+    world = open_loader(repository, output_root).load(head)
+    note_if_empty(directory, world)
+    return world
 
 
 def _kind(world: "World", word: str) -> tuple[str, str]:

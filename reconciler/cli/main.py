@@ -93,12 +93,12 @@ Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
     "directory",
     metavar="DIR",
     type=click.Path(path_type=Path),
-    default=Path(),
-    help="Work on the repository or folder DIR instead of the current one.",
+    help="Take DIR for the root  [default: the nearest folder upwards with a reconciler.yaml or "
+    "with outputs, else the top of the checkout]",
 )
 @click.version_option(__version__, prog_name="reconciler", message="%(prog)s %(version)s")
 @click.pass_context
-def cli(context: click.Context, directory: Path) -> None:
+def cli(context: click.Context, directory: Path | None) -> None:
     """Multi-cluster scheduling on Git: manifests in, decisions out, one commit a pass."""
     context.obj = directory
     context.color = None if wants_colour() else False  # None leaves it to click: terminals only

@@ -77,14 +77,33 @@ def output_option(*formats: str, says: str = "How to print it.") -> Option:
     )
 
 
+def _settle_root(context: click.Context, _parameter: click.Parameter, output_root: str) -> str:
+    """Hand the verb the root: the folder of `-C`, or else the one that is found from here."""
+    check_output_root(output_root)
+    if context.obj is None:
+        from reconciler.shell.root import find_root
+
+        context.obj = find_root(Path(), output_root)
+    return output_root
+
+
 output_root_option = click.option(
     "--output-root",
     metavar="DIR",
     envvar="RECONCILER_OUTPUT_ROOT",
     default="status",
     show_default=True,
-    help="Folder of the repository that the reconciler owns.",
+    callback=_settle_root,
+    help="Folder of the root that the reconciler owns.",
 )
+"""Where the outputs are; every verb about a repository has it, since the root is told by it."""
+
+
+def here() -> Path:
+    """Return the folder from which a person names paths: that of `-C`, or the present one."""
+    named: Path | None = click.get_current_context().find_root().params["directory"]
+    return named or Path()
+
 
 SERVICE_OPTIONS = (
     click.option(

@@ -72,9 +72,9 @@ def command(
     """
     from reconciler.audit.preview import preview
     from reconciler.audit.wording import Heading
-    from reconciler.cli.options import check_output_root
     from reconciler.cli.preview import print_preview
     from reconciler.cli.progress import tracked
+    from reconciler.cli.world import note_if_empty
     from reconciler.shell.merge_preview import open_sides
 
     if worktree and head is not None:
@@ -84,9 +84,10 @@ def command(
             directory,
             base=base or branch,
             head=head,
-            output_root=check_output_root(output_root),
+            output_root=output_root,
             track=tracked,
         ) as sides:
+            note_if_empty(directory, sides.base, sides.merged)
             found = preview(sides.base, sides.merged, moment(sides, now))
     except UsageError as error:
         if detailed_exitcode:

@@ -75,10 +75,9 @@ def command(
     Exit codes: 0 done, 1 it cannot be written, 2 no such workload, policy or revision.
     """
     from reconciler.cli.demand import RebalanceWords, path_of, rebalancer_of
-    from reconciler.cli.options import check_output_root
     from reconciler.manifests.emitter import encode
 
-    delivery, world = _open(directory, base, branch, author, check_output_root(output_root))
+    delivery, world = _open(directory, base, branch, author, output_root)
     key, body = rebalancer_of(world, RebalanceWords(**asked))
     path = path_of(key)
     _check_readable(world, path)
@@ -100,7 +99,7 @@ def _open(
     directory: Path, base: str, branch: str | None, author: str | None, output_root: str
 ) -> "tuple[Delivery, World]":
     """Load the world that the rebalancer is written for."""
-    from reconciler.cli.world import open_loader
+    from reconciler.cli.world import note_if_empty, open_loader
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.git.revisions import resolve_revision
 
@@ -110,7 +109,9 @@ def _open(
     delivery = Delivery(
         directory=directory, repository=repository, base=head, branch=branch, author=author
     )
-    return delivery, loader.load(head)
+    world = loader.load(head)
+    note_if_empty(directory, world)
+    return delivery, world
 
 
 def _check_readable(world: "World", path: str) -> None:

@@ -39,10 +39,12 @@ def command(
     """
     from reconciler.cli.faults import print_faults, print_traces
     from reconciler.cli.report import print_pass
+    from reconciler.cli.world import note_if_empty
 
     passes = open_passes(directory, service)
     publish = service.remote is None or not no_push
     report = passes.decide(at=now) if dry_run else passes.run(at=now, publish=publish)
+    note_if_empty(directory if service.remote is None else None, report.world)
     print_faults(report.outcome.faults)
     print_traces(report.outcome.traces)
     print_pass(report, branch=passes.branch.name, dry_run=dry_run, moved=publish)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options import Service, check_output_root, parse_author
+from reconciler.cli.options import Service, parse_author
 from reconciler.cli.world import open_loader
 from reconciler.errors import UsageError
 
@@ -25,10 +25,9 @@ def open_passes(directory: Path, service: Service) -> "Passes":
     from reconciler.shell.passes import Passes
 
     served = _branch(directory, service)
-    root = check_output_root(service.output_root)
     return Passes(
         branch=served,
-        loader=open_loader(served.repository, root),
+        loader=open_loader(served.repository, service.output_root),
         clock=SystemClock(),
         author=parse_author(service.author),
     )

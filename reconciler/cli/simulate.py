@@ -121,16 +121,10 @@ def command(
 
 def _world(directory: Path, at: str, output_root: str) -> "tuple[str, World]":
     """Load the world of a revision."""
-    from reconciler.cli.options import check_output_root
-    from reconciler.cli.world import open_loader
-    from reconciler.shell.git.repository import Repository
-    from reconciler.shell.git.revisions import resolve_revision
+    from reconciler.cli.world import load_world
 
-    repository = Repository.open(directory)
-    revision = resolve_revision(repository, at)
-    root = check_output_root(output_root)
-    loader = open_loader(repository, root)
-    return revision, loader.load(revision)
+    world = load_world(directory, at, output_root)
+    return world.revision, world
 
 
 def _moment(world: "World", now: datetime | None) -> datetime:

@@ -133,12 +133,13 @@ def open_subject(directory: Path, asked: AskedObject) -> Subject:
     Raises:
         UsageError: There is no such revision or kind, or nothing is decided about that kind.
     """
-    from reconciler.cli.options import check_output_root
+    from reconciler.cli.world import note_if_empty
     from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.revisions import GitRevisions
 
-    revisions = GitRevisions.open(directory, output_root=check_output_root(asked.output_root))
+    revisions = GitRevisions.open(directory, output_root=asked.output_root)
     head = resolve_revision(revisions.repository, asked.at)
+    note_if_empty(directory, revisions.loader.load(head))
     return subject_at(revisions, head, asked.word, asked.namespace)
 
 

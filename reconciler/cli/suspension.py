@@ -94,7 +94,7 @@ def hold(
     output_root: str,
 ) -> int:
     """Suspend or resume what a person names, and say what was edited."""
-    from reconciler.cli.options import check_output_root
+    from reconciler.cli.world import note_if_empty
     from reconciler.shell.git.repository import Repository
 
     if (word is None) != everything:
@@ -106,7 +106,8 @@ def hold(
     )
     delivery.check()
     source = _committed if branch is not None else _on_disk
-    world, files = source(delivery, check_output_root(output_root))
+    world, files = source(delivery, output_root)
+    note_if_empty(directory, world)
     held = _held(world, files, word, namespace, suspend=suspend)
     said = f"{held.name} is {'suspended already' if suspend else 'not suspended'}"
     if held.before != held.after:
@@ -132,16 +133,17 @@ def _on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
     from reconciler.core.input_index import index_inputs
     from reconciler.manifests.limits import Oversized
     from reconciler.model.world import World
-    from reconciler.shell.files import find_manifests, read_file
+    from reconciler.shell.files import FolderSource, read_file
     from reconciler.shell.resources import load_schemas
 
     directory = delivery.directory
     rules = Rules(load_schemas(), ADMISSIONS, KINDS)
-    found = find_manifests(directory, (), output_root=output_root, rules=rules)
+    source = FolderSource(directory)
+    found = source.find((), output_root=output_root, rules=rules).files
     index = index_inputs(
         (
-            validate_file(path, "", read_file(directory, path), rules)
-            for path in tracked(found, len(found))
+            validate_file(path, "", data, rules)
+            for path, data in tracked(source.contents(found), len(found))
         ),
         KINDS,
     )
@@ -223,6 +225,11 @@ def _edited(
     from reconciler.manifests.fields_in_text import drop_field, set_field
 
     path, index = manifest.origin.path, manifest.origin.index
+    if manifest.origin.pointer:
+        raise UsageError(
+            f"{name} stands in a List ({path}, {manifest.origin.pointer}), which only a person "
+            "edits; give it a document of its own, or edit it there"
+        )
     before = files(path)
     _check_place(manifest, before)
     present: object = manifest.body

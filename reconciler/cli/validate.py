@@ -1,5 +1,6 @@
 """`reconciler validate`: check manifests, in a repository or in any folder."""
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,13 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler import __version__
+from reconciler.cli.options import here, output_root_option
 from reconciler.cli.outputs import Output, OutputOption, check_outputs
+from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.audit.findings import Finding
     from reconciler.audit.reports.report import FindingsReport
     from reconciler.cli.check import Checked
     from reconciler.core.file_validation import FileValidation
+    from reconciler.shell.manifest_source import ManifestSource
 
 FORMATS = ("text", "json", "junit", "sarif", "github")
 
@@ -43,15 +47,13 @@ FORMATS = ("text", "json", "junit", "sarif", "github")
 @click.option(
     "--force-exclude", is_flag=True, help="Leave out a PATH that a check of the folder leaves out."
 )
-@click.option("-v", "verbose", is_flag=True, help="List what was found in each file.")
 @click.option(
-    "--output-root",
-    metavar="DIR",
-    envvar="RECONCILER_OUTPUT_ROOT",
-    default="status",
-    show_default=True,
-    help="Folder that the reconciler owns; it is not checked.",
+    "--rev",
+    metavar="REV",
+    help="Check the files of a commit  [default: those on disk, in a bare repository HEAD]",
 )
+@click.option("-v", "verbose", is_flag=True, help="Say of each file what was found in it.")
+@output_root_option
 @click.pass_obj
 def command(
     directory: Path,
@@ -61,38 +63,65 @@ def command(
     fail_level: str,
     references: bool | None,
     force_exclude: bool,
+    rev: str | None,
     verbose: bool,
     output_root: str,
 ) -> int:
     r"""Check manifests: YAML, schema, and what the documents say of one another.
 
-    Without PATH the whole folder is checked, with its reconciler.yaml. A PATH is a file, a folder,
-    a glob, or - for standard input. Git is not needed. The files are read as they are on disk,
-    committed or not.
+    Without PATH the whole root is checked, with its reconciler.yaml. A PATH is a file, a folder,
+    a glob, or - for standard input; it is judged by itself. Git is not needed. The files are read
+    as they are on disk, committed or not, or with --rev as a commit has them.
 
     \b
     Examples:
       reconciler validate
       reconciler validate policies/nginx.yaml 'workloads/**/*.yaml'
       reconciler -C fleet validate -o github -o sarif=report.sarif
+      reconciler validate --rev HEAD~1
+      kubectl get clusters -o yaml | reconciler validate -
     \b
-    Exit codes: 0 nothing at or above --fail-level, 1 something, 2 a PATH cannot be read.
+    Exit codes: 0 nothing at or above --fail-level, 1 something, or no manifest, 2 a PATH cannot be
+    read.
     """
     from reconciler.cli.check import check
-    from reconciler.cli.options import check_output_root
 
     check_outputs(outputs)
     checked = check(
-        directory,
+        _source(directory, rev),
         paths,
-        output_root=check_output_root(output_root),
+        output_root=output_root,
         references=references,
         forced=not force_exclude,
     )
     if verbose:
         _list_files(checked.inspections)
     _print(checked, outputs or (Output("text"),), directory, fail_level)
-    return 1 if any(_matters(finding, fail_level) for finding in checked.findings) else 0
+    failed = any(_matters(finding, fail_level) for finding in checked.findings)
+    return 1 if failed or (checked.is_empty and fail_level != "never") else 0
+
+
+def _source(root: Path, rev: str | None) -> "ManifestSource":
+    """Return where the manifests are: on disk, or in a commit."""
+    from reconciler.shell.root import is_bare
+
+    if rev is None and not is_bare(root):
+        from reconciler.shell.files import FolderSource
+
+        if not root.is_dir():
+            raise UsageError(f'"{root}" is not a folder')
+        return FolderSource(root, base=here())
+    from reconciler.shell.revision_source import RevisionSource
+
+    return RevisionSource.open(root, rev or "HEAD", base=here(), variables=_quarantine())
+
+
+def _quarantine() -> dict[str, str]:
+    """Return where git keeps what is pushed, as long as a pre-receive hook may still refuse it."""
+    if "GIT_QUARANTINE_PATH" not in os.environ:
+        return {}
+    names = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def _matters(finding: "Finding", fail_level: str) -> bool:
@@ -134,7 +163,10 @@ def _print(
         click.echo("references are checked once every document can be read", err=True)
     documents = sum(len(file.documents) for file in checked.inspections)
     if not documents and not checked.findings:
-        click.echo("no manifest was found", err=True)
+        from reconciler.cli.world import nothing_in
+
+        whole = checked.whole
+        click.echo(nothing_in(directory) if whole else "no manifest was found", err=True)
         return
     manifests = f"{documents} manifest{'s' if documents != 1 else ''}"
     click.echo(f"{manifests} valid, {count(checked.findings)}", err=True)

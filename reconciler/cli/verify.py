@@ -55,23 +55,37 @@ def command(
     \b
     Exit codes: 0 all proven, 1 something is not as it must be, 2 no such RANGE.
     """
-    from reconciler.cli.options import check_output_root
     from reconciler.cli.print_json import print_json
     from reconciler.cli.progress import tracked
+    from reconciler.cli.world import nothing_in
     from reconciler.shell.proofs import Place, prove_all
     from reconciler.shell.revisions import GitRevisions
 
-    root = check_output_root(output_root)
-    revisions = GitRevisions.open(directory, output_root=root)
+    revisions = GitRevisions.open(directory, output_root=output_root)
     commits = _commits(revisions, span or "HEAD")
     commits.reverse()
-    proving = prove_all(Place(directory, root), commits, jobs=jobs)
+    proving = prove_all(Place(directory, output_root), commits, jobs=jobs)
     proofs = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
     if output == "json":
         print_json(_as_json(proofs))
     else:
         _print(proofs, verbose=verbose)
+    if _is_about_nothing(revisions, proofs):
+        click.echo(nothing_in(directory), err=True)
+        return 1
     return 1 if any(proof.state.is_finding for proof in proofs) else 0
+
+
+def _is_about_nothing(revisions: "GitRevisions", proofs: "Sequence[Proof]") -> bool:
+    """Return whether there was no pass to prove, and at the end not even a manifest."""
+    from reconciler.audit.revisions import UnreadableRevision
+    from reconciler.cli.world import is_empty
+
+    if not proofs or any(proof.state not in ("input", "tampered") for proof in proofs):
+        return False
+    last = proofs[-1].commit.revision
+    world = revisions.world(last, last)
+    return not isinstance(world, UnreadableRevision) and is_empty(world)
 
 
 def _commits(revisions: "GitRevisions", span: str) -> "list[Commit]":

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.cli.options import check_output_root
+import click
 
 if TYPE_CHECKING:
     from reconciler.model.world import World
@@ -28,7 +28,7 @@ def open_loader(repository: "Repository", output_root: str) -> "Loader":
 
 
 def load_world(directory: Path, at: str, output_root: str) -> "World":
-    """Load the world at a revision.
+    """Load the world at a revision; if it is empty, that is said.
 
     Raises:
         UsageError: There is no repository or no such revision.
@@ -38,5 +38,33 @@ def load_world(directory: Path, at: str, output_root: str) -> "World":
 
     repository = Repository.open(directory)
     head = resolve_revision(repository, at)
-    root = check_output_root(output_root)
-    return open_loader(repository, root).load(head)
+    world = open_loader(repository, output_root).load(head)
+    note_if_empty(directory, world)
+    return world
+
+
+def note_if_empty(directory: Path | None, *worlds: "World") -> None:
+    """Print to standard error that no world has a manifest, if that is so.
+
+    An answer about nothing most often means that the question was put to the wrong folder.
+
+    Args:
+        directory: The root, `None` for a remote.
+        worlds: What was looked at.
+    """
+    if all(map(is_empty, worlds)):
+        remote = "no manifest was found in this branch of the remote"
+        click.echo(remote if directory is None else nothing_in(directory), err=True)
+
+
+def is_empty(world: "World") -> bool:
+    """Return whether a world has no manifest, faulty ones included."""
+    return not (world.inputs or world.outputs or world.feedback or world.faults)
+
+
+def nothing_in(directory: Path) -> str:
+    """Return the sentence for a root without any manifest."""
+    from reconciler.audit.printable import printable
+
+    root = printable(str(directory.resolve()))
+    return f"no manifest was found in {root}; -C DIR names another folder"

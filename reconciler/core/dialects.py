@@ -4,15 +4,18 @@ from reconciler.dialects.contract import Dialect
 from reconciler.dialects.karmada.dialect import KARMADA
 from reconciler.dialects.kubefleet.dialect import KUBEFLEET
 from reconciler.dialects.ocm.dialect import OCM
-from reconciler.manifests.scope import known_kinds
+from reconciler.manifests.scope import OURS, known_kinds
 from reconciler.rebalance.kinds import REBALANCE_KINDS
 
 DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM, KUBEFLEET)
 
-KINDS = known_kinds(
-    (*REBALANCE_KINDS, *(kind for dialect in DIALECTS for kind in dialect.kinds)),
-)
+_API_KINDS = (*REBALANCE_KINDS, *(kind for dialect in DIALECTS for kind in dialect.kinds))
+
+KINDS = known_kinds(_API_KINDS)
 """Every kind that is known before a file is read."""
+
+READ = frozenset(kind.id for kind in (*OURS, *_API_KINDS) if kind.read)
+"""Kinds that control something here."""
 
 CLUSTERS = tuple(dialect.cluster for dialect in DIALECTS)
 """Kinds of clusters."""

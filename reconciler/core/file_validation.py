@@ -3,7 +3,7 @@
 The answer depends on the file alone, so it is remembered by path and blob id.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,6 +11,7 @@ from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, tra
 from reconciler.manifests.canonical import read_canonical
 from reconciler.manifests.identify import Identity, Unidentified, identify
 from reconciler.manifests.limits import MAX_BYTES, Oversized
+from reconciler.manifests.lists import BrokenItem, Item, unfold
 from reconciler.manifests.metadata import refuse_metadata
 from reconciler.manifests.positions import Place, Spot, locate_all
 from reconciler.manifests.reader import Document, Reading, read
@@ -41,12 +42,17 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class ValidDocument:
-    """A document that may take effect. `line` is its first, from 1."""
+    """A document that may take effect.
+
+    `line` and `column` are where it begins, from 1; `pointer` leads to it if it stands in a List.
+    """
 
     identity: Identity
     index: int
     line: int
     body: Body
+    column: int = 1
+    pointer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,8 @@ class FileValidation:
 
     `ignored` counts documents that are no manifests: of another program, or of none. `canonical`
     is true of an output that is to the letter what `encode` writes of its body. `traces` are
-    those of unforeseen exceptions.
+    those of unforeseen exceptions. `identified` is true if a document was read to its end and is a
+    manifest, though a wrong one.
     """
 
     path: str
@@ -74,16 +81,17 @@ class FileValidation:
     data: bytes
     canonical: bool = False
     traces: tuple[Trace, ...] = ()
+    identified: bool = False
 
     @property
     def looks_ours(self) -> bool:
-        """Whether the file mentions what every manifest has, readable or not.
+        """Whether the file has a manifest, or mentions what every manifest has, readable or not.
 
         So does one in UTF-16. A pointer of Git LFS may stand for a manifest if it is named as YAML;
         JSON that is kept there is data of another project.
         """
         pointer = self.data.startswith(LFS_POINTER) and not self.path.endswith(".json")
-        return pointer or any(mark in self.data for mark in MARKS)
+        return self.identified or pointer or any(mark in self.data for mark in MARKS)
 
 
 def validate_file(path: str, blob: str, data: bytes | Oversized, rules: Rules) -> FileValidation:
@@ -107,44 +115,78 @@ def _inspected(path: str, blob: str, data: bytes, rules: Rules) -> FileValidatio
     reading = read(data, path) if own is None else Reading((Document(0, 1, own),))
     documents: list[ValidDocument] = []
     objections: list[_Objection] = []
-    failed: list[Failed] = []
-    broken = [
-        FaultyDocument(located.fault, None) for located in reading.faults if not located.foreign
-    ]
+    stopped: list[_Stopped] = []
     ignored = reading.passed + sum(1 for located in reading.faults if located.foreign)
-    for document in reading.documents:
-        identity = identify(document.body, rules.known)
-        match identity:
-            case None:
-                ignored += 1
-            case Unidentified():
-                objections.append(_Objection(document, None, identity))
-            case Identity():
-                judge = partial(_judged, document, identity, rules)
-                judged = attempt(judge, partial(FaultPlace, path, described(identity)))
-                if isinstance(judged, Failed):
-                    failed.append(judged)
-                    fault = replace(judged.fault, line=document.line, column=1)
-                    broken.append(FaultyDocument(fault, identity))
-                    continue
-                objections += [_Objection(document, identity, one) for one in judged.violations]
-                if not judged.violations:
-                    documents.append(
-                        ValidDocument(identity, document.index, document.line, judged.body)
-                    )
-    if objections:
-        places = locate_all(data, [objection.spot for objection in objections])
-        broken += [objection.broken(path, places) for objection in objections]
+    for item in unfold(reading.documents, data, rules.known):
+        for verdict in _verdicts(path, item, rules):
+            match verdict:
+                case None:
+                    ignored += 1
+                case ValidDocument():
+                    documents.append(verdict)
+                case _Objection():
+                    objections.append(verdict)
+                case _Stopped():
+                    stopped.append(verdict)
+    places = locate_all(data, [one.spot for one in objections]) if objections else {}
     return FileValidation(
         path,
         blob,
         tuple(documents),
-        tuple(broken),
+        (
+            *(FaultyDocument(one.fault, None) for one in reading.faults if not one.foreign),
+            *(one.broken() for one in stopped),
+            *(one.broken(path, places) for one in objections),
+        ),
         ignored,
         data,
         canonical=own is not None and any(document.body is own for document in documents),
-        traces=traces_of(failed),
+        traces=traces_of(one.failed for one in stopped),
+        identified=bool(objections),
     )
+
+
+def _verdicts(path: str, item: Item, rules: Rules) -> Iterator["_Verdict"]:
+    """Yield what is to be said of one document; `None` if it is not for us."""
+    if isinstance(item, BrokenItem):
+        yield _Objection(item.document, None, item.reason)
+        return
+    identity = identify(item.body, rules.known, is_item=item.pointer != "")
+    if identity is None:
+        yield None
+    elif isinstance(identity, Unidentified):
+        yield _Objection(item, None, identity)
+    else:
+        judge = partial(_judged, item, identity, rules)
+        judged = attempt(judge, partial(FaultPlace, path, described(identity)))
+        if isinstance(judged, Failed):
+            yield _Stopped(item, identity, judged)
+        elif judged.violations:
+            yield from (_Objection(item, identity, one) for one in judged.violations)
+        else:
+            yield _valid(item, identity, judged.body)
+
+
+def _valid(document: Document, identity: Identity, body: Body) -> ValidDocument:
+    """Return a document that nothing is wrong with."""
+    return ValidDocument(
+        identity, document.index, document.line, body, document.column, document.pointer
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stopped:
+    """A document at which a mistake of ours stopped the rules."""
+
+    document: Document
+    identity: Identity
+    failed: Failed
+
+    def broken(self) -> FaultyDocument:
+        """Return it as a fault at its place in the file."""
+        at = self.document
+        fault = replace(self.failed.fault, line=at.line, column=at.column, field=at.pointer)
+        return FaultyDocument(fault, self.identity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,23 +201,31 @@ class _Objection:
     def spot(self) -> Spot:
         """What is pointed at: the value in the wrong, or the key that must not be."""
         unknown = self.reason.rule == "schema-unknown-field"
-        return Spot(self.document.index, self.reason.pointer, unknown)
+        return Spot(self.document.index, self.pointer, unknown)
+
+    @property
+    def pointer(self) -> str:
+        """JSON pointer from the root of the document, through its List if it stands in one."""
+        return f"{self.document.pointer}{self.reason.pointer}"
 
     def broken(self, path: str, places: Mapping[Spot, Place]) -> FaultyDocument:
         """Return it as a fault at its place in the file."""
-        alias = self.document.aliased_at if self.reason.rule == ALIAS else None
-        line, column = alias or places[self.spot]
+        aliases = self.document.aliases if self.reason.rule == ALIAS else ()
+        line, column = aliases[0] if aliases else places[self.spot]
         fault = Fault(
             path=path,
             line=line,
             column=column,
-            field=self.reason.pointer,
+            field=self.pointer,
             rule=self.reason.rule,
             message=self.reason.message,
             expected=self.reason.expected,
             subject="" if self.identity is None else described(self.identity),
         )
         return FaultyDocument(fault, self.identity)
+
+
+_Verdict = ValidDocument | _Objection | _Stopped | None
 
 
 def _oversized(path: str, blob: str, size_bytes: int) -> FileValidation:
@@ -195,7 +245,7 @@ def _oversized(path: str, blob: str, size_bytes: int) -> FileValidation:
 def _judged(document: Document, identity: Identity, rules: Rules) -> Judged:
     """Ask the schema first, then admission; of a workload what we read of it."""
     body = document.body
-    if document.aliased_at is not None and identity.group in rules.known.groups:
+    if document.aliases and identity.group in rules.known.groups:
         return Judged(body, (_alias(identity),))
     admission = rules.admissions.get((identity.group, identity.kind))
     if not rules.schemas.covers(identity.api_version, identity.kind):

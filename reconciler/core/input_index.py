@@ -73,7 +73,7 @@ def index_inputs(
         found = places[key]
         if len(found) == 1:
             file, document = found[0]
-            manifests[key] = Manifest(key, Origin(file.path, document.index), document.body)
+            manifests[key] = Manifest(key, origin_of(file.path, document), document.body)
             continue
         for file, document in found:
             broken[file.path].append(_keyed(_duplicate(file, document, found), key))
@@ -103,7 +103,7 @@ def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
         return index_inputs(move.files.values(), known)
     left = [key for file in move.gone for key in _keys(file, before.scopes)]
     found = [
-        Manifest(key_of(file.path, one, before.scopes), Origin(file.path, one.index), one.body)
+        Manifest(key_of(file.path, one, before.scopes), origin_of(file.path, one), one.body)
         for file in move.came
         for one in file.documents
     ]
@@ -166,6 +166,11 @@ def _texts(files: Iterable[FileValidation], known: KnownKinds) -> dict[str, byte
     }
 
 
+def origin_of(path: str, document: ValidDocument) -> Origin:
+    """Return where a valid document stands."""
+    return Origin(path, document.index, document.pointer)
+
+
 def key_of(path: str, document: ValidDocument, scopes: Mapping[Kind, bool]) -> ObjectKey:
     """Return the key of a valid document."""
     return _key(path, document.identity, scopes)
@@ -209,7 +214,16 @@ def misplaced_fault(path: str, document: ValidDocument, known: KnownKinds) -> Fa
         expected = f"a folder outside of {FEEDBACK}/"
     else:
         return None
-    return Fault(path, document.line, 1, "", rule, message, expected, described(document.identity))
+    return Fault(
+        path=path,
+        line=document.line,
+        column=document.column,
+        field=document.pointer,
+        rule=rule,
+        message=message,
+        expected=expected,
+        subject=described(document.identity),
+    )
 
 
 def _duplicate(
@@ -221,8 +235,8 @@ def _duplicate(
     return Fault(
         path=file.path,
         line=document.line,
-        column=1,
-        field="",
+        column=document.column,
+        field=document.pointer,
         rule=DUPLICATE,
         message=f"{subject} must be written once, it stands also in {others}",
         expected="one document for each object",

@@ -16,6 +16,7 @@ from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.moments import earliest
 from reconciler.model.world import Body, Manifest, World
 from reconciler.rebalance.batches import TargetDemand
+from reconciler.rebalance.expiry import is_marked, marked
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_spec import decode_rebalancer
 from reconciler.rebalance.schedule_trigger import (
@@ -27,7 +28,7 @@ from reconciler.rebalance.schedule_trigger import (
     triggered_in,
 )
 from reconciler.rebalance.target import Reference, Target, TargetSelection
-from reconciler.rebalance.workload_rebalancer import advance
+from reconciler.rebalance.workload_rebalancer import RebalancerStep, advance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,8 +181,31 @@ def _ask(world: World, manifest: Manifest, targets: _AllTargets, now: datetime) 
     admitted, metadata = admit(manifest.key, spec, record, now)
     if (manifest.key.group, manifest.key.kind) == TRIGGER:
         decoded = decode_trigger(spec, status, admitted, triggered=triggered_in(record or {}))
-        return _ask_trigger(manifest, metadata, fire(decoded, targets, now))
-    step = advance(decode_rebalancer(spec, status, admitted), targets, now)
+        asking = _ask_trigger(manifest, metadata, fire(decoded, targets, now))
+    else:
+        step = advance(decode_rebalancer(spec, status, admitted), targets, now)
+        asking = _ask_rebalancer(manifest, metadata, step)
+    if not manifest.origin.pointer:
+        return asking
+    return _staying(asking, None if present is None else present.body, now)
+
+
+def _staying(asking: _Asking, known: Body | None, now: datetime) -> _Asking:
+    """Return what one in a List wants: it stays once its time is over, and wants nothing more."""
+    if known is not None:
+        idle = asking.close(frozenset())
+        if idle.expired and is_marked(known, idle.body):
+            return _Asking({}, lambda _: replace(idle, body=known, until=None))
+
+    def close(rescheduled: Container[ObjectKey]) -> _Answer:
+        found = asking.close(rescheduled)
+        return replace(found, body=marked(found.body, now)) if found.expired else found
+
+    return _Asking(asking.triggers, close)
+
+
+def _ask_rebalancer(manifest: Manifest, metadata: Body, step: RebalancerStep) -> _Asking:
+    """Ask what a WorkloadRebalancer wants."""
 
     def close(rescheduled: Container[ObjectKey]) -> _Answer:
         found = step.close(rescheduled)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from reconciler.core.file_validation import FileValidation, ValidDocument
-from reconciler.core.input_index import InputIndex, key_of, misplaced_fault
+from reconciler.core.input_index import InputIndex, key_of, misplaced_fault, origin_of
 from reconciler.core.record import LastPass
-from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.identity import ObjectKey
 from reconciler.model.world import HeldFile, Manifest
 
 Versions = Mapping[tuple[str, str], FileValidation]
@@ -142,7 +142,7 @@ class Step:
     def _keyed(self, path: str, document: ValidDocument) -> tuple[ObjectKey, Manifest]:
         """Return a document with its key."""
         key = key_of(path, document, self.index.scopes)
-        return key, Manifest(key, Origin(path, document.index), document.body)
+        return key, Manifest(key, origin_of(path, document), document.body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,9 @@ class Dialect:
         placed: The kinds of outputs that its decisions are about.
         part: The kind that decisions are written in, `None` if in what they are about.
         roots: Kinds beside `placed` that placements hang on, such as policies.
+        domains: Ends of the names of its groups, of those that are not known here, too.
+        crds: Returns group to kinds of all that upstream defines.
+        content: Kinds of these that control nothing upstream either, and so need no warning.
         admissions: Returns what its webhooks would refuse, given all kinds that are known.
         view: Returns what it answers about files.
         begin: Returns a memory that has seen nothing yet.
@@ -118,6 +121,9 @@ class Dialect:
     placed: frozenset[Kind]
     part: Kind | None = None
     roots: frozenset[Kind] = frozenset()
+    domains: tuple[str, ...] = ()
+    crds: Callable[[], Mapping[str, tuple[str, ...]]] = dict
+    content: frozenset[Kind] = frozenset()
     admissions: Callable[[KnownKinds], Mapping[Kind, Admission]]
     view: Callable[[], "View"]
     begin: Callable[[], DialectMemory]

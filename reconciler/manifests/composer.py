@@ -24,16 +24,16 @@ class Composer:
 
     Attributes:
         reports: Rules broken without losing track, in file order, at most 20.
-        aliased_at: Line and column of the first alias, from 1; `None` without one.
+        aliases: Line and column of each alias, from 1, in file order.
     """
 
-    __slots__ = ("_anchors", "_next", "_nodes", "aliased_at", "reports")
+    __slots__ = ("_anchors", "_next", "_nodes", "aliases", "reports")
 
     def __init__(self, next_event: NextEvent) -> None:
         self._next = next_event
         self._nodes = 0
         self._anchors: dict[str, tuple[object, int]] = {}
-        self.aliased_at: tuple[int, int] | None = None
+        self.aliases: list[tuple[int, int]] = []
         self.reports: list[Unreadable] = []
 
     def compose(self, root: Any) -> dict[str, object]:
@@ -161,8 +161,7 @@ class Composer:
         return value
 
     def _alias(self, event: Any) -> object:
-        if self.aliased_at is None:
-            self.aliased_at = (event.start_mark.line + 1, event.start_mark.column + 1)
+        self.aliases.append((event.start_mark.line + 1, event.start_mark.column + 1))
         name = quoted(event.anchor)
         if event.anchor not in self._anchors:
             raise _placed(

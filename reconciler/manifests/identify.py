@@ -1,8 +1,9 @@
 """Who a document says that it is: apiVersion, kind, namespace and name, checked.
 
 A document of another project is told from a broken one of ours: without `apiVersion` and `kind`,
-or of an unknown kind without `metadata`, it is ignored. A Deployment without `metadata` is broken:
-were it ignored, a slip of the pen would take it off its clusters.
+or of an unknown kind without `metadata`, it is ignored. A Deployment without `metadata` is broken,
+and so is one without `apiVersion`: were it ignored, a slip of the pen would take it off its
+clusters.
 """
 
 from collections.abc import Mapping
@@ -40,15 +41,39 @@ class Unidentified:
     expected: str
 
 
-def identify(body: Body, known: KnownKinds) -> Identity | Unidentified | None:
-    """Return who a document says that it is, or what is wrong; `None` if it is not for us."""
+def identify(
+    body: Body, known: KnownKinds, *, is_item: bool = False
+) -> Identity | Unidentified | None:
+    """Return who a document says that it is, or what is wrong; `None` if it is not for us.
+
+    An item of a List is always for us: nothing but objects can stand there.
+    """
     api_version, kind, metadata = body.get("apiVersion"), body.get("kind"), body.get("metadata")
-    if api_version is None and kind is None:
-        return None
-    if not isinstance(metadata, Mapping) and not _is_known(api_version, kind, known):
+    if not is_item and not _is_for_us(body, known):
         return None
     wrong = _wrong_type(api_version, kind)
     return wrong or _named(str(api_version), str(kind), metadata, known.groups)
+
+
+def _is_for_us(body: Body, known: KnownKinds) -> bool:
+    """Return whether a document is a manifest, be it a broken one, and no other program's.
+
+    With half of an identity it is one if anything else says so: `metadata`, `spec` or `items`, or
+    a kind that we know. Other programs write `apiVersion: 1` or `kind: pipeline` alone.
+    """
+    api_version, kind = body.get("apiVersion"), body.get("kind")
+    if api_version is None and kind is None:
+        return False
+    if isinstance(body.get("metadata"), Mapping):
+        return True
+    if api_version is not None and kind is not None:
+        return _is_known(api_version, kind, known)
+    if isinstance(body.get("spec"), Mapping) or isinstance(body.get("items"), list):
+        return True
+    if api_version is None:
+        return any(kind == name for _, name in known.scopes)
+    group = group_of(api_version) if isinstance(api_version, str) else ""
+    return group != "" and any(group == one for one, _ in known.scopes)
 
 
 def _is_known(api_version: object, kind: object, known: KnownKinds) -> bool:
@@ -76,13 +101,6 @@ def _wrong_type(api_version: object, kind: object) -> Unidentified | None:
             "identity-kind",
             f"`kind` is {found}, it must be a kind in upper camel case",
             "for example Deployment",
-        )
-    if kind.endswith("List") and api_version == "v1":
-        return Unidentified(
-            "/kind",
-            "identity-list",
-            "a List is not read, its items must be documents of their own",
-            "one document an object, separated by ---",
         )
     return None
 

@@ -51,19 +51,23 @@ A password that begins with `*` or `!` and is not in quotes reads as the name of
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document whose root is a mapping.
+    """One document whose root is a mapping, or one item of a List.
 
     Attributes:
         index: Its place among all documents of the file, empty ones counted, from 0.
         line: Where its mapping begins, from 1.
         body: Its content; shared parts where the file has aliases, so never to be changed.
-        aliased_at: Line and column of its first alias, `None` without one.
+        aliases: Line and column of each alias, in file order.
+        column: Where its mapping begins, from 1.
+        pointer: JSON pointer from the root of the document, `""` unless it is an item of a List.
     """
 
     index: int
     line: int
     body: Mapping[str, object]
-    aliased_at: tuple[int, int] | None = None
+    aliases: tuple[tuple[int, int], ...] = ()
+    column: int = 1
+    pointer: str = ""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -189,7 +193,7 @@ def _read_document(
         yield from (_located(one, path, index, hidden=hidden) for one in composer.reports)
         raise
     if body is not None and not composer.reports:
-        yield Document(index, root.start_mark.line + 1, body, composer.aliased_at)
+        yield Document(index, root.start_mark.line + 1, body, tuple(composer.aliases))
         return
     foreign = body is not None and "apiVersion" not in body and "kind" not in body
     for one in composer.reports:

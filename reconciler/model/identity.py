@@ -33,10 +33,14 @@ class ObjectKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Origin:
-    """Where a document was read: root-relative POSIX path, and its 0-based index in it."""
+    """Where a document was read: root-relative POSIX path, and its 0-based index in it.
+
+    Of an item of a List, `pointer` is the JSON pointer that leads to it; else it is `""`.
+    """
 
     path: str
     index: int = 0
+    pointer: str = ""
 
 
 @lru_cache(maxsize=4096)  # every document has one, of a few

@@ -28,6 +28,7 @@ class ApiKind:
         short: Short name, as kubectl has it; `""` for none.
         suspendable: Whether the annotation that suspends is read on it.
         removable: Whether a pass removes it from the file of a person once it is over.
+        read: Whether it controls anything here; if not, people are warned of it.
     """
 
     group: str
@@ -37,6 +38,7 @@ class ApiKind:
     short: str = ""
     suspendable: bool = False
     removable: bool = False
+    read: bool = True
 
     @property
     def id(self) -> Kind:

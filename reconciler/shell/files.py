@@ -3,7 +3,8 @@
 import glob
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.core.file_validation import Rules, validate_file
@@ -14,69 +15,93 @@ from reconciler.errors import UsageError
 from reconciler.manifests.limits import MAX_READ_BYTES, Oversized
 from reconciler.manifests.selection import SUFFIXES, selects
 from reconciler.model.settings import Settings, decode_settings
+from reconciler.shell.manifest_source import FoundManifests, skipped_as
 
 STDIN = "<stdin>"
 """What standard input is called where a path is expected; no file can be named so by accident."""
 
 
-def find_manifests(
-    directory: Path,
-    paths: Sequence[Path],
-    *,
-    output_root: str,
-    rules: Rules,
-    forced: bool = True,
-) -> list[str]:
-    """Return the files to check, relative to the folder where they are in it, sorted.
+@dataclass(frozen=True, slots=True)
+class FolderSource:
+    """Manifests as they are on disk, committed or not; see `ManifestSource`.
 
-    Args:
-        directory: The root.
-        paths: Files, folders and globs asked for, relative to the root; none means the root itself.
-            `-` is standard input.
-        output_root: Folder below the root that is left out.
-        rules: What the configuration is held against.
-        forced: Whether a file that is named is checked whatever its name; if not, only one that
-            a folder would have led to.
+    `root` is the root, `base` the folder where paths start, `None` for the root.
+    """
+
+    root: Path
+    base: Path | None = None
+
+    def is_root(self, path: Path) -> bool:
+        """Return whether a path is the root itself."""
+        return (self._start / path).resolve() == self.root.resolve()
+
+    def is_file(self, path: Path) -> bool:
+        """Return whether a path names one file."""
+        return (self._start / path).is_file()
+
+    def find(
+        self, paths: Sequence[Path], *, output_root: str, rules: Rules, forced: bool = True
+    ) -> FoundManifests:
+        """Return the files to check; a folder outside of the root has no configuration."""
+        settings = settings_in(_configuration(self.root), rules)
+        root, start = self.root.resolve(), self._start
+
+        def is_read(path: str) -> bool:
+            inside = not path.startswith(("/", f"{output_root}/"))
+            return inside and selects(path, include=settings.include, exclude=settings.exclude)
+
+        files: set[str] = set()
+        links: set[str] = set()
+        for path in paths or [root]:
+            place = start / path
+            if str(path) == "-":
+                files.add(STDIN)
+            elif place.is_file():
+                relative = _relative(root, place)
+                if forced or is_read(relative):
+                    files.add(relative)
+            elif place.is_dir() and not place.resolve().is_relative_to(root):
+                files.update(_outside(place.resolve()))
+            elif place.is_dir():
+                files.update(name for name in _named(root, _files(place)) if is_read(name))
+                links.update(name for name in _links(root, place) if is_read(skipped_as(name)))
+            else:
+                files.update(name for name in _named(root, _matching(start, path)) if is_read(name))
+        return FoundManifests(tuple(sorted(files)), tuple(sorted(links)))
+
+    def contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | Oversized]]:
+        """Yield files with their content."""
+        return ((path, read_file(self.root, path)) for path in paths)
+
+    def records(self, output_root: str, kind: str) -> list[str]:
+        """Return the files below the output root that hold one kind's status, sorted."""
+        folder, root = self.root / output_root / kind, self.root.resolve()
+        return sorted(_named(root, _files(folder))) if folder.is_dir() else []
+
+    @property
+    def _start(self) -> Path:
+        return self.root if self.base is None else self.base
+
+
+def _outside(folder: Path) -> Iterator[str]:
+    """Yield the manifest files of a folder that is not in the root."""
+    for file in _files(folder):
+        if selects(_relative(folder, file), include=(), exclude=()):
+            yield file.as_posix()
+
+
+def _matching(start: Path, path: Path) -> list[Path]:
+    """Return the plain files that a glob matches.
 
     Raises:
-        UsageError: A path is not there, or cannot be read.
+        UsageError: No file matches.
     """
-    settings = _settings(directory, rules)
-    root = directory.resolve()
-
-    def is_read(path: str) -> bool:
-        inside = not path.startswith(("/", f"{output_root}/"))
-        return inside and selects(path, include=settings.include, exclude=settings.exclude)
-
-    found = set()
-    for path in paths or [Path()]:
-        if str(path) == "-":
-            found.add(STDIN)
-        elif (directory / path).is_file():
-            relative = _relative(root, directory / path)
-            if forced or is_read(relative):
-                found.add(relative)
-        else:
-            found.update(name for name in _below(directory, path) if is_read(name))
-    return sorted(found)
-
-
-def _below(directory: Path, path: Path) -> Iterator[str]:
-    """Yield the files of a folder, or those that a glob matches, relative to the root.
-
-    Raises:
-        UsageError: There is no such folder, and no file that matches.
-    """
-    root = directory.resolve()
-    if (directory / path).is_dir():
-        yield from (_relative(root, file) for file in _walk(directory / path))
-        return
-    names = glob.glob(str(path), root_dir=directory, recursive=True)  # noqa: PTH207  # takes absolute globs, too
-    files = [directory / name for name in names if name.endswith(SUFFIXES)]
+    names = glob.glob(str(path), root_dir=start, recursive=True)  # noqa: PTH207  # takes absolute globs, too
+    files = [start / name for name in names if name.endswith(SUFFIXES)]
     files = [file for file in files if file.is_file() and not file.is_symlink()]
     if not files:
-        raise UsageError(f'"{directory / path}" does not exist')
-    yield from (_relative(root, file) for file in files)
+        raise UsageError(f'"{start / path}" does not exist')
+    return files
 
 
 def read_file(directory: Path, path: str) -> bytes | Oversized:
@@ -97,40 +122,45 @@ def read_file(directory: Path, path: str) -> bytes | Oversized:
         raise UsageError(f'"{path}" cannot be read: {error.strerror}') from None
 
 
-def find_records(directory: Path, output_root: str, kind: str) -> list[str]:
-    """Return the files below the output root that hold one kind's status, sorted.
-
-    Args:
-        directory: The root.
-        output_root: Folder below the root that the reconciler owns.
-        kind: `<plural>.<group>`, as the folder is named.
-    """
-    folder = directory / output_root / kind
-    root = directory.resolve()
-    return sorted(_relative(root, file) for file in _walk(folder)) if folder.is_dir() else []
+def _configuration(directory: Path) -> bytes | Oversized | None:
+    """Return the configuration of a folder as it is written, `None` if there is none."""
+    is_there = (directory / CONFIGURATION_PATH).is_file()
+    return read_file(directory, CONFIGURATION_PATH) if is_there else None
 
 
-def _settings(directory: Path, rules: Rules) -> Settings:
-    """Read the configuration of a folder; a faulty one counts as absent and is reported later."""
-    file = directory / CONFIGURATION_PATH
-    if not file.is_file():
+def settings_in(data: bytes | Oversized | None, rules: Rules) -> Settings:
+    """Return the settings of a configuration; a faulty one counts as absent, and is reported."""
+    if data is None:
         return Settings()
-    inspection = validate_file(
-        CONFIGURATION_PATH, "", read_file(directory, CONFIGURATION_PATH), rules
-    )
+    inspection = validate_file(CONFIGURATION_PATH, "", data, rules)
     return decode_settings(
         configuration_of(index_inputs([inspection], rules.known), LastKnownGood())
     )
 
 
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the plain files of a folder that are named like manifests."""
+    return (file for file in _walk(folder) if not file.is_symlink() and file.is_file())
+
+
+def _links(root: Path, folder: Path) -> Iterator[str]:
+    """Yield the symbolic links of a folder that may lead to manifests, as they are called there."""
+    for link in _walk(folder):
+        if link.is_symlink():
+            yield f"{_relative(root, link.parent)}/{link.name}".removeprefix("./")
+
+
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the plain files of a folder; links are not followed, dot-folders not entered."""
+    """Yield what is named like a manifest, and links to folders; dot-folders are not entered."""
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            file = Path(parent, name)
-            if name.endswith(SUFFIXES) and file.is_file() and not file.is_symlink():
-                yield file
+        yield from (link for name in folders if (link := Path(parent, name)).is_symlink())
+        yield from (Path(parent, name) for name in sorted(names) if name.endswith(SUFFIXES))
+
+
+def _named(root: Path, files: Iterable[Path]) -> Iterator[str]:
+    """Yield files as they are called in the root."""
+    return (_relative(root, file) for file in files)
 
 
 def _relative(root: Path, path: Path) -> str:

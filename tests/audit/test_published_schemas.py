@@ -16,6 +16,7 @@ from reconciler.audit.reports.report import FindingsReport
 from reconciler.audit.rules import RULES
 from reconciler.cli.check import check
 from reconciler.model.world import Fault
+from reconciler.shell.files import FolderSource
 from tests.published import junit_faults, sarif_faults
 from tests.rule_pages import PAGES, read_page
 from tests.shell.fleet import EXAMPLE
@@ -30,7 +31,7 @@ def checked(folder: Path, files: Mapping[str, bytes]) -> FindingsReport:
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
-    found = check(folder, (), output_root="status", references=None, forced=True)
+    found = check(FolderSource(folder), (), output_root="status", references=None, forced=True)
     texts = {file.path: file.data for file in found.inspections}
     return FindingsReport(findings=found.findings, texts=texts, version="1.2.3", prefix="fleet/")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.check import check
+from reconciler.shell.files import FolderSource
 from tests.shell.fleet import EXAMPLE
 
 REBALANCER = """\
@@ -49,7 +50,9 @@ def told(
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
     asked = [Path(path) for path in paths]
-    checked = check(folder, asked, output_root="status", references=references, forced=True)
+    checked = check(
+        FolderSource(folder), asked, output_root="status", references=references, forced=True
+    )
     faults = [finding.fault for finding in checked.findings]
     return [f"{fault.path}:{fault.line} {fault.rule}" for fault in faults]
 
@@ -84,7 +87,7 @@ def edited(path: str, *pairs: tuple[str, str]) -> dict[str, str]:
         ),
         pytest.param(
             edited("policies/shop.yaml", ("kind: PropagationPolicy", "kind: FederatedHPA")),
-            [],
+            ["policies/shop.yaml:4 kind-not-read"],
             id="kind-of-upstream-alone",
         ),
         pytest.param(

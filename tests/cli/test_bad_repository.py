@@ -255,7 +255,7 @@ def test_a_repository_without_manifests_has_nothing_to_do(
 
     assert 0 == run(["-C", str(fleet.folder), "reconcile"])
     assert "nothing to do\n" == capsys.readouterr().out
-    assert 0 == run(["-C", str(fleet.folder), "validate"])
+    assert 1 == run(["-C", str(fleet.folder), "validate"])
     assert "no manifest was found" in capsys.readouterr().err
     assert head == fleet.head()
 

@@ -125,3 +125,13 @@ def test_the_hooks_run(folder: Path) -> None:
     (folder / "clusters/wrong.yaml").write_text(WRONG)
     assert 1 == hook(named["entry"], "clusters/member1.yaml", "clusters/wrong.yaml")
     assert 1 == hook(whole["entry"])
+
+
+def test_half_an_identity_fails_a_whole_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also as the only document of the only file, which does not even mention apiVersion."""
+    (tmp_path / "web.yaml").write_text("kind: Deployment\nmetadata:\n  name: web\n")
+
+    assert 1 == run(["-C", str(tmp_path), "validate"])
+    assert capsys.readouterr().out.startswith("web.yaml:1:1: error: `apiVersion` is missing")

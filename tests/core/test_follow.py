@@ -30,11 +30,21 @@ REBALANCER = (
     "apiVersion: apps.karmada.io/v1alpha1\nkind: WorkloadRebalancer\nmetadata: {name: r}\n"
     "spec: {workloads: [{apiVersion: apps/v1, kind: Deployment, name: a, namespace: n}]}\n"
 )
+
+
+def listed(*documents: str) -> str:
+    """A List of these documents."""
+    items = ("- " + "\n  ".join(one.strip().splitlines()) + "\n" for one in documents)
+    return "apiVersion: v1\nkind: List\nitems:\n" + "".join(items)
+
+
 CONTENTS = [
     *(WEB % "a", WEB % "b", WIDGET % "a", WIDGET % "b", CRD, REBALANCER, ""),
     *("not: ours\n", "a: [\n"),
     *(WEB % "a" + "---\n" + WEB % "c", WEB % "b" + "---\n" + WEB % "b", WEB % "A", "kind: [1\n"),
     WEB % "a" + "spec: {replicas: two}\n",
+    listed(WEB % "a", WEB % "b"),
+    listed(REBALANCER, WEB % "c", "kind: Half\n"),
     "apiVersion: work.karmada.io/v1alpha2\nkind: ResourceBinding\nmetadata: {name: a}\n",
 ]  # fmt: skip
 PATHS = ["a.yaml", "b.yaml", "c.yaml", "feedback/m1/a.yaml", "feedback/x.yaml", "deep/d.yaml"]

@@ -69,9 +69,11 @@ class Heard:
         self._asked = draft.key
         return real(draft, *args)
 
-    def schedule(self, real: Any, binding: Any, members: Any, now: datetime) -> Any:
+    def schedule(
+        self, real: Any, binding: Any, members: Any, now: datetime, *, propagate_empty: bool
+    ) -> Any:
         """Listen to Karmada's scheduler; what was never scheduled has nothing to disregard."""
-        verdict = real(binding, members, now)
+        verdict = real(binding, members, now, propagate_empty=propagate_empty)
         first = binding.last_scheduled_time is None and not binding.clusters
         if self._asked and verdict.triggered and (binding.reschedule_required or first):
             self.moments[self._asked].append(now)

@@ -42,7 +42,7 @@ def faults(told: Story) -> list[tuple[str, str]]:
     [
         pytest.param("[" * 1010 + "\n" + text(deployment()), "yaml-depth", id="nested-too-deep"),
         pytest.param("[" * 990 + "\n" + text(deployment()), "yaml-syntax", id="nested-deep"),
-        pytest.param("apiVersion: apps/v1\n", "file-unrecognized", id="cut-behind-apiVersion"),
+        pytest.param("apiVersion: apps/v1\n", "identity-kind", id="cut-behind-apiVersion"),
         pytest.param("apiV", "file-unrecognized", id="cut-to-a-word"),
         pytest.param("- web\n", "file-unrecognized", id="a-list"),
         pytest.param("spec: {replicas: 2}\n", "file-unrecognized", id="its-head-is-gone"),

@@ -214,7 +214,7 @@ def test_alias_is_accepted_and_noted() -> None:
     """The caller refuses it where it must not be; an anchor alone is harmless."""
     reading = read(b"a: &x {b: 1}\n---\na: &x {b: 1}\nc: *x\n", "a.yaml")
 
-    assert [None, (4, 4)] == [document.aliased_at for document in reading.documents]
+    assert [(), ((4, 4),)] == [document.aliases for document in reading.documents]
     assert {"a": {"b": 1}, "c": {"b": 1}} == reading.documents[1].body
 
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.references.feedback import dangling_in_feedback
-from reconciler.audit.references.kinds import misspelled_kinds
+from reconciler.audit.references.kinds import idle_kinds
 from reconciler.core.dialects import DIALECTS, KINDS, PLACED
 from reconciler.manifests.positions import locate
 from reconciler.manifests.references import Dangling, known_in
-from reconciler.model.world import Fault, World
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.references import dangling_in_rebalances
 
 
@@ -34,22 +35,33 @@ def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding,
         *(dialect.view().references for dialect in DIALECTS),
         dangling_in_rebalances,
         dangling_in_feedback,
-        misspelled_kinds,
     )
     found = (one for check in checks for one in check(known))
-    return tuple(sorted(finding_of(_placed(one, world, texts)) for one in found))
+    manifests = {**world.inputs, **world.feedback}
+    return tuple(sorted(finding_of(_placed(one, manifests, texts)) for one in found))
 
 
-def _placed(one: Dangling, world: World, texts: Mapping[str, bytes]) -> Fault:
+def check_kinds(
+    manifests: Mapping[ObjectKey, Manifest], texts: Mapping[str, bytes]
+) -> tuple[Finding, ...]:
+    """Return what is to be said of kinds that control nothing; each document tells by itself."""
+    found = idle_kinds(manifests)
+    return tuple(sorted(finding_of(_placed(one, manifests, texts)) for one in found))
+
+
+def _placed(
+    one: Dangling, manifests: Mapping[ObjectKey, Manifest], texts: Mapping[str, bytes]
+) -> Fault:
     """Return what leads nowhere as a fault at its place."""
-    origin = (world.feedback if one.key.reporter else world.inputs)[one.key].origin
+    origin = manifests[one.key].origin
     data = texts.get(origin.path)
-    line, column = (0, 0) if data is None else locate(data, origin.index, one.pointer)
+    pointer = f"{origin.pointer}{one.pointer}"
+    line, column = (0, 0) if data is None else locate(data, origin.index, pointer)
     return Fault(
         path=origin.path,
         line=line,
         column=column,
-        field=one.pointer,
+        field=pointer,
         rule=one.rule,
         message=one.message,
         expected=one.expected,

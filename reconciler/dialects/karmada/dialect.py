@@ -35,15 +35,21 @@ def _begin() -> DialectMemory:
     return Karmada()
 
 
+def _crds() -> Mapping[str, tuple[str, ...]]:
+    from reconciler.dialects.karmada.crd_kinds import CRD_KINDS
+
+    return CRD_KINDS
+
+
 KARMADA = Dialect(
     name="karmada",
     kinds=(
         ApiKind(group=CLUSTERS, kind="Cluster", writer=Writer.BOTH),
-        ApiKind(group=POLICIES, kind="ClusterOverridePolicy"),
+        ApiKind(group=POLICIES, kind="ClusterOverridePolicy", read=False),
         ApiKind(group=POLICIES, kind="ClusterPropagationPolicy", short="cpp", suspendable=True),
-        ApiKind(group=POLICIES, kind="ClusterTaintPolicy"),
-        ApiKind(group=POLICIES, kind="FederatedResourceQuota", namespaced=True),
-        ApiKind(group=POLICIES, kind="OverridePolicy", namespaced=True),
+        ApiKind(group=POLICIES, kind="ClusterTaintPolicy", read=False),
+        ApiKind(group=POLICIES, kind="FederatedResourceQuota", namespaced=True, read=False),
+        ApiKind(group=POLICIES, kind="OverridePolicy", namespaced=True, read=False),
         ApiKind(
             group=POLICIES,
             kind="PropagationPolicy",
@@ -59,11 +65,16 @@ KARMADA = Dialect(
             writer=Writer.OURS,
             short="rb",
         ),
-        ApiKind(group=WORK, kind="Work", namespaced=True),
+        ApiKind(group=WORK, kind="Work", namespaced=True, read=False),
     ),
     cluster=(CLUSTERS, "Cluster"),
     placed=frozenset({(WORK, "ClusterResourceBinding"), (WORK, "ResourceBinding")}),
     roots=frozenset({(POLICIES, "ClusterPropagationPolicy"), (POLICIES, "PropagationPolicy")}),
+    domains=("karmada.io",),
+    crds=_crds,
+    content=frozenset(
+        {("multicluster.x-k8s.io", "ServiceExport"), ("multicluster.x-k8s.io", "ServiceImport")}
+    ),
     admissions=_admissions,
     view=_view,
     begin=_begin,

@@ -32,6 +32,12 @@ def _begin() -> DialectMemory:
     return KubeFleet()
 
 
+def _crds() -> Mapping[str, tuple[str, ...]]:
+    from reconciler.dialects.kubefleet.crd_kinds import CRD_KINDS
+
+    return CRD_KINDS
+
+
 KUBEFLEET = Dialect(
     name="kubefleet",
     kinds=(
@@ -46,11 +52,14 @@ KUBEFLEET = Dialect(
         ),
         ApiKind(group=PLACEMENTS, kind="ClusterResourceSnapshot", writer=Writer.OURS),
         ApiKind(group=PLACEMENTS, kind="ClusterSchedulingPolicySnapshot", writer=Writer.OURS),
-        ApiKind(group=PLACEMENTS, kind="Work", namespaced=True),
+        ApiKind(group=PLACEMENTS, kind="Work", namespaced=True, read=False),
     ),
     cluster=(CLUSTERS, "MemberCluster"),
     placed=frozenset({(PLACEMENTS, "ClusterResourcePlacement")}),
     part=(PLACEMENTS, "ClusterResourceBinding"),
+    domains=("kubernetes-fleet.io", "kubefleet.dev"),
+    crds=_crds,
+    content=frozenset({(PLACEMENTS, "ClusterResourceEnvelope"), (PLACEMENTS, "ResourceEnvelope")}),
     admissions=_admissions,
     view=_view,
     begin=_begin,

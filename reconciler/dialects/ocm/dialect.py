@@ -32,6 +32,12 @@ def _begin() -> DialectMemory:
     return Ocm()
 
 
+def _crds() -> Mapping[str, tuple[str, ...]]:
+    from reconciler.dialects.ocm.crd_kinds import CRD_KINDS
+
+    return CRD_KINDS
+
+
 OCM = Dialect(
     name="ocm",
     kinds=(
@@ -51,6 +57,8 @@ OCM = Dialect(
     cluster=(GROUP, "ManagedCluster"),
     placed=frozenset({(GROUP, "Placement")}),
     part=(GROUP, "PlacementDecision"),
+    domains=("open-cluster-management.io",),
+    crds=_crds,
     admissions=_admissions,
     view=_view,
     begin=_begin,

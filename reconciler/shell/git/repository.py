@@ -12,6 +12,7 @@ from reconciler.manifests.names import shown
 from reconciler.shell.disk import user_named
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import GitError
+from reconciler.shell.root import is_bare, is_top
 
 COMMIT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # SHA-1 or SHA-256
 
@@ -196,10 +197,10 @@ def _find(path: Path, folder: Path) -> tuple[Path | None, Path]:
     Git's own search is not used, since it honours `core.worktree`, and a bare repository that
     somebody committed below the folder.
     """
-    if all((folder / part).exists() for part in ("HEAD", "objects", "refs")):
+    if is_bare(folder):
         return None, folder
     for top in (folder, *folder.parents):
-        if (top / ".git").exists():
+        if is_top(top):
             return top, top / ".git"
     raise UsageError(f'"{path}" is not in a git repository; clone one, or run git init in it')
 

@@ -211,5 +211,6 @@ def _resource(manifest: Manifest, blobs: Mapping[str, str]) -> Resource:
         "hash": hash_of(content),
         "blob": blobs.get(manifest.origin.path, ""),
         "document": manifest.origin.index,
+        **({"pointer": manifest.origin.pointer} if manifest.origin.pointer else {}),
     }
     return Resource(entry, content)

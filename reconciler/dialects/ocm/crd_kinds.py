@@ -1,0 +1,27 @@
+"""The kinds of the CRDs of Open Cluster Management 1845fd8; written by `tests/crd_kinds.py`."""
+
+from collections.abc import Mapping
+
+CRD_KINDS: Mapping[str, tuple[str, ...]] = {
+    "addon.open-cluster-management.io": (
+        "AddOnDeploymentConfig",
+        "AddOnTemplate",
+        "ClusterManagementAddOn",
+        "ManagedClusterAddOn",
+    ),
+    "cluster.open-cluster-management.io": (
+        "AddOnPlacementScore",
+        "ClusterClaim",
+        "ManagedCluster",
+        "ManagedClusterSet",
+        "ManagedClusterSetBinding",
+        "Placement",
+        "PlacementDecision",
+    ),
+    "work.open-cluster-management.io": (
+        "AppliedManifestWork",
+        "ManifestWork",
+        "ManifestWorkReplicaSet",
+    ),
+}
+"""Group to kinds."""
