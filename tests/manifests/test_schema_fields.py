@@ -67,6 +67,10 @@ def table_of(name: str) -> dict[str, Facts]:
         for path, facts in table.items():
             if QUANTITIES.fullmatch(path):
                 facts |= {"type": quantity["type"], "pattern": pattern_of(quantity)}
+    if name == "placement.kubernetes-fleet.io/clusterresourceplacement_v1.json":
+        # A status is what passes write: of envelopes what v1beta1 says, which v1 narrows.
+        later = "placement.kubernetes-fleet.io/clusterresourceplacement_v1beta1.json"
+        table |= {path: one for path, one in table_of(later).items() if ".envelope.type" in path}
     table.pop("metadata")
     return table
 

@@ -198,7 +198,10 @@ class Fleets:
             placement, owner, selection, present, members, now, reports, rebalanced=rebalanced
         )
         outputs = files_of(converged, now)
-        outputs[key] = placement_file(placement, metadata, owner.generation, converged, status, now)
+        version = str(manifest.body["apiVersion"])
+        outputs[key] = placement_file(
+            placement, version, metadata, owner.generation, converged, status, now
+        )
         problem, edited = known_problem(status), bool(repaired.edited)
         return Part(
             outputs=outputs,

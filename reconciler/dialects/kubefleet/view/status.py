@@ -6,7 +6,6 @@ from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import (
-    API_VERSION,
     BOUND,
     PLACEMENT,
     RESOURCE_HASH,
@@ -49,6 +48,7 @@ class _Context:
 
 def placement_file(
     placement: Placement,
+    api_version: str,
     metadata: Body,
     generation: int,
     converged: ConvergedPlacement,
@@ -59,9 +59,10 @@ def placement_file(
 
     Args:
         placement: The placement.
+        api_version: As its manifest has it, v1 or v1beta1.
         metadata: Its admission record.
         generation: Its generation.
-        converged: Where it came to rest.
+        converged: Where it converged.
         present: Its status as the last pass wrote it, empty if there is none.
         now: Moment for conditions that change.
 
@@ -87,7 +88,7 @@ def placement_file(
         conditions = set_condition(conditions, condition, at=context.at)
     types = {condition.type for condition in told}
     return {
-        "apiVersion": API_VERSION,
+        "apiVersion": api_version,
         "kind": PLACEMENT,
         "metadata": metadata,
         "status": {
