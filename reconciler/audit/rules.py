@@ -132,6 +132,7 @@ WARNINGS: Mapping[str, str] = {
     "placement-set-missing": "A Placement should stand where a cluster set is bound",
     "placement-set-unbound": "A Placement should name sets that are bound to its namespace",
     "policy-cluster-unknown": "A policy should name clusters that are there",
+    "policy-never-propagated": "A policy should select workloads that Karmada propagates",
     "policy-override-missing": "A policy should depend on override policies that are there",
     "policy-selects-nothing": "A policy should select workloads that are there",
     "score-cluster-unknown": "Scores should stand in the namespace of a cluster",

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from reconciler.core.changes import Outcome, WriteFile
 from reconciler.core.dialects import CLUSTERS, DIALECTS
-from reconciler.core.input_index import CONFIGURATION, CONFIGURATION_PATH
+from reconciler.core.input_index import CONFIGURATION_PATH
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.manifests.selection import selects
 from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.settings import decode_settings
+from reconciler.model.settings import CONFIGURATION, settings_in
 from reconciler.model.world import World
 
 NAMED = 3
@@ -115,8 +115,7 @@ def warn_emptied(question: Question) -> Iterator[Warned]:
 
 def _coverage(world: World) -> Callable[[str], bool]:
     """Return what says whether a path is read as an input."""
-    found = (m.body for key, m in world.inputs.items() if (key.group, key.kind) == CONFIGURATION)
-    settings = decode_settings(next(found, None))
+    settings = settings_in(world)
     return lambda path: (
         path == CONFIGURATION_PATH
         or selects(path, include=settings.include, exclude=settings.exclude)

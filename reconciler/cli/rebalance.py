@@ -116,12 +116,10 @@ def _open(
 
 def _check_readable(world: "World", path: str) -> None:
     """Refuse to write a file that no pass would read."""
-    from reconciler.core.input_index import CONFIGURATION
     from reconciler.manifests.selection import selects
-    from reconciler.model.settings import decode_settings
+    from reconciler.model.settings import settings_in
 
-    found = [m.body for k, m in world.inputs.items() if (k.group, k.kind) == CONFIGURATION]
-    settings = decode_settings(found[0] if found else None)
+    settings = settings_in(world)
     if not selects(path, include=settings.include, exclude=settings.exclude):
         raise UsageError(
             f'"{path}" would not be read, since include and exclude in reconciler.yaml leave it '

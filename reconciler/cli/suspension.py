@@ -173,7 +173,8 @@ def _held(
 ) -> SuspensionEdit:
     """Return the edit."""
     from reconciler.core.dialects import PLACED
-    from reconciler.core.input_index import CONFIGURATION, CONFIGURATION_PATH
+    from reconciler.core.input_index import CONFIGURATION_PATH
+    from reconciler.model.settings import CONFIGURATION
 
     if word is None:
         found = [m for k, m in world.inputs.items() if (k.group, k.kind) == CONFIGURATION]

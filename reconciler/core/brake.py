@@ -1,7 +1,8 @@
 """The brake on removals: a pass that would take away too much takes away nothing, and asks.
 
 Removed means: placed before, on no cluster afterwards, and either the object itself is gone or the
-files of all its clusters are. Moves, evictions, taints and expiry never count.
+files of all its clusters are. Moves, evictions, taints and expiry never count. What is never
+propagated and was placed all the same, by an earlier version or setting, is held at any number.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.core.input_index import CONFIGURATION_PATH
 from reconciler.manifests.admission import digest
-from reconciler.model.decision import Decision
+from reconciler.model.decision import CauseKind, Decision
 from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Safety
@@ -33,10 +34,10 @@ class Brake:
 def brake(world: World, decisions: Iterable[Decision], safety: Safety) -> Brake:
     """Hold removals back if they are more than the limit and exactly these are not allowed."""
     removed = [decision for decision in decisions if _is_removed(decision, world)]
-    if not removed:
-        return Brake()
-    placed = sum(_is_placed(manifest) for manifest in world.outputs.values())
+    placed = sum(_is_placed(manifest) for manifest in world.outputs.values()) if removed else 0
     if placed < FEWEST or len(removed) * 100 <= placed * safety.max_removed_percent:
+        removed = [one for one in removed if one.cause.kind is CauseKind.NEVER_PROPAGATED]
+    if not removed:
         return Brake()
     allowed = digest(sorted([str(d.key), str(name)] for d in removed for name, _ in d.before))
     if safety.allow == allowed:

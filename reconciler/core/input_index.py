@@ -12,9 +12,9 @@ from reconciler.manifests.identify import Identity
 from reconciler.manifests.scope import CRD, namespace_for, scopes_of_crds
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.known_kinds import Kind, KnownKinds
+from reconciler.model.settings import CONFIGURATION
 from reconciler.model.world import Fault, Manifest, Trace
 
-CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
 CONFIGURATION_PATH = "reconciler.yaml"
 
 

@@ -125,7 +125,7 @@ def _verb(decision: Decision) -> str:
             return "Rebalance"
         case CauseKind.EVICTED:
             return "Evict" if not decision.after else "Place"
-        case CauseKind.REMOVED:
+        case CauseKind.REMOVED | CauseKind.NEVER_PROPAGATED:
             return "Remove"
         case _:
             return "Place"

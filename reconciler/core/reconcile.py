@@ -9,7 +9,6 @@ from reconciler import __version__
 from reconciler.core.brake import Brake, brake
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
 from reconciler.core.convergence import converge
-from reconciler.core.input_index import CONFIGURATION
 from reconciler.core.memo import Memo
 from reconciler.core.rebalances import Holds
 from reconciler.core.record import faults_body, record_body
@@ -18,7 +17,7 @@ from reconciler.core.round import Round, run_round
 from reconciler.manifests.emitter import encode
 from reconciler.manifests.paths import FAULTS, RECORD, blob_id, is_frozen, output_path
 from reconciler.model.identity import ObjectKey
-from reconciler.model.settings import Settings, decode_settings
+from reconciler.model.settings import CONFIGURATION, Settings, decode_settings
 from reconciler.model.world import Body, Fault, World
 
 

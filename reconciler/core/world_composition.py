@@ -1,8 +1,9 @@
 """The two trees, composed into a World: valid inputs, last good ones for the faulty, outputs."""
 
-from reconciler.core.input_index import CONFIGURATION, InputIndex
+from reconciler.core.input_index import InputIndex
 from reconciler.core.last_known_good import LastKnownGood
 from reconciler.core.state import StateTree
+from reconciler.model.settings import CONFIGURATION
 from reconciler.model.world import Body, Kinds, World
 
 

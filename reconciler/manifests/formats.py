@@ -3,6 +3,7 @@
 import binascii
 import re
 from base64 import b64decode
+from collections.abc import Callable, Mapping
 
 from reconciler.model.moments import parse_instant
 
@@ -41,3 +42,30 @@ def is_base64(value: object) -> bool:
     except binascii.Error:
         return False
     return True
+
+
+def is_re2(value: object) -> bool:
+    """Return whether a value is a regular expression as RE2 takes it; other types pass.
+
+    >>> is_re2("kube-.*"), is_re2("kube-(")
+    (True, False)
+    """
+    if not isinstance(value, str):
+        return True
+    import re2  # type: ignore[import-untyped]  # noqa: PLC0415  # where a schema asks for it
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(value, options=options)
+    except re2.error:
+        return False
+    return True
+
+
+FORMATS: Mapping[str, Callable[[object], bool]] = {
+    "date-time": is_moment,
+    "byte": is_base64,
+    "re2": is_re2,
+}
+"""What our schemas may ask for, by name."""

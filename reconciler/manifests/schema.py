@@ -123,7 +123,7 @@ def _gate(documents: Mapping[str, Json]) -> "Callable[[str], Callable[[object], 
     """Return what makes the quick check of one document; the import is late, for it is slow."""
     from jsonschema_rs import Draft202012Validator, Registry  # noqa: PLC0415
 
-    from reconciler.manifests.formats import is_base64, is_moment  # noqa: PLC0415
+    from reconciler.manifests.formats import FORMATS  # noqa: PLC0415
 
     registry = Registry([(BASE + name, dict(one)) for name, one in documents.items()])
 
@@ -132,7 +132,7 @@ def _gate(documents: Mapping[str, Json]) -> "Callable[[str], Callable[[object], 
             {"$ref": BASE + name},
             registry=registry,
             validate_formats=True,
-            formats={"date-time": is_moment, "byte": is_base64},
+            formats=dict(FORMATS),
         )
         return validator.is_valid
 
@@ -155,11 +155,11 @@ def _compiler(documents: Mapping[str, Json]) -> "Callable[[str], Validator]":
     from referencing import Registry  # noqa: PLC0415
     from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
 
-    from reconciler.manifests.formats import is_base64, is_moment  # noqa: PLC0415
+    from reconciler.manifests.formats import FORMATS  # noqa: PLC0415
 
     checker = FormatChecker(formats=())
-    checker.checks("date-time")(is_moment)
-    checker.checks("byte")(is_base64)
+    for name, holds in FORMATS.items():
+        checker.checks(name)(holds)
     types = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
     strict: Any = extend(Draft202012Validator, type_checker=types)  # type: ignore[no-untyped-call]
     registry: Registry[Any] = Registry().with_resources(

@@ -173,6 +173,9 @@ def _format(error: Any, where: str, shown: str) -> tuple[str, str]:
             f"{where} must be a moment with its time zone by RFC 3339, {shown} is not.",
             "Write it as 2026-01-02T15:04:05Z.",
         )
+    if error.validator_value == "re2":
+        expected = "A pattern as RE2 reads it, such as team-.*."
+        return f"{where} must be a regular expression, {shown} is not.", expected
     return f"{where} must be Base64, {shown} is not.", "Encode it as Base64."
 
 

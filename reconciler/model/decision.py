@@ -24,6 +24,7 @@ class CauseKind(StrEnum):
     CLUSTERS_CHANGED = "clusters changed"
     SCORES_CHANGED = "scores changed"
     REMOVED = "removed"
+    NEVER_PROPAGATED = "never propagated"
     EDITED = "edited by hand"
 
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.model.fields import mapping, number_or_none, strings, text
-from reconciler.model.world import Body
+from reconciler.model.world import Body, World
 
+CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
 DEFAULT_ASSUME_AFTER_SECONDS = 60
 DEFAULT_MAX_REMOVED_PERCENT = 50
 
@@ -47,6 +48,12 @@ class Settings:
     assume_after_seconds: int | None = DEFAULT_ASSUME_AFTER_SECONDS
     safety: Safety = Safety()  # frozen
     options: Mapping[str, Body] = field(default_factory=dict)
+
+
+def settings_in(world: World) -> Settings:
+    """Return the settings of a repository."""
+    found = world.of_kind(*CONFIGURATION)
+    return decode_settings(found[0].body if found else None)
 
 
 def decode_settings(body: Body | None) -> Settings:

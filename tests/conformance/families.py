@@ -13,6 +13,7 @@ from tests.conformance import (
     front_ocm,
 )
 from tests.conformance.karmada import check_graceful, check_schedule, check_taints
+from tests.conformance.karmada_detector import check_detector
 from tests.conformance.karmada_policies import (
     check_bindingfromtemplate,
     check_policyadmission,
@@ -45,6 +46,7 @@ FAMILIES: Mapping[str, Family] = {
     "karmada/bindingfromtemplate": Family(
         check_bindingfromtemplate, front_karmada_policies.check_bindingfromtemplate
     ),
+    "karmada/detector": Family(check_detector),
     "karmada/gracefuleviction": Family(check_graceful, front_karmada_eviction.check_graceful),
     "karmada/policyadmission": Family(
         check_policyadmission, front_karmada_policies.check_policyadmission

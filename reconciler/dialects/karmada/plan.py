@@ -34,6 +34,7 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     named_by,
 )
 from reconciler.dialects.karmada.detector.detect import Claims, claim_workloads
+from reconciler.dialects.karmada.detector.propagation import decode_propagation
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.karmada.view.binding_rendering import placed
 from reconciler.dialects.karmada.view.rebalance_target import target_of
@@ -107,7 +108,10 @@ class Bindings:
             outputs={**self.inventory.records, **claims.kept},
             failed=[*self.inventory.failed.values(), *claims.failed],
             faults=list(claims.faults),
-            decisions=[_removed(key, manifest) for key, manifest in claims.gone.items()],
+            decisions=[
+                _removed(key, manifest, never=key in claims.never)
+                for key, manifest in claims.gone.items()
+            ],
         )
         needed = needed_bindings(claims, self.world, self.memory, decided.failed)
         own = {key: d for key, d in claims.drafts.items() if key not in needed}
@@ -210,7 +214,11 @@ class Karmada:
         inventory = take_inventory(
             world, (CLUSTER_GROUP, CLUSTER), self.memory.clusters, admit, under=under
         )
-        claims = claim_workloads(world, self.memory, preempting=may_preempt(settings))
+        options = settings.options.get("karmada")
+        propagation = self.memory.propagation.recall(
+            None, (options,), partial(decode_propagation, settings)
+        )
+        claims = claim_workloads(world, self.memory, propagation, preempting=may_preempt(settings))
         members = _fleet(inventory, claims, self.memory, declared=declared)
         return Bindings(
             world=world,
@@ -262,14 +270,14 @@ def _undecided(draft: Draft, place: FaultPlace, error: UserError) -> Fault:
     )
 
 
-def _removed(key: ObjectKey, manifest: Manifest) -> Decision:
-    """Return the decision on a binding whose workload is gone."""
+def _removed(key: ObjectKey, manifest: Manifest, *, never: bool) -> Decision:
+    """Return the decision on a binding whose workload is gone, or is never propagated."""
     resource = mapping(mapping(manifest.body, "spec"), "resource")
     name = text(resource, "name")
     return Decision(
         key=key,
         subject=f"{key.namespace}/{name}" if key.namespace else name,
-        cause=Cause(CauseKind.REMOVED),
+        cause=Cause(CauseKind.NEVER_PROPAGATED if never else CauseKind.REMOVED),
         before=placed(mapping(manifest.body, "spec")),
         after=(),
         removed=True,

@@ -29,6 +29,7 @@ from reconciler.dialects.karmada.detector.policy_faults import (
     waiting_fault,
 )
 from reconciler.dialects.karmada.detector.policy_match import Policies, index_policies
+from reconciler.dialects.karmada.detector.propagation import Propagation
 from reconciler.dialects.karmada.memory import Drafted, KarmadaMemory
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
@@ -59,18 +60,28 @@ class Claims:
     needs: Mapping[ObjectKey, tuple[ObjectKey, ...]]
     kept: Mapping[ObjectKey, Body]
     gone: Mapping[ObjectKey, Manifest]
+    never: frozenset[ObjectKey]
     named: frozenset[str]
     waiting: frozenset[str]
     faults: tuple[Fault, ...]
     failed: tuple[Failed, ...]
 
 
-def claim_workloads(world: World, memory: KarmadaMemory, *, preempting: bool) -> Claims:
-    """Let policies claim workloads, and draft the bindings."""
+def claim_workloads(
+    world: World, memory: KarmadaMemory, propagation: Propagation, *, preempting: bool
+) -> Claims:
+    """Let policies claim workloads, and draft the bindings.
+
+    Args:
+        world: Its inputs hold workloads and policies, its outputs the bindings so far.
+        memory: What earlier rounds found.
+        propagation: Which workloads a policy may claim at all.
+        preempting: Whether policies may take workloads over.
+    """
     policies = _policies(world, memory)
     priorities = _priority_classes(world, memory)
     found = _Found()
-    known = memory.drafted.under(policies, priorities, preempting)
+    known = memory.drafted.under(policies, priorities, propagation, preempting)
     templates = _templates(world, memory, found)
     found.failed += policies.failed.values()
     for template, key in templates:
@@ -84,6 +95,9 @@ def claim_workloads(world: World, memory: KarmadaMemory, *, preempting: bool) ->
             continue
         if policies.failed and claimant(body) in policies.failed:
             found.keep(key, body)
+            continue
+        if not propagation.allows(template) and not _is_required(body):
+            found.never.add(key)
             continue
         claim = partial(policies.claim, template, claimant(body), preempting=preempting)
         drafted = _claimed(world, template, claim, body, priorities, memory)
@@ -105,6 +119,7 @@ def claim_workloads(world: World, memory: KarmadaMemory, *, preempting: bool) ->
             for key in sorted(world.outputs.keys() - found.drafts.keys() - found.kept.keys())
             if key.group == GROUP
         },
+        never=frozenset(found.never),
         named=frozenset[str]().union(*found.named),
         waiting=frozenset(held | {fault.subject for fault in world.faults}),
         faults=tuple(sorted(set(found.faults))),
@@ -121,6 +136,7 @@ class _Found:
     kept: dict[ObjectKey, Body] = field(default_factory=dict)
     named: set[frozenset[str]] = field(default_factory=set)  # most bindings share a few
     owners: dict[ObjectKey, ObjectKey] = field(default_factory=dict)
+    never: set[ObjectKey] = field(default_factory=set)
     faults: list[Fault] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
 
@@ -242,6 +258,11 @@ def _templates(
     if len({key for _, key in templates}) == len(templates):
         return templates
     return sorted(templates, key=lambda one: not _is_bound(world.outputs.get(one[1]), one[0].key))
+
+
+def _is_required(binding: Body | None) -> bool:
+    """Return whether others need what a binding places, so that no policy is asked."""
+    return bool(mapping(binding or {}, "spec").get("requiredBy"))
 
 
 def _template(manifest: Manifest) -> tuple[Template, ObjectKey]:

@@ -15,10 +15,12 @@ from reconciler.dialects.karmada.api.policies import (
     implicit_priority,
     template_of,
 )
+from reconciler.dialects.karmada.detector.propagation import Propagation, decode_propagation
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
 from reconciler.model.identity import group_of
+from reconciler.model.settings import settings_in
 from reconciler.model.world import Body, Manifest
 
 CLUSTER_GROUP = "cluster.karmada.io"
@@ -28,12 +30,14 @@ CLUSTER = "Cluster"
 def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     """Yield the references of policies that lead nowhere."""
     templates = _templates(known)
+    propagation = decode_propagation(settings_in(known.world))
     clusters = known.names(CLUSTER_GROUP, CLUSTER)
     classes = known.names("scheduling.k8s.io", "PriorityClass")
     for kind in (NAMESPACED, CLUSTER_WIDE):
         for manifest in known.of_kind(GROUP, kind):
             policy = decode_policy(manifest, known.keys)
             yield from _selected(policy, known, templates)
+            yield from _propagated(policy, templates, propagation)
             yield from _clusters(manifest, clusters)
             yield from _overrides(policy)
             yield from _priority_class(manifest, classes)
@@ -45,17 +49,15 @@ class Templates:
 
     by_kind: Mapping[tuple[str, str], Mapping[str, tuple[Template, ...]]]
 
-    def matching(self, policy: Policy, selector: ResourceSelector) -> bool:
-        """Return whether one selector of a policy selects anything."""
+    def matching(self, policy: Policy, selector: ResourceSelector) -> Iterator[Template]:
+        """Yield what one selector of a policy selects."""
         by_name = self.by_kind.get((selector.api_version, selector.kind), {})
         named = [by_name.get(selector.name, ())] if selector.name else by_name.values()
         alone = replace(policy, selectors=(selector,))
-        return any(
-            implicit_priority(alone, template)
-            for templates in named
-            for template in templates
-            if policy.key.kind == CLUSTER_WIDE or template.key.namespace == policy.key.namespace
-        )
+        for template in (one for templates in named for one in templates):
+            here = policy.key.kind == CLUSTER_WIDE or template.key.namespace == policy.key.namespace
+            if here and implicit_priority(alone, template):
+                yield template
 
 
 def _templates(known: Known) -> Templates:
@@ -75,7 +77,7 @@ def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Da
     empty = [
         position
         for position, selector in enumerate(policy.selectors)
-        if not templates.matching(policy, selector)
+        if not any(True for _ in templates.matching(policy, selector))
         and (group_of(selector.api_version), selector.kind) not in known.unclear
     ]
     rule, expected = "policy-selects-nothing", "workloads that it selects, or no such selector"
@@ -89,6 +91,26 @@ def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Da
             at = f"/spec/resourceSelectors/{position}/name"
             message = f"no {selector.kind} {shown(selector.name)} is there to be selected"
             yield Dangling(policy.key, at, rule, message, expected)
+
+
+def _propagated(
+    policy: Policy, templates: Templates, propagation: Propagation
+) -> Iterator[Dangling]:
+    """Yield a policy whose every workload is one that is never propagated."""
+    never = ""
+    for selector in policy.selectors:
+        for template in templates.matching(policy, selector):
+            if propagation.allows(template):
+                return
+            never = never or str(template.key)
+    if never:
+        yield Dangling(
+            policy.key,
+            "/spec/resourceSelectors",
+            "policy-never-propagated",
+            f"all that the policy selects is never propagated, such as {never}",
+            "workloads of other namespaces and APIs, or spec.karmada.skippedPropagatingNamespaces",
+        )
 
 
 def _clusters(manifest: Manifest, names: frozenset[str]) -> Iterator[Dangling]:

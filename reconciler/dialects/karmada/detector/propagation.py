@@ -1,0 +1,140 @@
+"""What Karmada never propagates, whatever a policy selects: its own APIs, some namespaces."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from reconciler.dialects.karmada.api.policies import Template
+from reconciler.errors import Misconfigured
+from reconciler.model.fields import strings, text
+from reconciler.model.identity import group_of
+from reconciler.model.settings import Settings
+
+GROUPS = frozenset(
+    f"{name}.karmada.io"
+    for name in (
+        "apps",
+        "autoscaling",
+        "cluster",
+        "config",
+        "networking",
+        "policy",
+        "remedy",
+        "work",
+    )
+) | {"events.k8s.io"}
+VERSIONS = frozenset({"coordination.k8s.io/v1"})
+KINDS = frozenset({("v1", "Event")})
+NAMESPACES = ("kube-.*",)
+RESERVED = frozenset({"karmada-system", "karmada-cluster"})
+EXECUTION = "karmada-es-"
+AUTHENTICATION = ("v1", "ConfigMap", "kube-system", "extension-apiserver-authentication")
+CONFIGURATION = "reconciler.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedApis:
+    """APIs that are not watched: groups, versions as `group/version`, and kinds of a version."""
+
+    groups: frozenset[str] = GROUPS
+    versions: frozenset[str] = VERSIONS
+    kinds: frozenset[tuple[str, str]] = KINDS
+
+    def skips(self, api_version: str, kind: str) -> bool:
+        """Return whether objects of this kind are not watched."""
+        return (
+            group_of(api_version) in self.groups
+            or api_version in self.versions
+            or (api_version, kind) in self.kinds
+        )
+
+
+@lru_cache(maxsize=16)
+def skipped_apis(flag: str) -> SkippedApis:
+    """Return the APIs that are not watched by default, and those of a flag.
+
+    Args:
+        flag: Entries separated by `;`: a group, `group/version`, or `group/version/Kind,Kind`; of
+            the core group `v1/Kind,Kind`.
+
+    Raises:
+        Misconfigured: An entry has more than two slashes.
+
+    Source: karmada@f8fdd02 pkg/util/apigroup.go `SkippedResourceConfig.Parse`. An empty entry is
+    the core group, and what begins with `v1` is of it, as upstream has it.
+    """
+    groups, versions, kinds = set(GROUPS), set(VERSIONS), set(KINDS)
+    for entry in flag.split(";") if flag else ():
+        match entry.count("/"):
+            case 0:
+                groups.add(entry)
+            case 1 if entry.startswith("v1"):
+                kinds.update(("v1", part.rpartition("/")[2]) for part in entry.split(","))
+            case 1:
+                versions.add(entry)
+            case 2:
+                version, _, named = entry.rpartition("/")
+                kinds.update((version.removeprefix("/"), kind) for kind in named.split(","))
+            case _:
+                raise Misconfigured(
+                    f"`{entry}` must be a group, group/version, or group/version/Kind,Kind",
+                    path=CONFIGURATION,
+                    field="/spec/karmada/skippedPropagatingAPIs",
+                )
+    return SkippedApis(frozenset(groups), frozenset(versions), frozenset(kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class Propagation:
+    """What is propagated: `apis` and `namespaces` say what is not, the latter as RE2 patterns."""
+
+    apis: SkippedApis = field(default_factory=SkippedApis)
+    namespaces: tuple[str, ...] = NAMESPACES
+
+    def allows(self, template: Template) -> bool:
+        """Return whether a policy is looked up for a workload.
+
+        Source: karmada@f8fdd02 pkg/detector/detector.go `EventFilter`, `discoverResources`.
+        """
+        return not self.apis.skips(template.api_version, template.key.kind) and self.passes(
+            template.api_version, template.key.kind, template.key.namespace, template.key.name
+        )
+
+    def passes(self, api_version: str, kind: str, namespace: str, name: str) -> bool:
+        """Return whether an object of an API that is watched is looked at.
+
+        Source: karmada@f8fdd02 pkg/detector/detector.go `EventFilter`.
+        """
+        if not api_version or not kind or namespace in RESERVED or namespace.startswith(EXECUTION):
+            return False
+        if any(_is_hit(pattern, namespace) for pattern in self.namespaces):
+            return False
+        return (api_version, kind, namespace, name) != AUTHENTICATION
+
+
+EVERYTHING_ELSE = Propagation()
+
+
+def decode_propagation(settings: Settings) -> Propagation:
+    """Return what the configuration lets Karmada propagate.
+
+    Source: karmada@f8fdd02 cmd/controller-manager/app/options `--skipped-propagating-apis`, which
+    adds to the defaults, and `--skipped-propagating-namespaces`, which replaces them.
+    """
+    options: Mapping[str, object] = settings.options.get("karmada", {})
+    named = "skippedPropagatingNamespaces" in options
+    if not named and not text(options, "skippedPropagatingAPIs"):
+        return EVERYTHING_ELSE
+    namespaces = strings(options, "skippedPropagatingNamespaces") if named else NAMESPACES
+    return Propagation(skipped_apis(text(options, "skippedPropagatingAPIs")), namespaces)
+
+
+@lru_cache(maxsize=4096)
+def _is_hit(pattern: str, namespace: str) -> bool:
+    """Return whether a namespace is skipped by a pattern, `^` before it and `$` behind it.
+
+    RE2, as upstream: a pattern comes from the repository, and must not take for ever.
+    """
+    import re2  # type: ignore[import-untyped]  # noqa: PLC0415  # only where something is placed
+
+    return bool(re2.search(f"^{pattern}$", namespace))
