@@ -74,3 +74,16 @@ def test_kinds_without_replicas_have_no_demand() -> None:
     """Also known kinds of another version."""
     assert demand_of("v1", "ConfigMap", {}) is None
     assert demand_of("apps/v1beta1", "Deployment", {"spec": {"replicas": 3}}) is None
+
+
+def test_a_priority_class_is_no_requirement() -> None:
+    """It stands in the pod template, and says nothing about what a replica needs."""
+    pod = {
+        "priorityClassName": "high",
+        "containers": [{"name": "web", "resources": {"requests": {"cpu": "1"}}}],
+    }
+    body = {"spec": {"replicas": 2, "template": {"spec": pod}}}
+    found = demand_of("apps/v1", "Deployment", body)
+
+    assert found is not None
+    assert {"resourceRequest": {"cpu": "1"}} == found.requirements

@@ -87,9 +87,6 @@ def _requirements(pod: Body) -> Body | None:
     request = _request(pod)
     if request:
         requirements["resourceRequest"] = request
-    priority_class = pod.get("priorityClassName")
-    if requirements and isinstance(priority_class, str) and priority_class:
-        requirements["priorityClassName"] = priority_class
     return requirements or None
 
 
