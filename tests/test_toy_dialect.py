@@ -183,7 +183,7 @@ def test_validate_refuses_what_they_do_not_allow(harbor: Harbor, tmp_path: Path)
 
 def test_get_has_the_columns_of_the_toy(harbor: Harbor) -> None:
     """Of its outputs, merged with what people wrote."""
-    assert [["default", "ferry", "a, b", "<none>"]] == harbor.rows("get", "berths", "-o", "wide")
+    assert [["ferry", "a, b", "<none>"]] == harbor.rows("get", "berths", "-o", "wide")
 
 
 def test_tree_ends_at_the_sites(harbor: Harbor) -> None:

@@ -87,7 +87,13 @@ def command(
             shown = _without_secrets(shown)
         _print_manifests([*shown.values()], output, single=name is not None)
     else:
-        _print_rows(world, found, wide=output == "wide", headers=not no_headers)
+        _print_rows(
+            world,
+            found,
+            wide=output == "wide",
+            headers=not no_headers,
+            namespaces=all_namespaces,
+        )
     return 0
 
 
@@ -112,11 +118,11 @@ def _kind(world: "World", word: str) -> tuple[str, str]:
     from reconciler.cli.kinds import resolve_kind
 
     shown = {(key.group, key.kind) for key in (*world.inputs, *world.outputs)}
-    kinds = resolve_kind(word, world.known.short, shown | world.known.scopes.keys())
+    kinds = resolve_kind(word, world.known.short, shown | world.known.scopes.keys(), shown)
     if not kinds:
         known = ", ".join(sorted(kind.lower() for _, kind in shown)) or "nothing at all"
         raise UsageError(f'there is no kind "{word}" here; the repository has {known}')
-    kinds = [kind for kind in kinds if kind in shown] or kinds[:1]
+    kinds = kinds if shown.issuperset(kinds) else kinds[:1]
     if len(kinds) > 1:
         choices = ", ".join(f"{kind.lower()}.{group}" for group, kind in kinds)
         raise UsageError(f'"{word}" is ambiguous; name one of {choices}')
@@ -181,15 +187,17 @@ def _print_manifests(manifests: "Sequence[Body]", output: str, *, single: bool) 
         click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
 
 
-def _print_rows(world: "World", keys: "Sequence[ObjectKey]", *, wide: bool, headers: bool) -> None:
-    """Print a table; the namespace has a column where any object has one."""
+def _print_rows(
+    world: "World", keys: "Sequence[ObjectKey]", *, wide: bool, headers: bool, namespaces: bool
+) -> None:
+    """Print a table; the namespace has a column where those of all are asked for."""
     from reconciler.cli.columns import columns_of
     from reconciler.cli.table import print_table
     from reconciler.manifests.columns import Row
     from reconciler.shell.clock import SystemClock
 
     columns = columns_of(keys[0].group, keys[0].kind, wide=wide)
-    namespaced = any(key.namespace for key in keys)
+    namespaced = namespaces and any(key.namespace for key in keys)
     now = SystemClock().now()
     rows = []
     for key in keys:

@@ -1,6 +1,9 @@
 """Which kind a person means: singular, plural, any case, short, or with its group."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+
+from reconciler.manifests.paths import plural_of
+from reconciler.model.known_kinds import Kind
 
 SHORT: Mapping[str, str] = {
     "cm": "configmap",
@@ -20,30 +23,39 @@ SHORT: Mapping[str, str] = {
 
 
 def resolve_kind(
-    word: str, short: Mapping[str, str], known: Iterable[tuple[str, str]]
-) -> list[tuple[str, str]]:
+    word: str,
+    short: Mapping[str, str],
+    known: Iterable[Kind],
+    present: Container[Kind] = (),
+) -> list[Kind]:
     """Return the (group, kind) pairs that a word names, sorted; none if it names nothing known.
+
+    What is present goes before what is only known, and there a kind's own name before the short
+    name of another one: `cluster` is both in the APIs that are read.
 
     Args:
         word: As a person wrote it.
         short: Short names of kinds of the APIs, to their kinds in lower case.
-        known: Groups and kinds.
+        known: Groups and kinds, those that are present among them.
+        present: Groups and kinds of which there are objects.
 
-    >>> resolve_kind("policies", {}, [("a", "Policy")]), resolve_kind("rb.example.org", {}, [])
+    >>> kinds = [("a", "Policy"), ("b", "Pod")]
+    >>> resolve_kind("policies", {}, kinds), resolve_kind("rb.example.org", {}, kinds)
     ([('a', 'Policy')], [])
+    >>> resolve_kind("pod", {"pod": "policy"}, kinds)
+    [('b', 'Pod')]
+    >>> resolve_kind("pod", {"pod": "policy"}, kinds, present=[("a", "Policy")])
+    [('a', 'Policy')]
     """
     name, _, group = word.lower().partition(".")
-    name = {**SHORT, **short}.get(name, name)
-    return sorted(
-        (g, kind)
-        for g, kind in set(known)
-        if name in _spellings(kind.lower()) and (not group or g == group)
-    )
+    meant = [name, {**SHORT, **short}.get(name, name)]
+    kinds = sorted(kind for kind in set(known) if not group or kind[0] == group)
+    tiers = [[kind for kind in kinds if one in _spellings(kind[1])] for one in meant]
+    there = [[kind for kind in tier if kind in present] for tier in tiers]
+    return next(filter(None, (*there, *tiers)), [])
 
 
 def _spellings(kind: str) -> set[str]:
     """Return singular and plurals of a kind in lower case."""
-    plural = f"{kind}es" if kind.endswith(("s", "x", "ch")) else f"{kind}s"
-    if kind.endswith("y"):
-        plural = f"{kind[:-1]}ies"
-    return {kind, plural}
+    word = kind.lower()
+    return {word, plural_of(kind), f"{word}s", f"{word}es"}

@@ -39,7 +39,7 @@ def find_object(world: "World", word: str, namespace: str) -> ObjectKey:
         raise UsageError(f"{shown(word)} must be KIND/NAME, such as deployment/web")
     seen = {(key.group, key.kind): bool(key.namespace) for key in (*world.inputs, *world.outputs)}
     scopes = {**seen, **world.known.scopes}
-    kinds = resolve_kind(kind, world.known.short, scopes)
+    kinds = resolve_kind(kind, world.known.short, scopes, seen)
     if not kinds:
         known = ", ".join(sorted({found.lower() for _, found in seen})) or "nothing at all"
         raise UsageError(f"there is no kind {shown(kind)} here; the repository has {known}")

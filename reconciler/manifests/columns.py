@@ -1,9 +1,15 @@
-"""The columns of a table of manifests: what each shows of a row, and pieces that APIs share."""
+"""The columns of a table of manifests: what each shows of a row, and pieces that APIs share.
 
+Those that upstream's CRD prints (`additionalPrinterColumns`) come first and in its order; what
+scheduling adds stands before AGE.
+"""
+
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from reconciler.manifests.json_path import find_path
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.known_kinds import Kind
 from reconciler.model.moments import parse_moment
@@ -40,16 +46,39 @@ def status_of(row: Row) -> Body:
     return mapping(row.body, "status")
 
 
-def condition(kind: str, field: str) -> Callable[[Row], str]:
-    """Return what shows a field of a condition."""
+def printed(path: str) -> Callable[[Row], str]:
+    """Return what shows the values at a JSONPath, as a printer column of a CRD does."""
 
     def show(row: Row) -> str:
-        for found in bodies(status_of(row), "conditions"):
-            if found.get("type") == kind:
-                return text(found, field) or NONE
-        return NONE
+        return ", ".join(filter(None, map(_shown, find_path(row.body, path)))) or NONE
 
     return show
+
+
+def printed_age(path: str) -> Callable[[Row], str]:
+    """Return what shows how long ago the moment at a JSONPath was."""
+
+    def show(row: Row) -> str:
+        return ago("".join(map(_shown, find_path(row.body, path)[:1])), row.now)
+
+    return show
+
+
+def condition(kind: str, field: str = "status") -> Callable[[Row], str]:
+    """Return what shows a field of a condition."""
+    return printed(f'.status.conditions[?(@.type=="{kind}")].{field}')
+
+
+def if_reported(show: Callable[[Row], str]) -> Callable[[Row], str]:
+    """Return what shows `Declared` for a cluster without any status: it counts as fine."""
+    return lambda row: show(row) if status_of(row) else "Declared"
+
+
+def _shown(value: object) -> str:
+    """Return a value as kubectl prints it: no quotes around text, mappings and lists as JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def label(key: str) -> Callable[[Row], str]:
@@ -88,17 +117,31 @@ def ago(moment: str, now: datetime) -> str:
 
 
 def duration(span: timedelta) -> str:
-    """Return a span in its largest fitting unit.
+    """Return a span as kubectl does: two units while the first one is small.
 
-    >>> duration(timedelta(seconds=90)), duration(timedelta(minutes=9)), duration(timedelta(days=3))
-    ('90s', '9m', '3d')
+    Source: kubernetes/apimachinery pkg/util/duration/duration.go `HumanDuration`.
+
+    >>> [duration(timedelta(seconds=number)) for number in (90, 185, 600, 27000, 180000, 9 ** 9)]
+    ['90s', '3m5s', '10m', '7h30m', '2d2h', '12y']
     """
     seconds = max(int(span.total_seconds()), 0)
-    for limit, size, unit in ((120, 1, "s"), (7200, 60, "m"), (172800, 3600, "h")):
+    for limit, size, unit, two_below, smaller, small in _UNITS:
         if seconds < limit:
-            return f"{seconds // size}{unit}"
-    return f"{seconds // 86400}d"
+            rest = seconds % size // smaller if seconds < two_below else 0
+            return f"{seconds // size}{unit}" + (f"{rest}{small}" if rest else "")
+    return f"{seconds // _YEAR}y"
 
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_YEAR = 365 * _DAY
+_UNITS = (
+    (2 * _MINUTE, 1, "s", 0, 1, ""),
+    (3 * _HOUR, _MINUTE, "m", 10 * _MINUTE, 1, "s"),
+    (2 * _DAY, _HOUR, "h", 8 * _HOUR, _MINUTE, "m"),
+    (2 * _YEAR, _DAY, "d", 8 * _DAY, _HOUR, "h"),
+    (8 * _YEAR, _YEAR, "y", 8 * _YEAR, _DAY, "d"),
+)
+"""Below how many seconds which unit is used, and up to where which smaller one beside it."""
 
 FILE: Column = ("FILE", lambda row: row.path)
 """The file that an object stands in."""

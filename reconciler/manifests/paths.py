@@ -35,17 +35,24 @@ def output_path(root: str, key: ObjectKey) -> str:
 def folder_of(group: str, kind: str) -> str:
     """Return the name of the folder of a kind, `<plural>.<group>`.
 
+    >>> folder_of("policy.example.org", "Policy")
+    'policies.policy.example.org'
+    """
+    return f"{plural_of(kind)}.{group}"
+
+
+def plural_of(kind: str) -> str:
+    """Return the plural of a kind in lower case.
+
     Source: apimachinery pkg/api/meta/restmapper.go `UnsafeGuessKindToResource`.
 
-    >>> folder_of("policy.example.org", "Policy"), folder_of("example.org", "Class")
-    ('policies.policy.example.org', 'classes.example.org')
+    >>> plural_of("Policy"), plural_of("Class"), plural_of("Binding")
+    ('policies', 'classes', 'bindings')
     """
     single = kind.lower()
     if single.endswith("s"):
-        plural = f"{single}es"
-    else:
-        plural = f"{single[:-1]}ies" if single.endswith("y") else f"{single}s"
-    return f"{plural}.{group}"
+        return f"{single}es"
+    return f"{single[:-1]}ies" if single.endswith("y") else f"{single}s"
 
 
 def is_frozen(world: World, key: ObjectKey) -> bool:

@@ -106,7 +106,7 @@ def known_kinds(kinds: Iterable[ApiKind]) -> KnownKinds:
         owned=frozenset(one.id for one in listed if one.writer is Writer.OURS),
         removable=frozenset(one.id for one in listed if one.removable),
         suspendable=frozenset(one.id for one in listed if one.suspendable),
-        short={one.short: one.kind.lower() for one in listed if one.short},
+        short={short: one.kind.lower() for one in listed for short in one.short},
     )
 
 

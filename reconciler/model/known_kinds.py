@@ -25,7 +25,7 @@ class ApiKind:
         kind: Kind.
         namespaced: Its scope.
         writer: Who writes it.
-        short: Short name, as kubectl has it; `""` for none.
+        short: Short names, as kubectl has them; those of upstream's CRD.
         suspendable: Whether the annotation that suspends is read on it.
         removable: Whether a pass removes it from the file of a person once it is over.
         read: Whether it controls anything here; if not, people are warned of it.
@@ -35,7 +35,7 @@ class ApiKind:
     kind: str
     namespaced: bool = False
     writer: Writer = Writer.PEOPLE
-    short: str = ""
+    short: tuple[str, ...] = ()
     suspendable: bool = False
     removable: bool = False
     read: bool = True

@@ -10,7 +10,7 @@ REBALANCE_KINDS = (
         group=REBALANCER[0],
         kind=REBALANCER[1],
         writer=Writer.BOTH,
-        short="wr",
+        short=("wr",),
         removable=True,
     ),
     ApiKind(group=TRIGGER[0], kind=TRIGGER[1], writer=Writer.BOTH, removable=True),

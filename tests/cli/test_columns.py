@@ -8,7 +8,7 @@ from reconciler.cli.columns import columns_of
 @pytest.mark.parametrize(
     ("group", "kind", "expected"),
     [
-        pytest.param("cluster.karmada.io", "Cluster", ["READY"], id="ours"),
+        pytest.param("cluster.karmada.io", "Cluster", ["VERSION"], id="ours"),
         pytest.param("apps", "Deployment", ["REPLICAS"], id="workload"),
         pytest.param("cluster.x-k8s.io", "Cluster", [], id="foreign-namesake"),
         pytest.param("example.org", "Widget", [], id="foreign"),

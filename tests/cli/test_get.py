@@ -66,15 +66,6 @@ def test_clusters_of_other_apis_are_pointed_at(others: Checkout, capsys: Capsys)
     assert (0, "", expected) == (code, out, err)
 
 
-def test_member_clusters_say_whether_they_joined(others: Checkout, capsys: Capsys) -> None:
-    """A declaration counts as joined."""
-    _, out, _ = answer(others, capsys, "get", "memberclusters")
-
-    assert ["NAME JOINED TAINTS", "fleet1 Declared <none>", "fleet2 Declared <none>"] == [
-        " ".join(line.split()) for line in out.splitlines()
-    ]
-
-
 @pytest.mark.parametrize(
     ("spec", "status", "expected"),
     [

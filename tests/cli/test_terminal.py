@@ -104,7 +104,7 @@ def test_a_workload_may_hold_anything(tmp_path: Path, capsys: pytest.CaptureFixt
     checkout = new_fleet(tmp_path / "fleet", {"workloads/odd.yaml": odd})
 
     assert 0 == run(["-C", str(checkout.folder), "get", "deploy", "odd", "--no-headers"])
-    assert ["default", "odd", "<none>"] == capsys.readouterr().out.split()
+    assert ["odd", "<none>", "<none>"] == capsys.readouterr().out.split()
     assert 0 == run(["-C", str(checkout.folder), "simulate", "--scale", "deploy/odd=2"])
 
 

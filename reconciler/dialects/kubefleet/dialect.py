@@ -41,17 +41,26 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
 KUBEFLEET = Dialect(
     name="kubefleet",
     kinds=(
-        ApiKind(group=CLUSTERS, kind="MemberCluster"),
-        ApiKind(group=PLACEMENTS, kind="ClusterResourceBinding", writer=Writer.OURS),
+        ApiKind(group=CLUSTERS, kind="MemberCluster", short=("cluster",)),
+        ApiKind(
+            group=PLACEMENTS, kind="ClusterResourceBinding", writer=Writer.OURS, short=("crb",)
+        ),
         ApiKind(
             group=PLACEMENTS,
             kind="ClusterResourcePlacement",
             writer=Writer.BOTH,
-            short="crp",
+            short=("crp",),
             suspendable=True,
         ),
-        ApiKind(group=PLACEMENTS, kind="ClusterResourceSnapshot", writer=Writer.OURS),
-        ApiKind(group=PLACEMENTS, kind="ClusterSchedulingPolicySnapshot", writer=Writer.OURS),
+        ApiKind(
+            group=PLACEMENTS, kind="ClusterResourceSnapshot", writer=Writer.OURS, short=("crs",)
+        ),
+        ApiKind(
+            group=PLACEMENTS,
+            kind="ClusterSchedulingPolicySnapshot",
+            writer=Writer.OURS,
+            short=("csps",),
+        ),
         ApiKind(group=PLACEMENTS, kind="Work", namespaced=True, read=False),
     ),
     cluster=(CLUSTERS, "MemberCluster"),

@@ -42,9 +42,14 @@ OCM = Dialect(
     name="ocm",
     kinds=(
         ApiKind(group=GROUP, kind="AddOnPlacementScore", namespaced=True),
-        ApiKind(group=GROUP, kind="ManagedCluster", writer=Writer.BOTH),
-        ApiKind(group=GROUP, kind="ManagedClusterSet"),
-        ApiKind(group=GROUP, kind="ManagedClusterSetBinding", namespaced=True),
+        ApiKind(group=GROUP, kind="ManagedCluster", writer=Writer.BOTH, short=("mcl", "mcls")),
+        ApiKind(group=GROUP, kind="ManagedClusterSet", short=("mclset", "mclsets")),
+        ApiKind(
+            group=GROUP,
+            kind="ManagedClusterSetBinding",
+            namespaced=True,
+            short=("mclsetbinding", "mclsetbindings"),
+        ),
         ApiKind(
             group=GROUP,
             kind="Placement",

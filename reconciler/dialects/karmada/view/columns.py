@@ -18,8 +18,9 @@ from reconciler.manifests.columns import (
     Row,
     age,
     condition,
+    if_reported,
+    printed,
     spec_of,
-    status_of,
     taints,
 )
 from reconciler.model.fields import bodies, mapping, number, text
@@ -38,23 +39,10 @@ def _leaving(row: Row) -> str:
     return ", ".join(sorted(text(task, "fromCluster") for task in tasks)) or NONE
 
 
-def _group(row: Row) -> str:
-    return text(status_of(row), "schedulerObservingAffinityName") or NONE
-
-
 def _policy(row: Row) -> str:
     notes = mapping(mapping(row.body, "metadata"), "annotations")
     local = text(notes, POLICY_NAME)
     return local or text(notes, CLUSTER_POLICY_NAME) or NONE
-
-
-def _ready(row: Row) -> str:
-    return condition("Ready", "status")(row) if status_of(row) else "Declared"
-
-
-def _zones(row: Row) -> str:
-    zones = spec_of(row).get("zones")
-    return ", ".join(map(str, zones)) if isinstance(zones, list) and zones else NONE
 
 
 def _selects(row: Row) -> str:
@@ -78,12 +66,12 @@ _BINDING: Columns = (
     (
         ("CLUSTERS", _placed),
         ("LEAVING", _leaving),
-        ("SCHEDULED", condition("Scheduled", "status")),
-        ("APPLIED", condition("FullyApplied", "status")),
+        ("SCHEDULED", condition("Scheduled")),
+        ("FULLYAPPLIED", condition("FullyApplied")),
         ("AGE", age),
     ),
     (
-        ("GROUP", _group),
+        ("GROUP", printed(".status.schedulerObservingAffinityName")),
         ("POLICY", _policy),
         ("REASON", condition("Scheduled", "message")),
     ),
@@ -92,20 +80,26 @@ _POLICY: Columns = (
     (
         ("SELECTS", _selects),
         ("DIVISION", _strategy),
+        ("CONFLICT-RESOLUTION", lambda row: text(spec_of(row), "conflictResolution") or "Abort"),
         ("PRIORITY", lambda row: str(number(spec_of(row), "priority"))),
+        ("AGE", age),
     ),
     (FILE,),
 )
 COLUMNS: ColumnTable = {
     (admitted_cluster.GROUP, admitted_cluster.KIND): (
         (
-            ("READY", _ready),
-            ("REGION", lambda row: text(spec_of(row), "region") or NONE),
+            ("VERSION", printed(".status.kubernetesVersion")),
+            ("MODE", printed(".spec.syncMode")),
+            ("READY", if_reported(condition("Ready"))),
             ("TAINTS", taints),
+            ("AGE", age),
         ),
         (
-            ("PROVIDER", lambda row: text(spec_of(row), "provider") or NONE),
-            ("ZONES", _zones),
+            ("APIENDPOINT", printed(".spec.apiEndpoint")),
+            ("REGION", printed(".spec.region")),
+            ("PROVIDER", printed(".spec.provider")),
+            ("ZONES", printed(".spec.zones[*]")),
             FILE,
         ),
     ),
@@ -113,5 +107,13 @@ COLUMNS: ColumnTable = {
     (POLICIES, NAMESPACED): _POLICY,
     (GROUP, BINDING): _BINDING,
     (GROUP, CLUSTER_BINDING): _BINDING,
+    (GROUP, "Work"): (
+        (
+            ("WORKLOAD-KIND", printed(".spec.workload.manifests[*].kind")),
+            ("APPLIED", condition("Applied")),
+            ("AGE", age),
+        ),
+        (FILE,),
+    ),
 }
-"""By kind."""
+"""By kind; those of a cluster are not of a CRD but of karmada pkg/printers/internalversion."""

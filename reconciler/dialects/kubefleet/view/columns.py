@@ -1,59 +1,106 @@
-"""The columns of clusters, placements and bindings."""
+"""The columns of clusters, placements, bindings and snapshots."""
 
-from reconciler.dialects.kubefleet.api.names import BINDING, GROUP, PARENT, PLACEMENT
+from reconciler.dialects.kubefleet.api.names import (
+    BINDING,
+    GROUP,
+    PARENT,
+    PLACEMENT,
+    POLICY_SNAPSHOT,
+    RESOURCE_SNAPSHOT,
+)
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
 from reconciler.dialects.kubefleet.view.cluster import AGENT
 from reconciler.manifests.columns import (
     FILE,
     NONE,
+    Columns,
     ColumnTable,
     Row,
     age,
     condition,
+    if_reported,
     label,
+    printed,
+    printed_age,
     spec_of,
     status_of,
     taints,
 )
 from reconciler.model.fields import bodies, mapping, text
 
+USAGE = ".status.resourceUsage"
+SCHEDULED, SYNCHRONIZED, AVAILABLE = (
+    f"{PLACEMENT}{stage}" for stage in ("Scheduled", "WorkSynchronized", "Available")
+)
+
 
 def _joined(row: Row) -> str:
+    """Return what the agent says, or else the condition of the cluster that upstream prints."""
     agents = [a for a in bodies(status_of(row), "agentStatus") if text(a, "type") == AGENT]
     conditions = [condition for agent in agents for condition in bodies(agent, "conditions")]
     found = (text(item, "status") for item in conditions if text(item, "type") == "Joined")
-    return next(found, NONE) if status_of(row) else "Declared"
+    return next(found, NONE)
 
 
 def _type(row: Row) -> str:
     return text(mapping(spec_of(row), "policy"), "placementType") or PICK_ALL
 
 
+_SNAPSHOT: Columns = (
+    (("GEN", printed(".metadata.generation")), ("PLACEMENT", label(PARENT)), ("AGE", age)),
+    (FILE,),
+)
 COLUMNS: ColumnTable = {
     ("cluster.kubernetes-fleet.io", "MemberCluster"): (
-        (("JOINED", _joined), ("TAINTS", taints)),
-        (FILE,),
+        (
+            ("JOINED", if_reported(_joined)),
+            ("AGE", age),
+            (
+                "MEMBER-AGENT-LAST-SEEN",
+                printed_age(f'.status.agentStatus[?(@.type=="{AGENT}")].lastReceivedHeartbeat'),
+            ),
+            ("NODE-COUNT", printed(r".status.properties.kubernetes-fleet\.io/node-count.value")),
+            ("AVAILABLE-CPU", printed(f"{USAGE}.available.cpu")),
+            ("AVAILABLE-MEMORY", printed(f"{USAGE}.available.memory")),
+            ("TAINTS", taints),
+        ),
+        (
+            ("ALLOCATABLE-CPU", printed(f"{USAGE}.allocatable.cpu")),
+            ("ALLOCATABLE-MEMORY", printed(f"{USAGE}.allocatable.memory")),
+            FILE,
+        ),
     ),
     (GROUP, PLACEMENT): (
         (
-            (
-                "TYPE",
-                lambda row: text(mapping(spec_of(row), "policy"), "placementType") or "PickAll",
-            ),
-            ("SCHEDULED", condition("ClusterResourcePlacementScheduled", "status")),
-            ("AVAILABLE", condition("ClusterResourcePlacementAvailable", "status")),
+            ("GEN", printed(".metadata.generation")),
+            ("TYPE", _type),
+            ("SCHEDULED", condition(SCHEDULED)),
+            ("SCHEDULED-GEN", condition(SCHEDULED, "observedGeneration")),
+            ("AVAILABLE", condition(AVAILABLE)),
+            ("AVAILABLE-GEN", condition(AVAILABLE, "observedGeneration")),
             ("AGE", age),
         ),
-        (("REASON", condition("ClusterResourcePlacementScheduled", "message")),),
+        (
+            ("WORK-SYNCHRONIZED", condition(SYNCHRONIZED)),
+            ("WORK-SYNCHRONIZED-GEN", condition(SYNCHRONIZED, "observedGeneration")),
+            ("REASON", condition(SCHEDULED, "message")),
+        ),
     ),
     (GROUP, BINDING): (
         (
-            ("CLUSTER", lambda row: text(spec_of(row), "targetCluster")),
-            ("STATE", lambda row: text(spec_of(row), "state")),
+            ("CLUSTER", printed(".spec.targetCluster")),
+            ("STATE", printed(".spec.state")),
             ("PLACEMENT", label(PARENT)),
+            ("WORKSYNCHRONIZED", condition("WorkSynchronized")),
+            ("RESOURCESAPPLIED", condition("Applied")),
             ("AGE", age),
         ),
-        (("REASON", lambda row: text(mapping(spec_of(row), "clusterDecision"), "reason")),),
+        (
+            ("RESOURCEAVAILABLE", condition("Available")),
+            ("REASON", printed(".spec.clusterDecision.reason")),
+        ),
     ),
+    (GROUP, POLICY_SNAPSHOT): _SNAPSHOT,
+    (GROUP, RESOURCE_SNAPSHOT): _SNAPSHOT,
 }
 """By kind."""

@@ -10,7 +10,9 @@ from reconciler.manifests.columns import (
     Row,
     age,
     condition,
+    if_reported,
     label,
+    printed,
     spec_of,
     status_of,
     taints,
@@ -26,34 +28,51 @@ def _selected(row: Row) -> str:
     return f"{found}/{wanted}" if isinstance(wanted, int) else found
 
 
+def _scores(row: Row) -> str:
+    scores = bodies(status_of(row), "scores")
+    return ", ".join(f"{text(one, 'name')}={number(one, 'value')}" for one in scores) or NONE
+
+
 def _decided(row: Row) -> str:
     decisions = bodies(status_of(row), "decisions")
     return ", ".join(text(decision, "clusterName") for decision in decisions) or NONE
 
 
-def _available(row: Row) -> str:
-    shown = condition(AVAILABLE, "status")
-    return shown(row) if status_of(row) else "Declared"
-
-
 COLUMNS: ColumnTable = {
     (GROUP, "ManagedCluster"): (
-        (("AVAILABLE", _available), ("SET", label(CLUSTER_SET)), ("TAINTS", taints)),
+        (
+            ("HUB ACCEPTED", printed(".spec.hubAcceptsClient")),
+            ("MANAGED CLUSTER URLS", printed(".spec.managedClusterClientConfigs[*].url")),
+            ("JOINED", if_reported(condition("ManagedClusterJoined"))),
+            ("AVAILABLE", if_reported(condition(AVAILABLE))),
+            ("TAINTS", taints),
+            ("AGE", age),
+        ),
+        (("SET", label(CLUSTER_SET)), FILE),
+    ),
+    (GROUP, "ManagedClusterSet"): (
+        (("EMPTY", condition("ClusterSetEmpty")), ("AGE", age)),
+        (("SELECTOR", printed(".spec.clusterSelector.selectorType")), FILE),
+    ),
+    (GROUP, "ManagedClusterSetBinding"): ((("SET", printed(".spec.clusterSet")),), (FILE,)),
+    (GROUP, "AddOnPlacementScore"): (
+        (("SCORES", _scores), ("VALID UNTIL", printed(".status.validUntil"))),
         (FILE,),
     ),
     (GROUP, "Placement"): (
         (
-            ("SELECTED", _selected),
-            ("SATISFIED", condition("PlacementSatisfied", "status")),
+            ("SUCCEEDED", condition("PlacementSatisfied")),
+            ("REASON", condition("PlacementSatisfied", "reason")),
+            ("SELECTEDCLUSTERS", _selected),
             ("AGE", age),
         ),
         (
-            ("REASON", condition("PlacementSatisfied", "message")),
+            ("MESSAGE", condition("PlacementSatisfied", "message")),
             ("MISCONFIGURED", condition("PlacementMisconfigured", "message")),
         ),
     ),
     (GROUP, "PlacementDecision"): (
-        (("PLACEMENT", label(PLACEMENT_LABEL)), ("CLUSTERS", _decided)),
+        (("PLACEMENT", label(PLACEMENT_LABEL)), ("CLUSTERS", _decided), ("AGE", age)),
         (FILE,),
     ),
 }
