@@ -1,11 +1,13 @@
 """Tables as kubectl prints them: aligned, without lines."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import click
 
 from reconciler.audit.printable import printable
+
+GAP = "   "
 
 
 def print_table(
@@ -20,13 +22,21 @@ def table_lines(
     titles: Sequence[str], rows: Sequence[Sequence[str]], *, headers: bool = True
 ) -> list[str]:
     """Return an aligned table line by line; its head is bold on a terminal."""
-    shown = [[printable(cell) for cell in row] for row in rows]
-    lines = [list(titles), *shown] if headers else shown
-    widths = [max(len(line[i]) for line in lines) for i in range(len(titles))] if lines else []
-    aligned = [
-        "   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    ]
-    if headers and sys.stdout.isatty():
-        aligned[0] = click.style(aligned[0], bold=True)
+    widths = widths_of([titles, *rows] if headers else rows)
+    aligned = [aligned_line(row, widths) for row in rows]
+    if headers:
+        head = aligned_line(titles, widths)
+        aligned.insert(0, click.style(head, bold=True) if sys.stdout.isatty() else head)
     return aligned
+
+
+def widths_of(lines: Iterable[Sequence[str]]) -> list[int]:
+    """Return how wide each column is."""
+    return [max(map(len, map(printable, column))) for column in zip(*lines, strict=True)]
+
+
+def aligned_line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Return a line of a table; a cell wider than its column moves the rest of its line."""
+    shown = map(printable, cells)
+    padded = (cell.ljust(width) for cell, width in zip(shown, widths, strict=True))
+    return GAP.join(padded).rstrip()

@@ -9,12 +9,15 @@ from reconciler.rebalance.kinds import REBALANCE_KINDS
 
 DIALECTS: tuple[Dialect, ...] = (KARMADA, OCM, KUBEFLEET)
 
-_API_KINDS = (*REBALANCE_KINDS, *(kind for dialect in DIALECTS for kind in dialect.kinds))
+_APIS = (*REBALANCE_KINDS, *(kind for dialect in DIALECTS for kind in dialect.kinds))
 
-KINDS = known_kinds(_API_KINDS)
+KINDS = known_kinds(_APIS)
 """Every kind that is known before a file is read."""
 
-READ = frozenset(kind.id for kind in (*OURS, *_API_KINDS) if kind.read)
+API_KINDS = (*OURS, *_APIS)
+"""Those of them that are the APIs' and ours, with who writes them."""
+
+READ = frozenset(kind.id for kind in API_KINDS if kind.read)
 """Kinds that control something here."""
 
 CLUSTERS = tuple(dialect.cluster for dialect in DIALECTS)

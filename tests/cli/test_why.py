@@ -190,7 +190,7 @@ def test_a_fault_of_the_object_is_told(tmp_path: Path, capsys: Capsys) -> None:
         pytest.param(["gizmo/shop"], 2, "there is no kind", id="unknown-kind"),
         pytest.param(["cluster/member1"], 2, "is not placed", id="not-placed"),
         pytest.param(["deploy/shpo"], 1, "there is no deployment/shpo", id="unknown-object"),
-        pytest.param(["deploy/shop", "-n", "x"], 1, "in namespace x; near it: ", id="elsewhere"),
+        pytest.param(["deploy/shop", "-n", "x"], 1, "default: add -n default", id="elsewhere"),
         pytest.param(["ns/tools"], 1, "clusterresourceplacement/tools carries it", id="carried"),
         pytest.param(["deploy/shop", "--at", "v9"], 2, "no revision", id="unknown-revision"),
         pytest.param(["deploy/shop", "membr1"], 2, "near it: member1", id="unknown-cluster"),

@@ -1,0 +1,69 @@
+"""Which kinds and names the words of `get` ask for: `rb,deploy`, `deploy a b`, `rb/a deploy/b`."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from reconciler.errors import UsageError
+from reconciler.manifests.names import shown
+
+if TYPE_CHECKING:
+    from reconciler.model.known_kinds import Kind
+    from reconciler.model.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class AskedKind:
+    """One kind that is asked for, as a person wrote it, and one name of it, `""` for all."""
+
+    word: str
+    kind: "Kind"
+    name: str = ""
+
+
+def asked_kinds(world: "World", words: Sequence[str]) -> tuple[AskedKind, ...]:
+    """Return what words ask for, in their order, each once.
+
+    Raises:
+        UsageError: A kind is unknown or ambiguous, or the words mix `KIND/NAME` with others.
+    """
+    slashed = ["/" in word for word in words]
+    if any(slashed) and not all(slashed):
+        raise UsageError("write KIND/NAME for each object, or one KIND and then names of it")
+    pairs = [tuple(word.split("/", 1)) for word in words]
+    if not any(slashed):
+        pairs = [(kind, name) for kind, name in product(words[0].split(","), words[1:] or [""])]
+    for word, pair in zip(words, pairs, strict=False):
+        if "/" in word and not all(pair):
+            raise UsageError(f"{shown(word)} must be KIND/NAME, such as deployment/web")
+    kinds = {word: kind_of(world, word) for word in dict.fromkeys(word for word, _ in pairs)}
+    return tuple(dict.fromkeys(AskedKind(word, kinds[word], name) for word, name in pairs))
+
+
+def kind_of(world: "World", word: str) -> "Kind":
+    """Return the group and the kind that a word means; one that is known may have no object here.
+
+    Raises:
+        UsageError: It means none, or several.
+    """
+    from reconciler.cli.kinds import resolve_kind
+
+    present = {(key.group, key.kind) for key in (*world.inputs, *world.outputs)}
+    kinds = resolve_kind(word, world.known.short, present | world.known.scopes.keys(), present)
+    if not kinds:
+        raise unknown_kind(word, present)
+    if len(kinds) > 1 and present.issuperset(kinds):
+        choices = ", ".join(f"{kind.lower()}.{group}" for group, kind in kinds)
+        raise UsageError(f"{shown(word)} is ambiguous; name one of {choices}")
+    return kinds[0]
+
+
+def unknown_kind(word: str, present: "set[Kind]") -> UsageError:
+    """Return the refusal of a word that names no kind: those near it, or those that there are."""
+    names = sorted({kind.lower() for _, kind in present})
+    near = difflib.get_close_matches(word.lower(), names, n=3)
+    known = ", ".join(near or names) or "nothing at all"
+    said = f"did you mean {known}?" if near else f"the repository has {known}"
+    return UsageError(f"there is no kind {shown(word)} here; {said}")

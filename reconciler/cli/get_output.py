@@ -1,0 +1,102 @@
+"""What `get` prints of the objects it found: tables, names, or manifests."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.object_order import in_order
+from reconciler.cli.object_tables import Layout, rows_of, table_of, typed_name
+from reconciler.cli.shown_body import shown_body, without_secrets
+
+if TYPE_CHECKING:
+    from reconciler.cli.asked_kinds import AskedKind
+    from reconciler.cli.query import Query
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.known_kinds import Kind
+    from reconciler.model.world import Body, World
+
+
+def print_found(
+    world: "World", found: "Mapping[AskedKind, Sequence[ObjectKey]]", query: "Query"
+) -> None:
+    """Print objects to standard output, those of each kind together."""
+    kinds = by_kind(world, found, query)
+    keys = [key for listed in kinds.values() for key in listed]
+    if query.output == "name":
+        for key in keys:
+            click.echo(typed_name(key))
+    elif query.output in ("yaml", "json"):
+        single = len(found) == 1 and all(one.name for one in found)
+        if keys or not single:
+            print_manifests(world, keys, query, single=single and len(keys) == 1)
+    else:
+        _print_tables(world, kinds, query, several=len({one.kind for one in found}) > 1)
+
+
+def by_kind(
+    world: "World", found: "Mapping[AskedKind, Sequence[ObjectKey]]", query: "Query"
+) -> "dict[Kind, list[ObjectKey]]":
+    """Return each object once, by kind, in the order that is asked for.
+
+    Raises:
+        UsageError: No object has the field to sort by.
+    """
+    kinds: dict[Kind, dict[ObjectKey, None]] = {}
+    for one, keys in found.items():
+        kinds.setdefault(one.kind, {}).update(dict.fromkeys(keys))
+    if query.sort_by is None:
+        return {kind: list(keys) for kind, keys in kinds.items()}
+    bodies = {key: shown_body(world, key) for keys in kinds.values() for key in keys}
+    ordered = in_order(bodies, query.sort_by)
+    return {kind: [key for key in ordered if key in keys] for kind, keys in kinds.items()}
+
+
+def layout_of(query: "Query", *, several: bool) -> Layout:
+    """Return what the tables have."""
+    return Layout(
+        wide=query.output == "wide",
+        namespaces=query.all_namespaces,
+        kinds=several,
+        labels=[key for listed in query.label_columns for key in listed.split(",")],
+        all_labels=query.show_labels,
+    )
+
+
+def _print_tables(
+    world: "World", kinds: "Mapping[Kind, Sequence[ObjectKey]]", query: "Query", *, several: bool
+) -> None:
+    """Print a table of each kind that has objects, with a blank line between."""
+    from reconciler.cli.table import print_table
+    from reconciler.shell.clock import SystemClock
+
+    now = SystemClock().now()
+    layout = layout_of(query, several=several)
+    blank = False
+    for kind, keys in kinds.items():
+        if not keys:
+            continue
+        if blank:
+            click.echo()
+        blank = True
+        table = table_of(kind, layout, namespaced=any(key.namespace for key in keys))
+        cells = [table.cells(key, row) for key, row in rows_of(world, keys, now).items()]
+        print_table(table.titles, cells, headers=not query.no_headers)
+
+
+def print_manifests(
+    world: "World", keys: "Sequence[ObjectKey]", query: "Query", *, single: bool
+) -> None:
+    """Print manifests; several as YAML documents or as a JSON List."""
+    from reconciler.manifests.emitter import encode
+
+    shown = {key: shown_body(world, key) for key in keys}
+    bodies: list[Body] = [*(shown if query.show_secrets else without_secrets(shown)).values()]
+    if query.output == "yaml":
+        click.echo("---\n".join(encode(body) for body in bodies), nl=False)
+    elif single:
+        click.echo(json.dumps(bodies[0], indent=2, ensure_ascii=False))
+    else:
+        listed = {"apiVersion": "v1", "kind": "List", "items": bodies}
+        click.echo(json.dumps(listed, indent=2, ensure_ascii=False))

@@ -1,0 +1,87 @@
+"""Objects as kubectl's tables: one a kind, with the columns of the kind and those asked for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from reconciler.cli.columns import columns_of
+from reconciler.cli.shown_body import shown_body
+from reconciler.manifests.columns import NONE, Column, Row, label
+from reconciler.model.labels import labels_of
+
+if TYPE_CHECKING:
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.known_kinds import Kind
+    from reconciler.model.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What tables have.
+
+    Attributes:
+        wide: Whether the columns that are shown if asked for are there.
+        namespaces: Whether namespaced kinds have a column with it.
+        kinds: Whether names begin with their kind, as where there are several tables.
+        labels: Keys of the labels that have a column of their own.
+        all_labels: Whether a last column has all labels.
+    """
+
+    wide: bool = False
+    namespaces: bool = False
+    kinds: bool = False
+    labels: Sequence[str] = ()
+    all_labels: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """The table of one kind: whether each of its first two columns says more, and the others."""
+
+    namespaces: bool
+    kinds: bool
+    columns: Sequence[Column]
+
+    @property
+    def titles(self) -> list[str]:
+        """The head."""
+        place = ["NAMESPACE"] if self.namespaces else []
+        return [*place, "NAME", *(title for title, _ in self.columns)]
+
+    def cells(self, key: "ObjectKey", row: Row) -> list[str]:
+        """Return the line of one object."""
+        place = [key.namespace] if self.namespaces else []
+        name = typed_name(key) if self.kinds else key.name
+        return [*place, name, *(show(row) for _, show in self.columns)]
+
+
+def table_of(kind: "Kind", layout: Layout, *, namespaced: bool) -> Table:
+    """Return the table of one kind."""
+    labels = [(key.rpartition("/")[2].upper(), label(key)) for key in layout.labels]
+    return Table(
+        namespaces=layout.namespaces and namespaced,
+        kinds=layout.kinds,
+        columns=(
+            *columns_of(*kind, wide=layout.wide),
+            *labels,
+            *([("LABELS", _labels)] if layout.all_labels else []),
+        ),
+    )
+
+
+def rows_of(
+    world: "World", keys: "Sequence[ObjectKey]", now: datetime
+) -> "Mapping[ObjectKey, Row]":
+    """Return what tables show of objects, in the order given."""
+    origins = {key: (world.inputs.get(key) or world.outputs[key]).origin for key in keys}
+    return {key: Row(shown_body(world, key), origins[key].path, now) for key in keys}
+
+
+def typed_name(key: "ObjectKey") -> str:
+    """Return an object as `-o name` prints it."""
+    return f"{key.kind.lower()}{f'.{key.group}' if key.group else ''}/{key.name}"
+
+
+def _labels(row: Row) -> str:
+    return ",".join(f"{key}={value}" for key, value in sorted(labels_of(row.body).items())) or NONE

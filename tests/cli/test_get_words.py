@@ -1,0 +1,246 @@
+"""What `get` is asked by words: kinds, names, labels, an order, columns; as kubectl takes them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.history import answer, told_fleet
+from tests.shell.repositories import Checkout, new_checkout
+
+Capsys = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A fleet in which three passes ran."""
+    return told_fleet(tmp_path_factory.mktemp("words") / "fleet")
+
+
+def workload(name: str, replicas: int | None, labels: str, namespace: str = "default") -> str:
+    """Return the manifest of a Deployment."""
+    spec = "{}" if replicas is None else f"{{replicas: {replicas}}}"
+    return (
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\n"
+        f"  namespace: {namespace}\n  labels: {{{labels}}}\nspec: {spec}\n"
+    )
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """Five workloads, one of them in a namespace of its own."""
+    documents = (
+        workload("c10", 9, "tier: web, app: shop"),
+        workload("c2", 10, "tier: web"),
+        workload("c1", None, "tier: db, canary: 'yes'"),
+        workload("c3", 2, ""),
+        workload("far", 1, "tier: web", namespace="prod"),
+    )
+    folder = tmp_path_factory.mktemp("words") / "web"
+    return new_checkout(folder, {"web.yaml": "---\n".join(documents)})
+
+
+def names(checkout: Checkout, capsys: Capsys, *arguments: str) -> list[str]:
+    """Return the names that `get` prints."""
+    code, out, err = answer(checkout, capsys, "get", *arguments, "-o", "name")
+    assert (0, "") == (code, err)
+    return [line.rpartition("/")[2] for line in out.splitlines()]
+
+
+def test_several_kinds_are_several_tables(fleet: Checkout, capsys: Capsys) -> None:
+    """With a blank line between, and names that say their kind."""
+    code, out, err = answer(fleet, capsys, "get", "deploy,pp")
+
+    assert (0, "") == (code, err)
+    assert [
+        "NAME REPLICAS AGE",
+        "deployment.apps/frontend 6 <none>",
+        "deployment.apps/shop 5 <none>",
+        "",
+        "NAME SELECTS DIVISION CONFLICT-RESOLUTION PRIORITY AGE",
+        "propagationpolicy.policy.karmada.io/frontend Deployment Divided/Weighted Abort 0 <none>",
+        "propagationpolicy.policy.karmada.io/shop Deployment/shop Divided/Weighted Abort 0 <none>",
+    ] == [" ".join(line.split()) for line in out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["deploy", "shop", "frontend"], id="one-kind"),
+        pytest.param(["deploy/shop", "deployments/frontend"], id="each-with-its-kind"),
+        pytest.param(["deploy/shop", "deploy/shop", "deploy/frontend"], id="one-of-them-twice"),
+    ],
+)
+def test_several_names_are_one_table(fleet: Checkout, capsys: Capsys, words: list[str]) -> None:
+    """In the order asked for, of one kind without its name."""
+    code, out, _ = answer(fleet, capsys, "get", *words, "--no-headers")
+
+    assert (0, ["shop", "frontend"]) == (code, [line.split()[0] for line in out.splitlines()])
+
+
+def test_several_names_of_several_kinds(fleet: Checkout, capsys: Capsys) -> None:
+    """Each name is looked for in each kind."""
+    answered = answer(fleet, capsys, "get", "deploy,pp", "shop", "-o", "name")
+
+    expected = "deployment.apps/shop\npropagationpolicy.policy.karmada.io/shop\n"
+    assert (0, expected, "") == answered
+
+
+def test_what_is_there_is_printed_beside_what_is_not(fleet: Checkout, capsys: Capsys) -> None:
+    """And the exit code says that something was missing."""
+    code, out, err = answer(fleet, capsys, "get", "deploy", "shop", "shp", "-o", "name")
+
+    assert (1, "deployment.apps/shop\n") == (code, out)
+    assert "no deploy named shp in namespace default; near it: shop\n" == err
+
+
+def test_without_a_kind_the_kinds_are_listed(web: Checkout, capsys: Capsys) -> None:
+    """As words that can be typed next, with how many objects there are."""
+    code, out, err = answer(web, capsys, "get")
+
+    lines = [line.split() for line in out.splitlines()]
+    assert ["NAME", "SHORTNAMES", "APIVERSION", "OBJECTS"] == lines[0]
+    assert (0, [["deployments", "deploy", "apps/v1", "5"]]) == (code, lines[1:])
+    assert "name a kind, such as reconciler get deploy" in err
+
+
+def test_kinds_may_be_printed_as_names(web: Checkout, capsys: Capsys) -> None:
+    """For a shell to go over; no other kind has such a name."""
+    assert "deployments.apps\n" == answer(web, capsys, "get", "-o", "name")[1]
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        pytest.param("tier=web", ["c10", "c2"], id="equal"),
+        pytest.param("tier==web,app=shop", ["c10"], id="all-must-hold"),
+        pytest.param("tier!=web", ["c1", "c3"], id="not-equal-or-without"),
+        pytest.param("tier in (web, db)", ["c1", "c10", "c2"], id="in"),
+        pytest.param("tier notin (web)", ["c1", "c3"], id="notin"),
+        pytest.param("canary", ["c1"], id="exists"),
+        pytest.param("!tier", ["c3"], id="does-not-exist"),
+        pytest.param("tier in (web),!app", ["c2"], id="mixed"),
+    ],
+)
+def test_labels_select(web: Checkout, capsys: Capsys, selector: str, expected: list[str]) -> None:
+    """As kubectl reads `-l`."""
+    assert expected == names(web, capsys, "deploy", "-l", selector)
+
+
+@pytest.mark.parametrize("selector", ["a=b=c", "a in b", "a,", ",", "=b", "a in ()x", "a b", ""])
+def test_what_is_no_selector_is_refused(web: Checkout, capsys: Capsys, selector: str) -> None:
+    """With examples of what is one."""
+    code, out, err = answer(web, capsys, "get", "deploy", "-l", selector)
+
+    assert (2, "") == (code, out)
+    assert "must be a label selector such as app=shop" in err
+
+
+def test_labels_do_not_select_among_names(web: Checkout, capsys: Capsys) -> None:
+    """One of the two was meant."""
+    code, _, err = answer(web, capsys, "get", "deploy", "c1", "-l", "tier=db")
+
+    assert (2, True) == (code, "name none beside it" in err)
+
+
+def test_labels_that_nothing_has_are_said(web: Checkout, capsys: Capsys) -> None:
+    """An empty answer says what was asked."""
+    answered = answer(web, capsys, "get", "deploy", "-l", "tier=mail")
+
+    assert (0, "", "no deploy with tier=mail in namespace default\n") == answered
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        pytest.param(".metadata.name", ["c1", "c2", "c3", "c10"], id="numbers-in-text"),
+        pytest.param("{.spec.replicas}", ["c1", "c3", "c10", "c2"], id="missing-first"),
+        pytest.param("metadata.labels.tier", ["c3", "c1", "c10", "c2"], id="equal-ones-stay"),
+    ],
+)
+def test_rows_are_sorted_by_a_field(
+    web: Checkout, capsys: Capsys, path: str, expected: list[str]
+) -> None:
+    """Numbers by value; what lacks the field first."""
+    assert expected == names(web, capsys, "deploy", "--sort-by", path)
+
+
+def test_quantities_are_sorted_by_what_they_amount_to(tmp_path: Path, capsys: Capsys) -> None:
+    """900m is less than 1, though 9 is more."""
+    pods = [
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec: {{cpu: '{cpu}'}}\n"
+        for name, cpu in (("a", "1"), ("b", "900m"), ("c", "1k"))
+    ]
+    checkout = new_checkout(tmp_path / "pods", {"pods.yaml": "---\n".join(pods)})
+
+    assert ["b", "a", "c"] == names(checkout, capsys, "po", "--sort-by", ".spec.cpu")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        pytest.param(".spec[", "must be a JSONPath such as .metadata.name", id="no-path"),
+        pytest.param(".spec.replica", "must be a field that one of the objects has", id="slip"),
+    ],
+)
+def test_an_order_that_cannot_be_is_refused(
+    web: Checkout, capsys: Capsys, path: str, message: str
+) -> None:
+    """Instead of an order that means nothing."""
+    code, out, err = answer(web, capsys, "get", "deploy", "--sort-by", path)
+
+    assert (2, "", True) == (code, out, message in err)
+
+
+def test_labels_are_a_last_column(web: Checkout, capsys: Capsys) -> None:
+    """Sorted by key; `<none>` if there is none."""
+    _, out, _ = answer(web, capsys, "get", "deploy", "c10", "c3", "--show-labels")
+
+    assert ["LABELS", "app=shop,tier=web", "<none>"] == [
+        line.split()[-1] for line in out.splitlines()
+    ]
+
+
+def test_a_label_has_a_column_of_its_own(web: Checkout, capsys: Capsys) -> None:
+    """By the last part of its key, as kubectl's `-L`."""
+    _, out, _ = answer(web, capsys, "get", "deploy", "c10", "c2", "-L", "tier,app")
+
+    assert [["TIER", "APP"], ["web", "shop"], ["web", "<none>"]] == [
+        line.split()[-2:] for line in out.splitlines()
+    ]
+
+
+def test_namespaces_have_a_column_where_all_are_asked_for(web: Checkout, capsys: Capsys) -> None:
+    """And only there, as in kubectl."""
+    _, one, _ = answer(web, capsys, "get", "deploy", "-n", "prod")
+    _, every, _ = answer(web, capsys, "get", "deploy", "-A", "-l", "tier=web")
+
+    assert ["NAME", "far"] == [line.split()[0] for line in one.splitlines()]
+    assert ["NAMESPACE", "default", "default", "prod"] == [
+        line.split()[0] for line in every.splitlines()
+    ]
+
+
+def test_an_object_in_another_namespace_is_said(web: Checkout, capsys: Capsys) -> None:
+    """With the option that leads there."""
+    code, _, err = answer(web, capsys, "get", "deploy", "far")
+
+    expected = "no deploy named far in namespace default; it is in namespace prod: add -n prod\n"
+    assert (1, expected) == (code, err)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(["deploy", "rb/x"], "write KIND/NAME for each object", id="mixed"),
+        pytest.param(["deploy/"], "must be KIND/NAME", id="no-name"),
+        pytest.param(["deploymnt"], "did you mean deployment?", id="slip"),
+        pytest.param(["deploy", "--watch", "--at", "HEAD"], "no --at", id="watch-the-past"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    web: Checkout, capsys: Capsys, words: list[str], message: str
+) -> None:
+    """What is wrong, and nothing on standard output."""
+    code, out, err = answer(web, capsys, "get", *words)
+
+    assert (2, "", True, 1) == (code, out, message in err, err.count("\n"))
