@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.object_words import object_argument
 from reconciler.cli.objects import namespace_option
 from reconciler.cli.options import output_option, output_root_option
 from reconciler.errors import UsageError
@@ -27,7 +28,7 @@ POLL_SECONDS = 5.0
 
 
 @click.command(name="events")
-@click.argument("word", metavar="[OBJECT]", required=False)
+@object_argument(required=False)
 @namespace_option
 @output_option("text", "json", says="How to print them; with --watch json is one object a line.")
 @click.option("-w", "--watch", is_flag=True, help="Go on with what the branch brings.")

@@ -42,6 +42,17 @@ VERBS = {
 }
 """Verb to its line in --help; `reconciler/cli/<verb>.py` is loaded when the verb is used."""
 
+ELSEWHERE = {
+    "apply": "reconcile",
+    "check": "validate",
+    "diff": "plan",
+    "list": "get",
+    "logs": "events",
+    "ls": "get",
+    "sync": "reconcile",
+}
+"""What other commands call a verb, to ours."""
+
 COLLECTIONS = (5_000_000, 50, 1000)  # documents have no cycles, yet visiting them takes long
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
@@ -67,6 +78,22 @@ class Verbs(click.Group):
         # Docstrings are raw, so click's mark for "keep these lines" is still two characters there.
         command.help = (command.help or "").replace("\\b\n", "\b\n")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; of one that is not there, say which one may be meant."""
+        word = args[0]
+        if word in VERBS or word.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        import difflib
+
+        from reconciler.manifests.names import shown
+
+        near = difflib.get_close_matches(word, VERBS, n=2, cutoff=0.7)
+        meant = " or ".join([ELSEWHERE[word]] if word in ELSEWHERE else near)
+        hint = f"did you mean {meant}?" if meant else "reconciler --help lists them"
+        raise UsageError(f"there is no verb {shown(word)}; {hint}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without loading them."""

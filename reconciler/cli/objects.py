@@ -36,7 +36,7 @@ def find_object(world: "World", word: str, namespace: str) -> ObjectKey:
     """
     kind, slash, name = word.partition("/")
     if not slash or not kind or not name or "/" in name:
-        raise UsageError(f"{shown(word)} must be KIND/NAME, such as deployment/web")
+        raise UsageError(f"{shown(word)} must be KIND/NAME or KIND NAME, such as deployment/web")
     seen = {(key.group, key.kind): bool(key.namespace) for key in (*world.inputs, *world.outputs)}
     scopes = {**seen, **world.known.scopes}
     kinds = resolve_kind(kind, world.known.short, scopes, seen)

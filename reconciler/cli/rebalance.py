@@ -75,9 +75,11 @@ def command(
     Exit codes: 0 done, 1 it cannot be written, 2 no such workload, policy or revision.
     """
     from reconciler.cli.demand import RebalanceWords, path_of, rebalancer_of
+    from reconciler.cli.object_words import all_objects
     from reconciler.manifests.emitter import encode
 
     delivery, world = _open(directory, base, branch, author, output_root)
+    asked["targets"] = all_objects(asked["targets"])
     key, body = rebalancer_of(world, RebalanceWords(**asked))
     path = path_of(key)
     _check_readable(world, path)

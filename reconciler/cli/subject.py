@@ -6,8 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from reconciler.cli.object_words import object_argument
 from reconciler.cli.objects import namespace_option
 from reconciler.cli.options import Option, at_option, output_option, output_root_option
 
@@ -34,13 +33,13 @@ class AskedObject:
     output_root: str
 
 
-def about_object(*formats: str, metavar: str = "OBJECT", also: Option | None = None) -> Option:
+def about_object(*formats: str, metavar: str = "OBJECT", behind: str | None = None) -> Option:
     """Return the argument and the options of a verb about one object; it gets them as `asked`.
 
     Args:
         formats: Of `-o`, the first by default.
         metavar: What the object is called in the help.
-        also: Another argument, after the object.
+        behind: Name of one more word that may follow; the verb gets it, too.
     """
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
@@ -51,7 +50,6 @@ def about_object(*formats: str, metavar: str = "OBJECT", also: Option | None = N
             )
             return function(*arguments, asked=asked, **named)
 
-        words: list[Option] = [click.argument("word", metavar=metavar), *([also] if also else [])]
         options: list[Option] = [
             namespace_option,
             output_option(*formats),
@@ -59,7 +57,7 @@ def about_object(*formats: str, metavar: str = "OBJECT", also: Option | None = N
             output_root_option,
         ]
         decorated: Callable[..., int] = verb
-        for option in reversed([*words, *options]):
+        for option in reversed([object_argument(metavar, behind=behind), *options]):
             decorated = option(decorated)
         return decorated
 

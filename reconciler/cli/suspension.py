@@ -11,6 +11,7 @@ import click
 
 from reconciler.audit.printable import printable
 from reconciler.cli.delivery import Delivery, delivery_options
+from reconciler.cli.object_words import object_argument
 from reconciler.cli.objects import find_object, namespace_option, near, spelled
 from reconciler.cli.options import output_root_option
 from reconciler.errors import UsageError
@@ -60,7 +61,7 @@ class SuspensionEdit:
 def holding_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add the argument and the options that suspend and resume share."""
     options = (
-        click.argument("word", metavar="[OBJECT]", required=False),
+        object_argument(required=False),
         namespace_option,
         click.option("--all", "everything", is_flag=True, help="The whole repository."),
         click.option("--dry-run", is_flag=True, help="Print the edit, write nothing."),

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     "text",
     "json",
     "yaml",
-    also=click.argument("cluster", metavar="[CLUSTER]", required=False),
+    behind="cluster",
 )
 @click.pass_obj
 def command(directory: Path, asked: AskedObject, *, cluster: str | None) -> int:
     r"""Explain why an object is on its clusters, and why it is not on the others.
 
-    OBJECT is kind/name; a workload stands for its binding. The pass that decided is computed again
-    and explained; what scheduling would say otherwise today is told below. With CLUSTER only that
-    cluster is explained.
+    OBJECT is kind/name, or kind name; a workload stands for its binding. The pass that decided is
+    computed again and explained; what scheduling would say otherwise today is told below. With
+    CLUSTER only that cluster is explained.
 
     \b
     Examples:

@@ -219,7 +219,6 @@ def test_now_must_be_later_than_the_last_pass(
         pytest.param(["reconcile", "--author", "a\nb <c@d>"], id="author-lines"),
         pytest.param(["run", "--poll-seconds", "0"], id="poll"),
         pytest.param(["get", "nonsense"], id="kind"),
-        pytest.param(["get"], id="no-kind"),
         pytest.param(["validate", "absent.yaml"], id="absent-path"),
         pytest.param(["init", "."], id="folder-in-use"),
         pytest.param(["init", "file"], id="init-file"),
