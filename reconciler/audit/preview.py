@@ -167,6 +167,26 @@ def moves_of(before: Placed, after: Placed) -> tuple[PlacementMove, ...]:
     )
 
 
+def moves_in(entries: Iterable[PreviewEntry]) -> int:
+    """Return how many parts of objects leave one cluster for another.
+
+    A part is a replica; an object without replicas has one part on each of its clusters. What only
+    starts, grows, shrinks or ends does not move.
+    """
+    total = 0
+    for entry in entries:
+        parts = [(_parts(one.before), _parts(one.after)) for one in entry.moves]
+        came = sum(max(after - before, 0) for before, after in parts)
+        left = sum(max(before - after, 0) for before, after in parts)
+        total += min(came, left)
+    return total
+
+
+def _parts(count: int | None) -> int:
+    """Return how many parts stand for a cluster's share."""
+    return 0 if count is None else max(count, 1)
+
+
 def _shows(decision: Decision) -> bool:
     """Return whether a decision moves something, or says why it does not."""
     return not decision.stays or bool(decision.problem)

@@ -65,12 +65,21 @@ at_option = click.option(
 """Which revision a question is about."""
 
 
+class Format(click.Choice[str]):
+    """One of some formats; `md` is short for markdown where that is one of them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Read it."""
+        short = {"md": "markdown"}.get(value, value)
+        return super().convert(short if short in self.choices else value, param, ctx)
+
+
 def output_option(*formats: str, says: str = "How to print it.") -> Option:
     """Return the option `-o` that chooses among formats, the first by default."""
     return click.option(
         "-o",
         "output",
-        type=click.Choice(formats),
+        type=Format(formats),
         default=formats[0],
         show_default=True,
         help=says,

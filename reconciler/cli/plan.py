@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.fail_on import EXIT_FORBIDDEN, Forbidden, ForbiddenType, report_forbidden
 from reconciler.cli.options import Moment, output_option, output_root_option
 from reconciler.errors import ShellError, UsageError
 
@@ -35,12 +36,20 @@ SHORT_ID = 12
     "markdown",
     "json",
     "html",
-    says="How to print it; markdown fits one comment on a pull request, html is one page.",
+    says="How to print it; markdown (or md) fits one comment on a pull request, html is one page.",
 )
 @click.option(
     "--detailed-exitcode",
     is_flag=True,
     help="Exit with 0 if nothing changes, 2 if something does, 1 on any error.",
+)
+@click.option(
+    "--fail-on",
+    "conditions",
+    metavar="CONDITION",
+    type=ForbiddenType(),
+    multiple=True,
+    help="Exit with 3 if the plan has it: moves>N, unschedulable or removed; may be repeated.",
 )
 @output_root_option
 @click.pass_obj
@@ -54,6 +63,7 @@ def command(
     now: datetime | None,
     output: str,
     detailed_exitcode: bool,
+    conditions: tuple[Forbidden, ...],
     output_root: str,
 ) -> int:
     r"""Show what merging would move: from where to where, and why; no cluster is asked.
@@ -66,9 +76,14 @@ def command(
       reconciler plan                              what would merging this branch move?
       reconciler plan --head feature -o markdown   the same as a pull-request comment
       reconciler plan --base HEAD --worktree       what would my uncommitted edits move?
+      reconciler plan --fail-on 'moves>10' --fail-on removed
     \b
-    Exit codes: 0 told, 1 the branches cannot be merged or read, 2 wrong usage; see
-    --detailed-exitcode.
+    With --fail-on a move is a replica that leaves one cluster for another, or an object without
+    replicas that does; what only starts, grows, shrinks or ends is none. An object that no
+    cluster can take is unschedulable, one that is on no cluster afterwards is removed.
+    \b
+    Exit codes: 0 told, 1 the branches cannot be merged or read, 2 wrong usage, 3 a condition of
+    --fail-on is met, whatever else; see --detailed-exitcode.
     """
     from reconciler.audit.preview import preview
     from reconciler.audit.wording import Heading
@@ -101,6 +116,8 @@ def command(
         "uncommitted": sides.uncommitted,
     }
     print_preview(found, heading, output, base=base_facts, head=head_facts)
+    if report_forbidden(found, conditions):
+        return EXIT_FORBIDDEN
     return EXIT_CHANGES if detailed_exitcode and found.changes else 0
 
 
