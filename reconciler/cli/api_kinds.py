@@ -95,6 +95,11 @@ def present_kinds(world: "World") -> tuple[NamedKind, ...]:
     )
 
 
+def merged(*kinds: Iterable[NamedKind]) -> tuple[NamedKind, ...]:
+    """Return all kinds of several lists, each once, sorted by group and name."""
+    return _sorted({one.id: one for listed in kinds for one in listed}.values())
+
+
 def preferred(versions: Iterable[str]) -> str:
     """Return the version that kubectl would show: stable before beta before alpha, then the newest.
 

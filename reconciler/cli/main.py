@@ -19,10 +19,12 @@ from reconciler import __version__
 from reconciler.errors import ReconcilerError, UsageError
 
 VERBS = {
+    "api-resources": "Print every kind that is read, its names, and who writes it.",
     "blame": "Show whose commit put an object on each of its clusters.",
     "completion": "Print the completion script of bash, zsh or fish.",
     "demo": "Show the main job on a scratch repository, step by step.",
     "events": "Print events as upstream records them, told from the commits.",
+    "explain": "Print what the fields of a kind mean, as its schema has them.",
     "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
     "history": "Print what was decided about an object over time, and whose commit caused it.",
     "init": "Write the example repository into a new folder.",
@@ -71,7 +73,7 @@ class Verbs(click.Group):
         del ctx
         if cmd_name not in VERBS:
             return None
-        module = importlib.import_module(f"reconciler.cli.{cmd_name}")
+        module = importlib.import_module(f"reconciler.cli.{cmd_name.replace('-', '_')}")
         command = module.command
         if not isinstance(command, click.Command):
             return None

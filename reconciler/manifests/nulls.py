@@ -32,7 +32,7 @@ def without_nulls(value: Any, node: SchemaNode | None, files: Mapping[str, Json]
     """
     if node is None:
         return value
-    node = _resolved(node, files)
+    node = resolved(node, files)
     if type(value) is dict:
         kept = {
             key: without_nulls(one, _below(node, key), files)
@@ -53,7 +53,7 @@ def _is_plain(node: SchemaNode, key: str, files: Mapping[str, Json]) -> bool:
     fields = node.schema.get("properties", {})
     if key not in fields:
         return bool(fields) and node.schema.get("additionalProperties") is not False
-    return "null" not in _resolved(SchemaNode(node.file, fields[key]), files).schema.get("type", ())
+    return "null" not in resolved(SchemaNode(node.file, fields[key]), files).schema.get("type", ())
 
 
 def _below(node: SchemaNode, key: str) -> SchemaNode | None:
@@ -67,8 +67,8 @@ def _part(node: SchemaNode, schema: object) -> SchemaNode | None:
     return SchemaNode(node.file, schema) if isinstance(schema, Mapping) else None
 
 
-def _resolved(node: SchemaNode, files: Mapping[str, Json]) -> SchemaNode:
-    """Follow the references of a node."""
+def resolved(node: SchemaNode, files: Mapping[str, Json]) -> SchemaNode:
+    """Return what the references of a node lead to."""
     while "$ref" in node.schema:
         path, _, pointer = node.schema["$ref"].partition("#")
         file = normpath(join(dirname(node.file), path)) if path else node.file

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reconciler.manifests.nulls import Json, SchemaNode, without_nulls
+from reconciler.manifests.schema_fields import SchemaField, field_of
 from reconciler.manifests.violations import Violation, violations_of
 from reconciler.model.identity import group_of
 
@@ -51,6 +52,14 @@ class Schemas:
         """Return each `apiVersion` of the kind that there is a schema for, sorted."""
         found = [version for version, name in self._names if name == kind]
         return tuple(sorted(version for version in found if group_of(version) == group))
+
+    def described(self, api_version: str, kind: str) -> SchemaField:
+        """Return the fields of a kind; ask `covers` first.
+
+        Raises:
+            ValueError: There is no schema for the kind.
+        """
+        return field_of(self._root((api_version, kind)), self._documents, kind)
 
     def judge(self, body: Mapping[str, object]) -> Judged:
         """Hold a manifest against the schema of its kind.

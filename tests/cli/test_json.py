@@ -35,6 +35,7 @@ QUIET = (
     "why deploy/nope",
 )
 ASKED = {
+    "api-resources": ["api-resources"],
     "blame": ["blame deployment/shop", "blame deploy/nope"],
     "events": ["events", "events --since HEAD"],
     "history": ["history deployment/shop", "history placement/reports", "history deploy/nope"],
