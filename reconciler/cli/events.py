@@ -97,7 +97,7 @@ def command(
     also = KINDS.removable
     subject = None if word is None else subject_at(revisions, head, word, namespace, also=also)
     key = None if subject is None else subject.key
-    reader = _Reader(revisions, output_root, key, warnings=warnings)
+    reader = EventReader(revisions, output_root, key, warnings=warnings)
     found, older = reader.read(head, after, limit)
     if older:
         click.echo(f"older events exist; --limit 0 shows all, not only {limit}", err=True)
@@ -128,7 +128,7 @@ def _refuse_unknown(subject: "Subject") -> None:
     raise UsageError(f"there is no {spelled(named)}, and there never was{near(world, named)}")
 
 
-class _Reader:
+class EventReader:
     """Reads events of commits that are asked for."""
 
     def __init__(
@@ -216,7 +216,7 @@ class _Reader:
 
 
 def _follow(
-    reader: _Reader, branch: str, head: str, *, lines: bool, poll_seconds: float, headers: bool
+    reader: EventReader, branch: str, head: str, *, lines: bool, poll_seconds: float, headers: bool
 ) -> None:
     """Print the events of each commit that comes, until interrupted."""
     from reconciler.shell.watch import Wakeups

@@ -23,6 +23,7 @@ VERBS = {
     "blame": "Show whose commit put an object on each of its clusters.",
     "completion": "Print the completion script of bash, zsh or fish.",
     "demo": "Show the main job on a scratch repository, step by step.",
+    "describe": "Print all that is known of an object: fields, conditions, decision, events.",
     "events": "Print events as upstream records them, told from the commits.",
     "explain": "Print what the fields of a kind mean, as its schema has them.",
     "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
