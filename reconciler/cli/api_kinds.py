@@ -70,7 +70,7 @@ def read_kinds() -> tuple[NamedKind, ...]:
     found = []
     for one in API_KINDS:
         versions = schemas.versions_of(*one.id)
-        if versions:
+        if one.read and versions:
             found.append(_known(one, versions, WRITERS[one.writer]))
     return _sorted(found)
 

@@ -52,13 +52,14 @@ def command(
     """
     from reconciler.cli.description import aligned
     from reconciler.cli.objects import find_object, near, spelled
-    from reconciler.cli.options import check_output_root
+    from reconciler.cli.world import note_if_empty
     from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.revisions import GitRevisions
 
-    revisions = GitRevisions.open(directory, output_root=check_output_root(output_root))
+    revisions = GitRevisions.open(directory, output_root=output_root)
     head = resolve_revision(revisions.repository, at)
     world = revisions.loader.load(head)
+    note_if_empty(directory, world)
     key = find_object(world, word, namespace)
     if key not in world.inputs and key not in world.outputs:
         click.echo(f"there is no {spelled(key)}{near(world, key)}", err=True)

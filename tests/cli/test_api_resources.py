@@ -56,7 +56,7 @@ def test_a_kind_that_controls_nothing_is_told_apart(tmp_path: Path, capsys: Caps
 @pytest.mark.parametrize(
     ("namespaced", "expected"),
     [
-        pytest.param("true", ["resourcebindings", "works"], id="yes"),
+        pytest.param("true", ["resourcebindings"], id="yes"),
         pytest.param("false", ["clusterresourcebindings"], id="no"),
     ],
 )

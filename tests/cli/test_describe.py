@@ -145,7 +145,7 @@ def test_keys_of_data_stay_as_they_are(tmp_path: Path, capsys: Capsys) -> None:
 
     assert "Labels:       app=shop\n              tier=web\n" in out
     assert "Data:\n  log.conf:\n    a\n    b\n  someKey:  one\n" in out
-    assert out.endswith("Kind:      ConfigMap\nDecision:  <none>\nEvents:    <none>\n")
+    assert out.endswith("Kind:       ConfigMap\nDecision:   <none>\nEvents:     <none>\n")
 
 
 def test_values_of_secrets_are_hidden(tmp_path: Path, capsys: Capsys) -> None:
