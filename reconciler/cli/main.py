@@ -35,6 +35,7 @@ VERBS = {
     "resume": "Let what was suspended be scheduled again.",
     "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
     "simulate": "Show what would move if a cluster failed, a workload grew, ...",
+    "status": "Print how a repository stands: last pass, faults, suspended, rebalancers.",
     "suspend": "Leave an object, or everything, where it is.",
     "top": "Print what clusters have, what is placed on them, what is free.",
     "tree": "Print what hangs on a policy or a placement, down to the clusters.",

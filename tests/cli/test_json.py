@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from tests.builders import rebalancer, target, text
 from tests.cli.hand_edits import OCM, edited_fleet
 from tests.cli.history import answer, told_fleet
 from tests.shell.fleet import EXAMPLE, ROOT
@@ -23,6 +24,10 @@ ROW = re.compile(r"^\| `(\w+)` \| (.*?) \| .*\|$", re.MULTILINE)
 LINK = re.compile(r"\[.*?\]\(#(.*?)\)")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 NEWER = {
+    "rebalancers/demo.yaml": text(rebalancer("demo", target(name="shop"))),
+    "policies/shop.yaml": EXAMPLE["policies/shop.yaml"].replace(
+        "  name: shop\n", "  name: shop\n  annotations: {reconciler.dev/suspend: 'true'}\n", 1
+    ),
     "clusters/member3.yaml": EXAMPLE["clusters/member2.yaml"].replace("member2", "member3"),
     "policies/frontend.yaml": EXAMPLE["policies/frontend.yaml"].replace("spec:", "spec: 7 #"),
 }
@@ -43,6 +48,7 @@ ASKED = {
     "rebalance": ["rebalance deployment/shop --dry-run"],
     "simulate": ["simulate --fail member1", "simulate --cordon edge1"],
     "simulate --fail-each": ["simulate --fail-each"],
+    "status": ["status"],
     "suspend and resume": ["suspend pp/shop --dry-run", "resume --all --dry-run"],
     "top clusters": ["top clusters"],
     "tree": ["tree deployment/shop", "tree pp/shop", "tree crp/tools", "tree ns/tools"],

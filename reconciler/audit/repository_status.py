@@ -1,0 +1,94 @@
+"""How a repository stands: its last pass, what is wrong, held or suspended, what there is."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.core.record import last_pass
+from reconciler.manifests.paths import FAULTS, RECORD
+from reconciler.manifests.suspension import is_suspended
+from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
+from reconciler.model.settings import CONFIGURATION, decode_settings
+from reconciler.model.world import Body, Fault, HeldFile, World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryStatus:
+    """The answer.
+
+    Attributes:
+        last_at: Moment of the last pass that committed, `None` before the first one.
+        inputs: Full hex id of the commit that it read, `""` before the first one.
+        version: Of the reconciler that ran it, `""` before the first one.
+        faults: What is wrong with the files, and what the last pass found wrong, sorted.
+        held: The faulty files whose last good documents are in force, sorted.
+        all_suspended: Whether passes leave everything as it is.
+        suspended: The objects that a person suspended, sorted.
+        counts: How many objects there are of each kind, sorted by kind; our own records are none.
+        rebalancers: Those that demand a rebalance, sorted.
+    """
+
+    last_at: datetime | None
+    inputs: str
+    version: str
+    faults: tuple[Fault, ...]
+    held: tuple[HeldFile, ...]
+    all_suspended: bool
+    suspended: tuple[ObjectKey, ...]
+    counts: Mapping[Kind, int]
+    rebalancers: tuple[ObjectKey, ...]
+
+
+def status_of(world: World, *, changed: bool) -> RepositoryStatus:
+    """Return how a repository stands.
+
+    Args:
+        world: Its files.
+        changed: Whether people committed something since the last pass: then what that pass found
+            wrong may be mended, and is left out.
+    """
+    last = last_pass(world.outputs)
+    record = world.outputs.get(RECORD)
+    found = [] if changed else _recorded(world)
+    present = {*world.inputs, *world.outputs} - {RECORD, FAULTS}
+    configuration = next(iter(world.of_kind(*CONFIGURATION)), None)
+    settings = decode_settings(None if configuration is None else configuration.body)
+    return RepositoryStatus(
+        last_at=None if last is None else last.at,
+        inputs="" if last is None else last.revision,
+        version="" if record is None else text(mapping(record.body, "status"), "version"),
+        faults=_each_once((*world.faults, *found)),
+        held=world.held,
+        all_suspended=settings.suspend,
+        suspended=tuple(sorted(k for k, one in world.inputs.items() if is_suspended(one.body))),
+        counts=dict(sorted(Counter((key.group, key.kind) for key in present).items())),
+        rebalancers=tuple(sorted(k for k in world.inputs if k[:2] in world.known.removable)),
+    )
+
+
+def _recorded(world: World) -> list[Fault]:
+    """Return the faults that the last pass recorded."""
+    report = world.outputs.get(FAULTS)
+    return [] if report is None else [_fault(body) for body in bodies(report.body, "faults")]
+
+
+def _fault(body: Body) -> Fault:
+    return Fault(
+        path=text(body, "path"),
+        line=number(body, "line"),
+        column=number(body, "column"),
+        field=text(body, "field"),
+        rule=text(body, "rule"),
+        message=text(body, "message"),
+        expected=text(body, "expected"),
+        subject=text(body, "object"),
+    )
+
+
+def _each_once(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
+    """Return faults sorted, those that say the same of the same place once."""
+    seen = {(one.path, one.line, one.rule, one.message): one for one in reversed(faults)}
+    return tuple(sorted(seen.values()))

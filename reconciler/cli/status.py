@@ -1,0 +1,203 @@
+"""`reconciler status`: how a repository stands, on one screen."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.options import at_option, output_option, output_root_option
+
+if TYPE_CHECKING:
+    from reconciler.audit.repository_status import RepositoryStatus
+    from reconciler.audit.revisions import Commit
+    from reconciler.cli.description import Line
+    from reconciler.model.world import World
+    from reconciler.shell.revisions import GitRevisions
+
+WIDTH = 84
+SHOWN = 5  # of what is listed, so that it stays one screen
+
+
+@click.command(name="status")
+@output_option("text", "json")
+@at_option
+@output_root_option
+@click.pass_obj
+def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
+    r"""Print how a repository stands: its last pass, what is wrong, what is suspended.
+
+    Faults are those of the files and, if nobody committed since, those that the last pass found.
+
+    \b
+    Examples:
+      reconciler status
+      reconciler status --at HEAD~5
+      reconciler status -o json
+    \b
+    Exit codes: 0 told, whatever it is, 2 no such revision.
+    """
+    from reconciler.audit.repository_status import status_of
+    from reconciler.audit.revisions import pass_of
+    from reconciler.cli.description import aligned
+    from reconciler.cli.print_json import print_json
+    from reconciler.cli.world import note_if_empty
+    from reconciler.shell.git.revisions import resolve_revision
+    from reconciler.shell.revisions import GitRevisions
+
+    revisions = GitRevisions.open(directory, output_root=output_root)
+    head = resolve_revision(revisions.repository, at)
+    world = revisions.loader.load(head)
+    note_if_empty(directory, world)
+    commits = revisions.commits(head, whole=False)
+    since = list(takewhile(lambda commit: pass_of(commit) is None, commits))
+    status = status_of(world, changed=bool(since))
+    branch = _branch(revisions) if at == "HEAD" else at
+    if output == "json":
+        waiting = since if status.last_at is not None else []
+        print_json(_as_json(status, branch, commits[0], waiting))
+        return 0
+    lines = [
+        ("Root:", f"{directory.resolve()}, outputs in {output_root}/"),
+        ("Branch:", f"{branch} at {_named(commits[0])}"),
+        *_passes(status, since),
+        *_wrong(status),
+        *_suspended(status),
+        *_counts(status),
+    ]
+    for line in aligned(lines):
+        click.echo(line)
+    _print_rebalancers(world, status)
+    return 0
+
+
+def _branch(revisions: "GitRevisions") -> str:
+    """Return the branch that is checked out."""
+    from reconciler.errors import UsageError
+
+    try:
+        return revisions.repository.head_branch()
+    except UsageError:
+        return "HEAD"
+
+
+def _named(commit: "Commit") -> str:
+    """Return a commit by short id and subject."""
+    from reconciler.audit.printable import printable
+    from reconciler.cli.history import SHORT_ID
+
+    return printable(f"{commit.revision[:SHORT_ID]} ({commit.subject})")
+
+
+def _passes(status: "RepositoryStatus", since: "Sequence[Commit]") -> "Iterator[Line]":
+    """Yield what is known of the last pass, and what came since."""
+    from reconciler.cli.history import SHORT_ID
+    from reconciler.manifests.columns import duration
+    from reconciler.model.moments import format_moment
+    from reconciler.shell.clock import SystemClock
+
+    if status.last_at is None:
+        yield "Last pass:", "none yet; reconciler reconcile runs one"
+        return
+    ago = duration(SystemClock().now() - status.last_at)
+    by = f", by version {status.version}" if status.version else ""
+    yield "Last pass:", f"{format_moment(status.last_at)}, {ago} ago{by}"
+    count = len(since)
+    came = f"{count} commit{'s' if count != 1 else ''} since" if count else "nothing since"
+    yield "Input:", f"{status.inputs[:SHORT_ID]}, {came}"
+
+
+def _wrong(status: "RepositoryStatus") -> "Iterator[Line]":
+    """Yield the faults, and the files that are held."""
+    from reconciler.audit.printable import printable
+    from reconciler.cli.faults import fault_line
+
+    faults = [printable(fault_line(fault)) for fault in status.faults]
+    yield from _listed("Faults:", faults, "see reconciler validate")
+    held = [
+        f"{printable(one.path)}: {', '.join(f'{k.kind} {k.name}' for k in one.keys)} as last good"
+        for one in status.held
+    ]
+    yield from _listed("Held files:", held, "see status -o json")
+
+
+def _suspended(status: "RepositoryStatus") -> "Iterator[Line]":
+    """Yield what is suspended."""
+    from reconciler.audit.printable import printable
+    from reconciler.cli.objects import spelled
+
+    if status.all_suspended:
+        yield "Suspended:", "everything (suspend in reconciler.yaml)"
+        return
+    names = [printable(spelled(key)) for key in status.suspended]
+    yield from _listed("Suspended:", names, "see status -o json")
+
+
+def _counts(status: "RepositoryStatus") -> "Iterator[Line]":
+    """Yield how many objects there are by kind."""
+    from reconciler.manifests.paths import plural_of
+
+    listed = ", ".join(
+        f"{count} {plural_of(kind) if count != 1 else kind.lower()}"
+        for (_, kind), count in status.counts.items()
+    )
+    for i, line in enumerate(textwrap.wrap(listed or "none", WIDTH)):
+        yield "Objects:" if i == 0 else "", line
+
+
+def _listed(title: str, entries: Sequence[str], more: str) -> "Iterator[Line]":
+    """Yield entries line by line, the first few of many."""
+    if not entries:
+        yield title, "none"
+    shown = [*entries[:SHOWN]]
+    if len(entries) > SHOWN:
+        shown.append(f"and {len(entries) - SHOWN} more; {more}")
+    for i, entry in enumerate(shown):
+        yield title if i == 0 else "", entry
+
+
+def _print_rebalancers(world: "World", status: "RepositoryStatus") -> None:
+    """Print a table of the rebalancers of each kind."""
+    from reconciler.cli.object_tables import Layout, rows_of, table_of
+    from reconciler.cli.table import print_table
+    from reconciler.shell.clock import SystemClock
+
+    now = SystemClock().now()
+    for kind in dict.fromkeys(key[:2] for key in status.rebalancers):
+        keys = [key for key in status.rebalancers if key[:2] == kind]
+        table = table_of(kind, Layout(kinds=True), namespaced=False)
+        click.echo()
+        print_table(
+            table.titles, [table.cells(key, row) for key, row in rows_of(world, keys, now).items()]
+        )
+
+
+def _as_json(
+    status: "RepositoryStatus", branch: str, head: "Commit", since: "Sequence[Commit]"
+) -> dict[str, object]:
+    """Return the answer for machines."""
+    from reconciler.audit.json_shapes import commit_json, fault_json, object_json
+    from reconciler.model.moments import format_moment
+
+    return {
+        "branch": branch,
+        "head": commit_json(head),
+        "lastPassAt": None if status.last_at is None else format_moment(status.last_at),
+        "inputRevision": status.inputs,
+        "version": status.version,
+        "since": [commit_json(commit) for commit in since],
+        "faults": [fault_json(fault) for fault in status.faults],
+        "held": [
+            {"path": one.path, "blob": one.blob, "objects": [object_json(k) for k in one.keys]}
+            for one in status.held
+        ],
+        "everythingSuspended": status.all_suspended,
+        "suspended": [object_json(key) for key in status.suspended],
+        "objects": [
+            {"group": group, "kind": kind, "count": count}
+            for (group, kind), count in status.counts.items()
+        ],
+        "rebalancers": [object_json(key) for key in status.rebalancers],
+    }
