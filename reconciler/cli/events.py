@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli import complete
 from reconciler.cli.object_words import object_argument
 from reconciler.cli.objects import namespace_option
-from reconciler.cli.options import output_option, output_root_option
+from reconciler.cli.options import (
+    output_option,
+    output_root_option,
+    poll_option,
+    read_branch_option,
+)
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +30,6 @@ if TYPE_CHECKING:
 
 SHORT_ID = 12
 PIECE = 64  # commits whose files are read together
-POLL_SECONDS = 5.0
 
 
 @click.command(name="events")
@@ -32,7 +37,12 @@ POLL_SECONDS = 5.0
 @namespace_option
 @output_option("text", "json", says="How to print them; with --watch json is one object a line.")
 @click.option("-w", "--watch", is_flag=True, help="Go on with what the branch brings.")
-@click.option("--since", metavar="REV", help="Only commits after this revision.")
+@click.option(
+    "--since",
+    metavar="REV",
+    shell_complete=complete.revisions,
+    help="Only commits after this revision.",
+)
 @click.option(
     "--limit",
     metavar="N",
@@ -42,16 +52,8 @@ POLL_SECONDS = 5.0
     help="How many at most, the newest; 0 shows all.",
 )
 @click.option("--warnings", is_flag=True, help="Only what is of type Warning.")
-@click.option(
-    "--branch", metavar="NAME", envvar="RECONCILER_BRANCH", help="Branch to read  [default: HEAD]"
-)
-@click.option(
-    "--poll-seconds",
-    type=click.FloatRange(min=0.1),
-    default=POLL_SECONDS,
-    show_default=True,
-    help="With --watch: look at least this often.",
-)
+@read_branch_option
+@poll_option
 @output_root_option
 @click.pass_obj
 def command(

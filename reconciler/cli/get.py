@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options import output_root_option
+from reconciler.cli import complete
+from reconciler.cli.options import output_root_option, poll_option, read_branch_option
 from reconciler.cli.query import Query, query_options
 from reconciler.errors import UsageError
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
     from reconciler.shell.git.repository import Repository
-
-POLL_SECONDS = 5.0
 
 
 @click.command(name="get")
@@ -29,17 +28,14 @@ POLL_SECONDS = 5.0
     is_flag=True,
     help="With --watch: say whether a row was ADDED, MODIFIED or DELETED.",
 )
+@read_branch_option
 @click.option(
-    "--branch", metavar="NAME", envvar="RECONCILER_BRANCH", help="Branch to read  [default: HEAD]"
+    "--at",
+    metavar="REV",
+    shell_complete=complete.revisions,
+    help="Show them as they were at a revision: main~3, a tag.",
 )
-@click.option("--at", metavar="REV", help="Show them as they were at a revision: main~3, a tag.")
-@click.option(
-    "--poll-seconds",
-    type=click.FloatRange(min=0.1),
-    default=POLL_SECONDS,
-    show_default=True,
-    help="With --watch: look at least this often.",
-)
+@poll_option
 @output_root_option
 @click.pass_obj
 def command(

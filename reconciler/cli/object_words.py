@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from reconciler.cli import complete
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 
@@ -36,7 +37,10 @@ def object_argument(
 
         shown_as = metavar if required else f"[{metavar}]"
         shown_as += f" [{behind.upper()}]" if behind else ""
-        return click.argument("words", metavar=shown_as, nargs=-1, required=required)(verb)
+        offer = complete.object_then_cluster if behind else complete.objects
+        return click.argument(
+            "words", metavar=shown_as, nargs=-1, required=required, shell_complete=offer
+        )(verb)
 
     return decorate
 

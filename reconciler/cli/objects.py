@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli import complete
 from reconciler.cli.kinds import resolve_kind
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 def namespace_option(function: Callable[..., int]) -> Callable[..., int]:
     """Add `-n`, as kubectl has it."""
     return click.option(
-        "-n", "--namespace", metavar="NS", default=DEFAULT_NAMESPACE, show_default=True
+        "-n",
+        "--namespace",
+        metavar="NS",
+        default=DEFAULT_NAMESPACE,
+        show_default=True,
+        shell_complete=complete.namespaces,
     )(function)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reconciler.cli import complete
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,9 +61,31 @@ class Service:
 
 
 at_option = click.option(
-    "--at", metavar="REV", default="HEAD", show_default=True, help="As at a revision."
+    "--at",
+    metavar="REV",
+    default="HEAD",
+    show_default=True,
+    shell_complete=complete.revisions,
+    help="As at a revision.",
 )
 """Which revision a question is about."""
+
+read_branch_option = click.option(
+    "--branch",
+    metavar="NAME",
+    envvar="RECONCILER_BRANCH",
+    shell_complete=complete.branches,
+    help="Branch to read  [default: HEAD]",
+)
+"""Which branch is followed."""
+
+poll_option = click.option(
+    "--poll-seconds",
+    type=click.FloatRange(min=0.1),
+    default=5.0,
+    show_default=True,
+    help="With --watch: look at least this often.",
+)
 
 
 class Format(click.Choice[str]):
@@ -118,6 +141,7 @@ SERVICE_OPTIONS = (
     click.option(
         "--branch",
         metavar="NAME",
+        shell_complete=complete.branches,
         envvar="RECONCILER_BRANCH",
         help="Branch to serve; the one that is checked out by default (main for --remote).",
     ),

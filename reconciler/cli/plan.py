@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli import complete
 from reconciler.cli.fail_on import EXIT_FORBIDDEN, Forbidden, ForbiddenType, report_forbidden
 from reconciler.cli.options import Moment, output_option, output_root_option
 from reconciler.errors import ShellError, UsageError
@@ -21,12 +22,22 @@ SHORT_ID = 12
 @click.option(
     "--base",
     metavar="REV",
+    shell_complete=complete.revisions,
     help="What is merged into  [default: --branch, else main, else origin/main]",
 )
 @click.option(
-    "--branch", metavar="NAME", envvar="RECONCILER_BRANCH", help="Branch that the daemon serves."
+    "--branch",
+    metavar="NAME",
+    envvar="RECONCILER_BRANCH",
+    shell_complete=complete.branches,
+    help="Branch that the daemon serves.",
 )
-@click.option("--head", metavar="REV", help="What is merged  [default: the files of the checkout]")
+@click.option(
+    "--head",
+    metavar="REV",
+    shell_complete=complete.revisions,
+    help="What is merged  [default: the files of the checkout]",
+)
 @click.option("--worktree", is_flag=True, help="Merge the files of the checkout, committed or not.")
 @click.option(
     "--now", metavar="MOMENT", type=Moment(), help="Decide as at this moment  [default: the clock]"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reconciler.cli import complete
 from reconciler.cli.objects import namespace_option
 from reconciler.cli.options import output_option
 from reconciler.errors import UsageError
@@ -50,7 +51,12 @@ class Query:
 
 
 QUERY_OPTIONS = (
-    click.argument("words", metavar="[KIND[,KIND...] [NAME...] | KIND/NAME...]", nargs=-1),
+    click.argument(
+        "words",
+        metavar="[KIND[,KIND...] [NAME...] | KIND/NAME...]",
+        nargs=-1,
+        shell_complete=complete.objects,
+    ),
     namespace_option,
     click.option("-A", "--all-namespaces", is_flag=True, help="Show objects of all namespaces."),
     click.option(

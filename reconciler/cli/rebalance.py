@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reconciler.cli import complete
 from reconciler.cli.delivery import Delivery, delivery_options
 from reconciler.cli.options import output_option, output_root_option
 from reconciler.errors import UsageError
@@ -19,10 +20,16 @@ if TYPE_CHECKING:
 
 
 @click.command(name="rebalance")
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", shell_complete=complete.objects)
 @click.option("-l", "--selector", metavar="K=V,...", help="Also what has these labels.")
 @click.option("--policy", metavar="[NS/]NAME", help="Also what this policy has placed.")
-@click.option("-n", "--namespace", metavar="NS", help="Namespace  [default: default]")
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=complete.namespaces,
+    help="Namespace  [default: default]",
+)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Let --selector mean all namespaces.")
 @click.option(
     "--max-moves", metavar="N", type=click.IntRange(1, 2**31 - 1), help="Replicas a batch may move."
@@ -38,6 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--base",
     metavar="REV",
+    shell_complete=complete.revisions,
     envvar="RECONCILER_BRANCH",
     default="HEAD",
     show_default=True,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reconciler.cli import complete
 from reconciler.cli.objects import namespace_option
 from reconciler.cli.options import Moment, output_option, output_root_option
 from reconciler.errors import UsageError
@@ -23,15 +24,35 @@ EXIT_CHANGES = 2
 
 
 @click.command(name="simulate")
-@click.option("--at", metavar="REV", default="HEAD", show_default=True, help="Begin here.")
-@click.option("--fail", multiple=True, metavar="CLUSTER", help="It cannot be reached any more.")
+@click.option(
+    "--at",
+    metavar="REV",
+    shell_complete=complete.revisions,
+    default="HEAD",
+    show_default=True,
+    help="Begin here.",
+)
+@click.option(
+    "--fail",
+    multiple=True,
+    metavar="CLUSTER",
+    shell_complete=complete.clusters,
+    help="It cannot be reached any more.",
+)
 @click.option(
     "--cordon",
     multiple=True,
     metavar="CLUSTER",
+    shell_complete=complete.clusters,
     help="It takes no new workload; one that is there may grow.",
 )
-@click.option("--remove", multiple=True, metavar="CLUSTER", help="Its manifest is gone.")
+@click.option(
+    "--remove",
+    multiple=True,
+    metavar="CLUSTER",
+    shell_complete=complete.clusters,
+    help="Its manifest is gone.",
+)
 @click.option(
     "--add",
     multiple=True,
@@ -47,7 +68,13 @@ EXIT_CHANGES = 2
     metavar="KIND/NAME:/POINTER=VALUE",
     help="A field has another value: JSON, or else text; null removes it.",
 )
-@click.option("--rebalance", multiple=True, metavar="OBJECT", help="It is scheduled afresh.")
+@click.option(
+    "--rebalance",
+    multiple=True,
+    metavar="OBJECT",
+    shell_complete=complete.objects,
+    help="It is scheduled afresh.",
+)
 @click.option("--fail-each", is_flag=True, help="Let each cluster fail by itself; rank them.")
 @click.option(
     "--now", metavar="MOMENT", type=Moment(), help="When it happens  [default: the clock]"

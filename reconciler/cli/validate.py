@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler import __version__
+from reconciler.cli import complete
 from reconciler.cli.options import here, output_root_option
 from reconciler.cli.outputs import Output, OutputOption, check_outputs
 from reconciler.errors import UsageError
@@ -50,6 +51,7 @@ FORMATS = ("text", "json", "junit", "sarif", "github")
 @click.option(
     "--rev",
     metavar="REV",
+    shell_complete=complete.revisions,
     help="Check the files of a commit  [default: those on disk, in a bare repository HEAD]",
 )
 @click.option("-v", "verbose", is_flag=True, help="Say of each file what was found in it.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli import complete
 from reconciler.cli.options import output_option, output_root_option
 from reconciler.errors import UsageError
 
@@ -22,7 +23,7 @@ COLOURS = {"proven": "green", "other version": "yellow"}
 
 
 @click.command(name="verify")
-@click.argument("span", metavar="[RANGE]", required=False)
+@click.argument("span", metavar="[RANGE]", shell_complete=complete.revisions, required=False)
 @output_option("text", "json", says="How to print what was found.")
 @click.option("-v", "verbose", is_flag=True, help="Show each proven commit, too.")
 @click.option(
