@@ -10,10 +10,12 @@ from reconciler.audit.wording import (
     change,
     fault_line,
     footer,
-    headline,
+    later_blocks,
+    later_text,
     reason,
     share,
     summary,
+    title,
 )
 
 STYLE = """\
@@ -35,8 +37,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def preview_html(preview: Preview, heading: Heading) -> str:
     """Return the page."""
-    title = f"{heading.verb.capitalize()}: {headline(preview.counts)}"
-    body = [f"<h1>{_text(title)}</h1>", f"<p><code>{_text(heading.line)}</code></p>"]
+    first = f"{heading.verb.capitalize()}: {title(preview)}"
+    body = [f"<h1>{_text(first)}</h1>", f"<p><code>{_text(heading.line)}</code></p>"]
     for warning in preview.warnings:
         subject = f"<code>{_text(warning.subject)}</code>: " if warning.subject else ""
         body.append(f'<p class="warning">{subject}{_text(warning.message)}</p>')
@@ -47,17 +49,20 @@ def preview_html(preview: Preview, heading: Heading) -> str:
     if preview.anyway:
         body.append("<h2>Anyway, without this change</h2>")
         body += [_section(entry, opened=False) for entry in preview.anyway]
+    for told, found in later_blocks(preview):
+        items = "".join(f"<li>{_text(later_text(coming))}</li>\n" for coming in found)
+        body += [f"<h2>{_text(told)}</h2>", f"<ul>\n{items}</ul>"]
     body.append(f"<footer>{_text(footer(preview))}</footer>")
-    return _page(title, body)
+    return _page(first, body)
 
 
-def _page(title: str, body: Iterable[str]) -> str:
+def _page(name: str, body: Iterable[str]) -> str:
     """Return a whole page that may load nothing from anywhere."""
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width">\n'
-        f"<title>{_text(title)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{_text(name)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
     )
     return head + "\n".join(body) + "\n</body>\n</html>\n"
 
@@ -73,9 +78,9 @@ def _section(entry: PreviewEntry, *, opened: bool) -> str:
         f"<li><code>{_text(name)}</code>: {_text(why)}</li>\n"
         for name, why in (entry.rejected.items() if entry.problem else ())
     )
-    title = f"{_text(entry.subject)}: {_text(summary(entry))}"
+    heading = f"{_text(entry.subject)}: {_text(summary(entry))}"
     parts = [
-        f"<details{' open' if opened else ''}><summary>{title}</summary>",
+        f"<details{' open' if opened else ''}><summary>{heading}</summary>",
         "<table>\n<tr><th>cluster</th><th>before</th><th>after</th><th>change</th></tr>",
         f"{rows}</table>",
         f"<p>{_text(entry.kind)}: {_text(reason(entry))}</p>",

@@ -1,8 +1,8 @@
 """A preview for machines."""
 
-from reconciler.audit.json_shapes import fault_json, object_json, placed_json
+from reconciler.audit.json_shapes import coming_json, fault_json, object_json, placed_json
 from reconciler.audit.preview import Counts, Preview, PreviewEntry
-from reconciler.audit.wording import Heading, headline
+from reconciler.audit.wording import Heading, title
 from reconciler.model.moments import format_moment
 
 
@@ -14,11 +14,14 @@ def preview_json(preview: Preview, heading: Heading, **facts: object) -> dict[st
         **facts,
         "at": format_moment(preview.now),
         "recheckAt": None if recheck_at is None else format_moment(recheck_at),
-        "headline": headline(preview.counts),
+        "headline": title(preview),
         "changes": preview.changes,
         "counts": _counts(preview.counts),
         "objects": [_entry(entry) for entry in preview.entries],
         "anyway": [_entry(entry) for entry in preview.anyway],
+        "later": [coming_json(coming) for coming in preview.later],
+        "averted": [coming_json(coming) for coming in preview.averted],
+        "laterAnyway": [coming_json(coming) for coming in preview.later_anyway],
         "warnings": [
             {"rule": w.rule, "subject": w.subject, "message": w.message} for w in preview.warnings
         ],

@@ -7,16 +7,19 @@ it, and without the characters by which it could leave it.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from reconciler.audit.foresight import Coming
 from reconciler.audit.preview import Preview, PreviewEntry
 from reconciler.audit.wording import (
     Heading,
     change,
     fault_line,
     footer,
-    headline,
+    later_blocks,
+    later_text,
     reason,
     share,
     summary,
+    title,
 )
 from reconciler.core.message import plain
 from reconciler.model.world import Fault
@@ -33,7 +36,7 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
 
     Sections that do not fit are left out, the least important ones first, and counted.
     """
-    head = [MARKER, f"### {heading.verb.capitalize()}: {headline(preview.counts)}", ""]
+    head = [MARKER, f"### {heading.verb.capitalize()}: {title(preview)}", ""]
     head += [_code(heading.line), "", ""]
     warnings = [_line(f"⚠️ {_named(w.subject)}{_code(w.message)}") for w in preview.warnings]
     faults = [_line(f"❌ {_fault(fault)}") for fault in preview.faults]
@@ -43,23 +46,29 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
     anyway = [_line(f"{_code(e.subject)}: {_code(summary(e))}") for e in preview.anyway]
     room = limit_bytes - RESERVED_BYTES - _size(head)
     text = list(head)
-    for title, parts, what in (
+    for above, parts, what in (
         ("", warnings, "warnings"),
         ("", faults, "faults"),
         ("", objects, "objects"),
         ("\n**Anyway, without this change:**\n\n", anyway, "objects that move anyway"),
+        *((f"\n**{told}:**\n\n", _later(found), told) for told, found in later_blocks(preview)),
     ):
-        taken = _fit(parts, room - len(title.encode()))
+        taken = _fit(parts, room - len(above.encode()))
         if parts:
-            text.append(title)
+            text.append(above)
         text += taken
-        room -= _size(taken) + len(title.encode())
+        room -= _size(taken) + len(above.encode())
         if len(taken) < len(parts):
             text.append(f"\n*… and {len(parts) - len(taken)} more {what}, left out for length*\n")
         if taken:
             text.append("\n")
     text.append(f"\n<sub>{_code(footer(preview))}</sub>\n")
     return "\n".join(text[: len(head)]) + "".join(text[len(head) :])
+
+
+def _later(found: Iterable[Coming]) -> list[str]:
+    """Return what comes later, a line each."""
+    return [_line(_code(later_text(coming))) for coming in found]
 
 
 def _section(entry: PreviewEntry) -> str:

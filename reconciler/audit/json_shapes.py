@@ -6,6 +6,7 @@ from reconciler.model.moments import format_moment
 
 if TYPE_CHECKING:
     from reconciler.audit.decision_history import Event
+    from reconciler.audit.foresight import Coming
     from reconciler.audit.revisions import Commit
     from reconciler.model.decision import Placed
     from reconciler.model.identity import ObjectKey
@@ -53,6 +54,19 @@ def moved_json(event: "Event") -> dict[str, object]:
         **event_json(event),
         "before": placed_json(event.before),
         "after": placed_json(event.after),
+    }
+
+
+def coming_json(coming: "Coming") -> dict[str, object]:
+    """Return what is coming; `before` and `after` are `None` where nothing moves."""
+    return {
+        "at": format_moment(coming.at),
+        "object": object_json(coming.key),
+        "subject": coming.subject,
+        "what": coming.what,
+        "why": coming.why,
+        "before": placed_json(coming.before),
+        "after": placed_json(coming.after),
     }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from reconciler.audit.foresight import Coming
 from reconciler.audit.warn import Question, warnings_of
 from reconciler.core.changes import DeleteFile, Outcome
 from reconciler.core.memo import Memo
@@ -98,6 +99,9 @@ class Preview:
         mended: Faults that it takes away, sorted.
         removes: People's files that the pass would remove and would not without the change.
         recheck_at: When time alone could change the answer, `None` if never.
+        later: What comes later and would not without the change.
+        averted: What would come later and does not with the change.
+        later_anyway: What comes later with and without it.
     """
 
     now: datetime
@@ -109,11 +113,15 @@ class Preview:
     mended: tuple[Fault, ...]
     removes: tuple[str, ...]
     recheck_at: datetime | None
+    later: tuple[Coming, ...] = ()
+    averted: tuple[Coming, ...] = ()
+    later_anyway: tuple[Coming, ...] = ()
 
     @property
     def changes(self) -> bool:
         """Whether the change has an effect worth telling."""
-        return bool(self.entries or self.faults or self.mended or self.removes)
+        now = self.entries or self.faults or self.mended or self.removes
+        return bool(now or self.later or self.averted)
 
 
 def preview(

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from reconciler.audit.foresight import Coming
 from reconciler.audit.preview import Counts, Kind, PlacementMove, Preview, PreviewEntry
-from reconciler.model.decision import Placed
+from reconciler.model.decision import placed_text
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault
 
@@ -41,6 +42,16 @@ def headline(counts: Counts) -> str:
     return "; ".join(filter(None, parts)) or NOTHING
 
 
+def title(preview: Preview) -> str:
+    """Return the first line of a preview: what moves now, and how many objects move later."""
+    later = len({one.key for one in preview.later if one.before != one.after})
+    now = headline(preview.counts)
+    if not later:
+        return now
+    told = _counted(later, "object moves later", "objects move later")
+    return f"{NOTHING} now; {told}" if now == NOTHING else f"{now}; {told}"
+
+
 def share(count: int | None) -> str:
     """Return a cluster's part: replicas, `yes` for what has none, `-` if it has no part.
 
@@ -73,21 +84,35 @@ def reason(entry: PreviewEntry) -> str:
     return told
 
 
-def placed_text(placed: Placed) -> str:
-    """Return clusters with replicas, `nowhere` if there are none.
-
-    >>> placed_text((("a", 2), ("b", 0))), placed_text(())
-    ('a(2), b', 'nowhere')
-    """
-    shown = ", ".join(f"{name}({count})" if count else str(name) for name, count in placed)
-    return shown or "nowhere"
-
-
 def summary(entry: PreviewEntry) -> str:
     """Return an object's change in one line: from where to where."""
     before = tuple((m.cluster, m.before) for m in entry.moves if m.before is not None)
     after = tuple((m.cluster, m.after) for m in entry.moves if m.after is not None)
     return f"{placed_text(before)} -> {placed_text(after)}"
+
+
+def coming_text(coming: Coming) -> str:
+    """Return what is coming in one sentence, without whom it is about."""
+    at = format_moment(coming.at)
+    if coming.waits:
+        return f"{coming.why} until {at}, then {coming.what}"
+    return f"at {at} {coming.what}: {coming.why}"
+
+
+def later_text(coming: Coming) -> str:
+    """Return what is coming with the object that it is about, and where that is until then."""
+    there = "" if coming.before is None else f"now {placed_text(coming.before)}; "
+    return f"{coming.subject}: {there}{coming_text(coming)}"
+
+
+def later_blocks(preview: Preview) -> tuple[tuple[str, tuple[Coming, ...]], ...]:
+    """Return what comes later, each part with its title; parts that are empty are left out."""
+    parts = (
+        ("Later, by this change", preview.later),
+        ("No longer, by this change", preview.averted),
+        ("Later, anyway", preview.later_anyway),
+    )
+    return tuple((told, found) for told, found in parts if found)
 
 
 def fault_line(fault: Fault) -> str:

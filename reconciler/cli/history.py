@@ -101,9 +101,9 @@ def _print(events: "list[Event]") -> None:
 
 def placed_text(placed: "Placed | None") -> str:
     """Return clusters with their replicas, `nowhere` if there are none, `?` if unknown."""
-    from reconciler.audit import wording
+    from reconciler.model import decision
 
-    return "?" if placed is None else wording.placed_text(placed)
+    return "?" if placed is None else decision.placed_text(placed)
 
 
 def by_whom(event: "Event") -> str:

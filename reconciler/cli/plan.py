@@ -96,7 +96,7 @@ def command(
     Exit codes: 0 told, 1 the branches cannot be merged or read, 2 wrong usage, 3 a condition of
     --fail-on is met, whatever else; see --detailed-exitcode.
     """
-    from reconciler.audit.preview import preview
+    from reconciler.audit.look_ahead import look_ahead
     from reconciler.audit.wording import Heading
     from reconciler.cli.preview import print_preview
     from reconciler.cli.progress import tracked
@@ -114,7 +114,7 @@ def command(
             track=tracked,
         ) as sides:
             note_if_empty(directory, sides.base, sides.merged)
-            found = preview(sides.base, sides.merged, moment(sides, now))
+            found = look_ahead(sides.base, sides.merged, moment(sides, now))
     except UsageError as error:
         if detailed_exitcode:
             raise ShellError(str(error)) from error

@@ -11,10 +11,12 @@ from reconciler.audit.wording import (
     change,
     fault_line,
     footer,
-    headline,
+    later_blocks,
+    later_text,
     reason,
     share,
     summary,
+    title,
 )
 
 GLYPHS = {Kind.NEW: "+", Kind.REMOVED: "-", Kind.STUCK: "!", Kind.KEPT: "=", Kind.CHANGED: "~"}
@@ -34,8 +36,8 @@ def print_preview(preview: Preview, heading: Heading, output: str, **facts: obje
 
 def _text(preview: Preview, heading: Heading) -> str:
     """Return the preview for a terminal."""
-    title = f"{heading.verb.capitalize()}: {headline(preview.counts)}"
-    lines = [click.style(title, bold=True), printable(heading.line)]
+    first = f"{heading.verb.capitalize()}: {title(preview)}"
+    lines = [click.style(first, bold=True), printable(heading.line)]
     for entry in preview.entries:
         lines += ["", *_entry(entry)]
     if preview.faults or preview.mended or preview.removes:
@@ -54,14 +56,17 @@ def _text(preview: Preview, heading: Heading) -> str:
             f"  {printable(entry.subject)}: {printable(summary(entry))}: {printable(entry.cause)}"
             for entry in preview.anyway
         ]
+    for told, found in later_blocks(preview):
+        lines += ["", click.style(f"{told}:", bold=True)]
+        lines += [f"  {printable(later_text(coming))}" for coming in found]
     return "\n".join((*lines, "", footer(preview), ""))
 
 
 def _entry(entry: PreviewEntry) -> list[str]:
     """Return one object: its name and why, then a table of its clusters."""
     glyph = click.style(GLYPHS[entry.kind], fg=COLOURS.get(entry.kind))
-    title = click.style(printable(entry.subject), bold=True)
-    lines = [f"{glyph} {title} ({entry.kind}): {printable(reason(entry))}"]
+    subject = click.style(printable(entry.subject), bold=True)
+    lines = [f"{glyph} {subject} ({entry.kind}): {printable(reason(entry))}"]
     rows = [("CLUSTER", "BEFORE", "AFTER", "CHANGE")]
     rows += [
         (printable(m.cluster), share(m.before), share(m.after), change(m)) for m in entry.moves

@@ -140,7 +140,7 @@ def _check_readable(world: "World", path: str) -> None:
 def _plan(world: "World", key: "ObjectKey", body: "Body") -> "tuple[Preview, list[str]]":
     """Return what the rebalancer would move, and what it would not find."""
     from reconciler.audit.edits import put
-    from reconciler.audit.preview import preview
+    from reconciler.audit.look_ahead import look_ahead
     from reconciler.core.reconcile import reconcile
     from reconciler.core.record import last_pass
     from reconciler.model.moments import add
@@ -149,7 +149,7 @@ def _plan(world: "World", key: "ObjectKey", body: "Body") -> "tuple[Preview, lis
     changed = put(world, {key: body})
     last, clock = last_pass(world.outputs), SystemClock().now()
     now: datetime = clock if last is None else max(clock, add(last.at))
-    found = preview(world, changed, now)
+    found = look_ahead(world, changed, now)
     return found, _unmatched(reconcile(changed, now).changes, world.output_root, key)
 
 

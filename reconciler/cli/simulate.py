@@ -110,23 +110,27 @@ def command(
 
     Any revision can be asked. Options may be repeated and combined. One pass is decided --after
     seconds past --now: a cluster that fails does so at --now, and tolerations run from there.
+    --after by itself shows what time alone moves.
 
     \b
     Examples:
       reconciler simulate --fail member1
+      reconciler simulate --after 3600
       reconciler simulate --cordon member1 --scale deployment/shop=20
       reconciler simulate --set cluster/member2:/metadata/labels/env=prod
       reconciler simulate --add new-cluster.yaml --rebalance deployment/shop -o json
       reconciler simulate --fail-each
     """
-    from reconciler.audit.preview import preview
+    from reconciler.audit.look_ahead import look_ahead
     from reconciler.audit.wording import Heading
     from reconciler.cli.preview import print_preview
     from reconciler.cli.what_if import WhatIf, edited
+    from reconciler.core.reconcile import reconcile
     from reconciler.model.moments import add, span
 
-    if not fail_each and not any(asked.values()):
-        raise UsageError("nothing is to happen; give --fail, --scale, --set or another one")
+    waits = after is not None and not fail_each and not any(asked.values())
+    if not fail_each and not waits and not any(asked.values()):
+        raise UsageError("nothing is to happen; give --fail, --scale, --after or another one")
     if fail_each and (asked["fail"] or output in ("markdown", "html")):
         raise UsageError("--fail-each goes without --fail, and with -o text or json")
     revision, world = _world(directory, at, output_root)
@@ -138,9 +142,11 @@ def command(
     place = f"at {at} ({revision[:SHORT_ID]})"
     if fail_each:
         return _fail_each(changed, revision, [place, *said], happens, decided, output)
-    found = preview(world, changed, decided)
-    elapsed = f", {later} seconds later" if later else ""
-    heading = Heading("simulation", f"{place}: {'; '.join(said)}{elapsed}")
+    baseline = reconcile(world, happens) if waits else None
+    found = look_ahead(world, changed, decided, baseline=baseline)
+    elapsed = f"{later} seconds later" if later or waits else ""
+    told = ", ".join(filter(None, ("; ".join(said), elapsed)))
+    heading = Heading("simulation", f"{place}: {told}")
     facts = {"commit": revision, "edits": said, "afterSeconds": later}
     print_preview(found, heading, output, **facts)
     return EXIT_CHANGES if detailed_exitcode and found.changes else 0

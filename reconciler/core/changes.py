@@ -7,6 +7,7 @@ from datetime import datetime
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
+from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Fault, Trace
 from reconciler.rebalance.target import Reference
 
@@ -71,6 +72,7 @@ class Outcome:
         traces: Of the unforeseen exceptions among the faults, sorted; for the log.
         recheck_at: The next moment, aware UTC, at which time alone could change the answer;
             `None` if no such moment is known.
+        waits: What has to wait for such moments, sorted; not every moment has one.
         explanations: What scheduling said of the objects that were asked about, where it first
             looked at them in this pass.
     """
@@ -82,4 +84,5 @@ class Outcome:
     faults: tuple[Fault, ...] = ()
     traces: tuple[Trace, ...] = field(default=(), compare=False)
     recheck_at: datetime | None = None
+    waits: tuple[Wait, ...] = ()
     explanations: Mapping[ObjectKey, Explain] = field(default_factory=dict)

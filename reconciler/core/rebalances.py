@@ -1,6 +1,6 @@
 """Rebalancers and triggers of a round: what they trigger, their status files, which are over."""
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -14,6 +14,7 @@ from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.moments import earliest
+from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Manifest, World
 from reconciler.rebalance.batches import TargetDemand
 from reconciler.rebalance.expiry import is_marked, marked
@@ -28,6 +29,7 @@ from reconciler.rebalance.schedule_trigger import (
     triggered_in,
 )
 from reconciler.rebalance.target import Reference, Target, TargetSelection
+from reconciler.rebalance.waiting import Waiting, kept
 from reconciler.rebalance.workload_rebalancer import RebalancerStep, advance
 
 
@@ -56,13 +58,18 @@ class Rebalances:
         outputs: Their status files.
         removed: Those whose manifest goes.
         failed: Those that could not be asked, and why.
-        until: When time alone changes this, `None` if it does not.
+        waits: What they wait for.
     """
 
     outputs: Mapping[ObjectKey, Body]
     removed: Mapping[ObjectKey, Removal]
     failed: tuple[Failed, ...]
-    until: datetime | None
+    waits: tuple[Wait, ...]
+
+    @property
+    def until(self) -> datetime | None:
+        """When time alone changes this, `None` if it does not."""
+        return earliest(*(wait.until for wait in self.waits))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +107,7 @@ class WantedRebalances:
             outputs=kept | {k: found.body for k, found in answers.items() if k not in removed},
             removed=removed,
             failed=tuple(failed.values()),
-            until=earliest(*(found.until for found in answers.values())),
+            waits=tuple(wait for key, found in answers.items() for wait in _waits(key, found)),
         )
 
 
@@ -111,7 +118,19 @@ class _Answer:
     body: Body
     results: tuple[TargetResult, ...]
     expired: bool
-    until: datetime | None
+    waits: tuple[Waiting, ...]
+
+
+def _waits(key: ObjectKey, answer: _Answer) -> Iterator[Wait]:
+    """Yield what one of them waits for."""
+    for item in answer.waits:
+        yield Wait(
+            until=item.until,
+            key=key,
+            subject=f"{key.kind} {key.name}",
+            reason=item.reason,
+            then=item.then,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +214,13 @@ def _staying(asking: _Asking, known: Body | None, now: datetime) -> _Asking:
     if known is not None:
         idle = asking.close(frozenset())
         if idle.expired and is_marked(known, idle.body):
-            return _Asking({}, lambda _: replace(idle, body=known, until=None))
+            return _Asking({}, lambda _: replace(idle, body=known, waits=()))
 
     def close(rescheduled: Container[ObjectKey]) -> _Answer:
         found = asking.close(rescheduled)
-        return replace(found, body=marked(found.body, now)) if found.expired else found
+        if found.expired:
+            return replace(found, body=marked(found.body, now))
+        return replace(found, waits=kept(found.waits))
 
     return _Asking(asking.triggers, close)
 
@@ -216,7 +237,7 @@ def _ask_rebalancer(manifest: Manifest, metadata: Body, step: RebalancerStep) ->
                 for item in found.results
             ),
             expired=found.expired,
-            until=found.until,
+            waits=found.waits,
         )
 
     return _Asking(step.triggers, close)
@@ -236,7 +257,7 @@ def _ask_trigger(manifest: Manifest, metadata: Body, firing: Firing) -> _Asking:
                 for ref, reason in found.results
             ),
             expired=found.expired,
-            until=found.until,
+            waits=found.waits,
         )
 
     return _Asking({key: TargetDemand(moment) for key, moment in firing.triggers.items()}, close)

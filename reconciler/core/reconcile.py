@@ -68,6 +68,7 @@ def reconcile(
         faults=faults,
         traces=tuple(sorted({*world.traces, *result.traces})),
         recheck_at=result.until,
+        waits=result.waits,
         explanations=result.explanations,
     )
     memo.close(world, now, outcome, idle=not busy)

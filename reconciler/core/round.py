@@ -13,6 +13,7 @@ from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
+from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Fault, Trace, World
 
 
@@ -32,6 +33,7 @@ class Round:
     faults: tuple[Fault, ...]
     traces: tuple[Trace, ...]
     until: datetime | None
+    waits: tuple[Wait, ...]
     explanations: Mapping[ObjectKey, Explain]
     oscillating: frozenset[ObjectKey] = frozenset()
 
@@ -80,5 +82,6 @@ def run_round(
             *(trace for plan in plans for trace in plan.traces),
         ),
         until=earliest(rebalances.until, *(plan.until for plan in plans)),
+        waits=tuple(sorted((*rebalances.waits, *(w for plan in plans for w in plan.waits)))),
         explanations={key: explain for plan in plans for key, explain in plan.explanations.items()},
     )

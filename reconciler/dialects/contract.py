@@ -19,6 +19,7 @@ from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds
 from reconciler.model.settings import Settings
+from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Fault, Trace, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection
 
@@ -39,6 +40,7 @@ class Plan:
             schedule, or the next step to the goal of an earlier batch.
         traces: Of the unforeseen exceptions among the faults.
         until: The next moment at which time alone could change this plan, `None` if never.
+        waits: What is known of such moments, sorted.
         explanations: What scheduling said of the objects that were asked about.
     """
 
@@ -49,6 +51,7 @@ class Plan:
     rescheduled: frozenset[ObjectKey] = frozenset()
     traces: tuple[Trace, ...] = field(default=(), compare=False)
     until: datetime | None = None
+    waits: tuple[Wait, ...] = ()
     explanations: Mapping[ObjectKey, Explain] = field(default_factory=dict)
 
 

@@ -14,6 +14,7 @@ from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
 from reconciler.model.stamps import keep_present
+from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Fault
 
 
@@ -28,6 +29,7 @@ class Part:
         faults: What a person must edit.
         rescheduled: Whether the demand of a rebalancer was met, whatever the result.
         until: When time alone may change this part, `None` if never.
+        waits: What such moments are waited for.
         explain: What explains it, `None` if nothing does.
     """
 
@@ -37,6 +39,7 @@ class Part:
     faults: tuple[Fault, ...] = ()
     rescheduled: bool = False
     until: datetime | None = None
+    waits: tuple[Wait, ...] = ()
     explain: Explain | None = None
 
 
@@ -93,6 +96,7 @@ class ObjectPass:
     _edited: list[ObjectKey] = field(default_factory=list)
     _rescheduled: set[ObjectKey] = field(default_factory=set)
     _untils: list[datetime | None] = field(default_factory=list)
+    _waits: list[Wait] = field(default_factory=list)
     _explanations: dict[ObjectKey, Explain] = field(default_factory=dict)
 
     def run(self, keys: Iterable[ObjectKey], objects: Objects) -> None:
@@ -120,6 +124,7 @@ class ObjectPass:
             rescheduled=frozenset(self._rescheduled),
             traces=traces_of(self.failed),
             until=earliest(*self._untils),
+            waits=tuple(sorted(self._waits)),
             explanations=self._explanations,
         )
 
@@ -148,6 +153,7 @@ class ObjectPass:
         """Add the part of an object to the plan."""
         self.outputs.update(part.outputs)
         self._untils.append(part.until)
+        self._waits += part.waits
         self.faults += part.faults
         self._edited += part.edited
         if part.decision is not None:

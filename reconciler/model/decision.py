@@ -11,6 +11,16 @@ Placed = tuple[tuple[ClusterName, int], ...]
 """Clusters with their replicas, ascending by name; 0 for what has no replicas."""
 
 
+def placed_text(placed: Placed) -> str:
+    """Return clusters with replicas, `nowhere` if there are none.
+
+    >>> placed_text((("a", 2), ("b", 0))), placed_text(())
+    ('a(2), b', 'nowhere')
+    """
+    shown = ", ".join(f"{name}({count})" if count else str(name) for name, count in placed)
+    return shown or "nowhere"
+
+
 class CauseKind(StrEnum):
     """Why an object was looked at anew."""
 

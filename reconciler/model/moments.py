@@ -116,6 +116,19 @@ def add(moment: datetime, duration: timedelta = _SECOND) -> datetime:
     return FIRST if duration < FIRST - moment else moment + duration
 
 
+def ceiling(moment: datetime | None) -> datetime | None:
+    """Return the first whole second that is not before a moment."""
+    if moment is None or not moment.microsecond:
+        return moment
+    return second_after(moment)
+
+
+def second_after(moment: datetime) -> datetime | None:
+    """Return the first whole second after a moment, `None` for the last second of all time."""
+    moment = moment.replace(microsecond=0)
+    return add(moment) if moment < LAST else None
+
+
 def earliest(*moments: datetime | None) -> datetime | None:
     """Return the earliest of the moments given, `None` if there is none."""
     return min((moment for moment in moments if moment is not None), default=None)

@@ -13,6 +13,7 @@ from reconciler.model.world import Body
 from reconciler.rebalance.rebalancer_spec import policy_key
 from reconciler.rebalance.rebalancer_status import decode_reference, encode_reference
 from reconciler.rebalance.target import Reference, Targets, TargetSelection
+from reconciler.rebalance.waiting import REMOVED, Waiting, waiting
 
 RETRY_AFTER_SECONDS = 3  # the proposal's default
 AUTO_CLEAN_AFTER_MINUTES = 60  # the proposal's default
@@ -72,13 +73,18 @@ class Fired:
         status: The status afterwards.
         results: What became of what it names, and of all that failed.
         expired: Whether it is cleaned up now.
-        until: When time alone changes this answer, `None` if it does not.
+        waits: The moments at which time alone changes this answer.
     """
 
     status: Body
     results: tuple[tuple[Reference, str], ...]
     expired: bool
-    until: datetime | None
+    waits: tuple[Waiting, ...]
+
+    @property
+    def until(self) -> datetime | None:
+        """When time alone changes this answer, `None` if it does not."""
+        return earliest(*(wait.until for wait in self.waits))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +153,9 @@ def _fired(trigger: ScheduleTrigger, failed: Mapping[Reference, str], now: datet
         status=_status(failed),
         results=_results(trigger, failed),
         expired=expired,
-        until=earliest(
-            None if expired else expires_at, retry_at if failed and retry_at > now else None
+        waits=waiting(
+            (None if expired else expires_at, "it is kept", REMOVED),
+            (retry_at if failed and retry_at > now else None, "some targets failed", "it retries"),
         ),
     )
 

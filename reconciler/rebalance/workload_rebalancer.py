@@ -18,6 +18,7 @@ from reconciler.rebalance.rebalancer_status import (
 )
 from reconciler.rebalance.runs import due_run, next_run
 from reconciler.rebalance.target import Reference, Target, Targets
+from reconciler.rebalance.waiting import REMOVED, Waiting, waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +29,18 @@ class Advance:
         status: The status afterwards.
         results: What became of each workload so far.
         expired: Whether its time to live is over, so that its manifest goes.
-        until: When time alone changes this answer, `None` if it does not.
+        waits: The moments at which time alone changes this answer.
     """
 
     status: Body
     results: tuple[Observed, ...]
     expired: bool
-    until: datetime | None
+    waits: tuple[Waiting, ...]
+
+    @property
+    def until(self) -> datetime | None:
+        """When time alone changes this answer, `None` if it does not."""
+        return earliest(*(wait.until for wait in self.waits))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,8 +191,17 @@ def _finished(
         status=encode(status, stamped=renewed, limited=rebalancer.max_moves is not None),
         results=observed,
         expired=expired,
-        until=earliest(None if expired else expires_at, following, closed.until),
+        waits=waiting(
+            (closed.until, _batch(closed.remaining), "it goes"),
+            (following, f"its schedule {rebalancer.schedule} is not due", "it runs again"),
+            (None if expired else expires_at, "it is finished and kept", REMOVED),
+        ),
     )
+
+
+def _batch(remaining: int) -> str:
+    """Return that a batch has to wait, with the replicas that it and later ones move."""
+    return f"the next batch ({remaining} replica{'' if remaining == 1 else 's'} left) waits"
 
 
 def _expires_at(rebalancer: Rebalancer, status: Progress, *, pending: bool) -> datetime | None:

@@ -26,7 +26,7 @@ from reconciler.dialects.karmada.eviction.application_failover import (
     detect_failing,
     eviction_task,
 )
-from reconciler.dialects.karmada.eviction.graceful_eviction import assess_tasks
+from reconciler.dialects.karmada.eviction.graceful_eviction import GracefulEviction, assess_tasks
 from reconciler.dialects.karmada.eviction.taint_manager import Eviction, evict
 from reconciler.dialects.karmada.scheduler.batched_moves import (
     MOVING_TO,
@@ -42,6 +42,7 @@ from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
 from reconciler.dialects.karmada.view.binding_rendering import binding_file, is_edited, placed
 from reconciler.dialects.karmada.view.decision_record import Happened, decision_on
 from reconciler.dialects.karmada.view.explanation import explain
+from reconciler.dialects.karmada.view.waits import waits_of
 from reconciler.dialects.object_pass import Part
 from reconciler.model.decision import Placed
 from reconciler.model.fields import bodies, mapping, text
@@ -88,8 +89,8 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     moved = move(binding, verdict, goal, demand, around.members, around.now)
     clusters = moved.clusters
     feedback = _gather_reports(spec, clusters, draft.metadata, reports, around)
-    tasks, tasks_until = _assess(binding, verdict, clusters, feedback, around)
-    _place(spec, clusters, tasks)
+    graceful = _assess(binding, verdict, clusters, feedback, around)
+    _place(spec, clusters, graceful.tasks)
     after = tuple(sorted(clusters))
     body = binding_file(
         draft,
@@ -116,8 +117,12 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         edited=(draft.key,) if happened.edited or asked.by_hand else (),
         rescheduled=rescheduled,
         until=earliest(
-            feedback.until, tasks_until, failing.until, None if eviction is None else eviction.until
+            feedback.until,
+            graceful.until,
+            failing.until,
+            None if eviction is None else eviction.until,
         ),
+        waits=waits_of(draft, after, eviction, failing, graceful.ends),
         explain=partial(
             explain,
             draft,
@@ -213,13 +218,13 @@ def _assess(
     clusters: tuple[TargetCluster, ...],
     feedback: Feedback,
     around: Surroundings,
-) -> tuple[tuple[EvictionTask, ...], datetime | None]:
+) -> GracefulEviction:
     """End the evictions that are done.
 
     The generations are those of the end of the chain: equal unless the scheduler failed.
     """
     if not binding.tasks:
-        return (), None
+        return GracefulEviction(tasks=())
     observed = _is_observed(verdict, binding)
     settled = replace(
         binding,
@@ -229,8 +234,7 @@ def _assess(
         health={str(item["clusterName"]): str(item["health"]) for item in feedback.aggregated},
     )
     timeout = span(seconds=around.failover.eviction_timeout_seconds)
-    result = assess_tasks(settled, around.now, timeout=timeout)
-    return result.tasks, result.until
+    return assess_tasks(settled, around.now, timeout=timeout)
 
 
 def _is_observed(verdict: ScheduleVerdict | None, binding: Binding) -> bool:

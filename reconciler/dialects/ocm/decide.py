@@ -1,6 +1,6 @@
 """One placement in a pass: whether it is run, and what it becomes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -24,11 +24,13 @@ from reconciler.dialects.ocm.scheduler.profile import BALANCE
 from reconciler.dialects.ocm.scheduler.request import Scores
 from reconciler.dialects.ocm.scheduler.schedule import Code, parts_by_cluster
 from reconciler.dialects.ocm.view.decision_record import decision_on, score_faults
+from reconciler.dialects.ocm.view.waits import waits_of
 from reconciler.manifests.admission import digest
 from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.moments import LAST, add, earliest
+from reconciler.model.moments import add, ceiling, earliest, second_after
+from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Fault
 from reconciler.schedule.framework import Mask, positions_of
 
@@ -61,6 +63,7 @@ class PlacementOutcome:
         edited: Decisions that a person edited.
         faults: Scores that are not there.
         until: When time alone may change this outcome, `None` if never.
+        waits: What such moments are waited for.
     """
 
     bodies: Mapping[ObjectKey, Body]
@@ -72,6 +75,7 @@ class PlacementOutcome:
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
     until: datetime | None = None
+    waits: tuple[Wait, ...] = ()
 
 
 def decide(
@@ -99,15 +103,22 @@ def decide(
     fingerprint = _fingerprint(draft, verdict, own, hub)
     run = fingerprint != record.digest or demand is not None
     moves = _sorted(verdict.grouped.objects) != _sorted(own)
+    expiring = tuple(_expiring(verdict, now))
     until = earliest(
-        _ceiling(next_end(verdict.request, hub.members, now)), _next_expiry(verdict, now)
+        ceiling(next_end(verdict.request, hub.members, now)), *(moment for _, moment in expiring)
     )
     faults = tuple(score_faults(draft, verdict))
     due = now if record.decided_at is None else add(record.decided_at, around.resync)
     if moves and not run and now < due:
         kept = keep(draft, own)
-        until = earliest(until, due)
-        return replace(kept, verdict=verdict, held_until=due, faults=faults, until=until)
+        return replace(
+            kept,
+            verdict=verdict,
+            held_until=due,
+            faults=faults,
+            until=earliest(until, due),
+            waits=waits_of(draft, verdict, hub.members, expiring, due, now),
+        )
     renewed = PlacementRecord(fingerprint, now if moves else record.decided_at)
     return PlacementOutcome(
         bodies=_render(draft, verdict, renewed, around, moves=moves),
@@ -117,6 +128,7 @@ def decide(
         edited=tuple(key for key, body in draft.decisions.items() if is_edited(body)),
         faults=faults,
         until=until,
+        waits=waits_of(draft, verdict, hub.members, expiring, None, now),
     )
 
 
@@ -172,35 +184,19 @@ def _group_masks(placement: Placement, verdict: SyncVerdict, hub: Hub) -> list[M
     return [selected(rule.selector, hub.members) for rule in placement.groups]
 
 
-def _next_expiry(verdict: SyncVerdict, now: datetime) -> datetime | None:
-    """Return the first moment at which a score that counts has run out, `None` if none will."""
+def _expiring(verdict: SyncVerdict, now: datetime) -> Iterator[tuple[str, datetime]]:
+    """Yield the scores that count and run out, each with the moment at which it has run out."""
     request = verdict.request
     resources = {
         item.coordinate.add_on.resource_name
         for item in request.placement.configurations
         if item.weight and item.coordinate is not None and item.coordinate.add_on is not None
     }
-    if not resources:
-        return None
-    ends = (
-        _second_after(report.valid_until)
-        for (_, resource), report in request.reports.items()
-        if resource in resources and report.valid_until is not None and report.valid_until >= now
-    )
-    return earliest(*ends)
-
-
-def _ceiling(moment: datetime | None) -> datetime | None:
-    """Return the first whole second that is not before a moment."""
-    if moment is None or not moment.microsecond:
-        return moment
-    return _second_after(moment)
-
-
-def _second_after(moment: datetime) -> datetime | None:
-    """Return the first whole second after a moment, `None` for the last second of all time."""
-    moment = moment.replace(microsecond=0)
-    return add(moment) if moment < LAST else None
+    for (cluster, resource), report in request.reports.items() if resources else ():
+        if resource in resources and report.valid_until is not None and report.valid_until >= now:
+            over_at = second_after(report.valid_until)
+            if over_at is not None:
+                yield f"the score {resource} of {cluster}", over_at
 
 
 def _render(

@@ -179,6 +179,7 @@ class PlacementsInTurn:
             faults=outcome.faults,
             rescheduled=demand is not None and outcome.verdict is not None,
             until=outcome.until,
+            waits=outcome.waits,
             explain=self._explain(draft, outcome, demand),
         )
 

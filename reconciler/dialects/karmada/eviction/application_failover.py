@@ -39,12 +39,17 @@ class Failing:
     Attributes:
         since: The annotation: cluster to moment, as JSON; `""` if there are none.
         leaving: The clusters to leave now, by name.
-        until: When a cluster will have to be left, `None` if none.
+        pending: The clusters to leave later, by name, each with the moment.
     """
 
     since: str = ""
     leaving: tuple[ClusterName, ...] = ()
-    until: datetime | None = None
+    pending: tuple[tuple[ClusterName, datetime], ...] = ()
+
+    @property
+    def until(self) -> datetime | None:
+        """When a cluster will have to be left, `None` if none."""
+        return earliest(*(moment for _, moment in self.pending))
 
 
 def decode_behavior(spec: Body) -> Behavior | None:
@@ -83,7 +88,7 @@ def detect_failing(
     evicting = {task.from_cluster for task in binding.tasks}
     since: dict[str, str] = {}
     leaving: list[ClusterName] = []
-    moments: list[datetime] = []
+    pending: list[tuple[ClusterName, datetime]] = []
     for name in sorted(name for name, _ in binding.clusters if name not in evicting):
         health = reports.health(name)
         if health is not Health.UNHEALTHY:
@@ -96,11 +101,11 @@ def detect_failing(
             leaving.append(name)
         else:
             since[name] = moment
-            moments.append(add(ends))
+            pending.append((name, add(ends)))
     return Failing(
         since=write_note(since) if since else "",
         leaving=tuple(leaving),
-        until=earliest(*moments),
+        pending=tuple(pending),
     )
 
 

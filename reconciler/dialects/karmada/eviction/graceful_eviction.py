@@ -15,13 +15,18 @@ class GracefulEviction:
     """The tasks that stay, in their order.
 
     `expires_at` is the earliest end of a task's time: upstream looks again then, and keeps the task
-    a last time. `until` is the first moment at which time alone drops a task. Both are `None` if no
-    task is waiting for its time to end.
+    a last time. `ends` are the tasks whose time ends, each with the moment at which that alone
+    drops it; `until` is the first of these. Both are `None` if no task waits for its end.
     """
 
     tasks: tuple[EvictionTask, ...]
     expires_at: datetime | None = None
-    until: datetime | None = None
+    ends: tuple[tuple[EvictionTask, datetime], ...] = ()
+
+    @property
+    def until(self) -> datetime | None:
+        """The first moment at which time alone drops a task, `None` if none does."""
+        return earliest(*(moment for _, moment in self.ends))
 
 
 def assess_tasks(
@@ -44,11 +49,11 @@ def assess_tasks(
         for task in binding.tasks
         if task.creation_timestamp is None or _stays(task, now, timeout, healthy=healthy)
     )
-    expires_at = earliest(*_ends(kept, timeout))
+    ends = tuple(_ends(kept, timeout))
     return GracefulEviction(
         tasks=kept,
-        expires_at=expires_at,
-        until=None if expires_at is None else add(max(expires_at, now)),
+        expires_at=earliest(*(end for _, end in ends)),
+        ends=tuple((task, add(max(end, now))) for task, end in ends),
     )
 
 
@@ -84,5 +89,10 @@ def _end(task: EvictionTask, timeout: timedelta) -> datetime | None:
     return add(task.creation_timestamp, timeout if seconds is None else span(seconds=seconds))
 
 
-def _ends(tasks: tuple[EvictionTask, ...], timeout: timedelta) -> Iterator[datetime | None]:
-    return (_end(task, timeout) for task in tasks if task.suppress_deletion is None)
+def _ends(
+    tasks: tuple[EvictionTask, ...], timeout: timedelta
+) -> Iterator[tuple[EvictionTask, datetime]]:
+    for task in tasks:
+        end = _end(task, timeout) if task.suppress_deletion is None else None
+        if end is not None:
+            yield task, end

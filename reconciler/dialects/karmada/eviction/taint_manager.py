@@ -37,13 +37,15 @@ class Action(StrEnum):
 class Leaving:
     """The decision on one cluster.
 
-    `until` is the moment at which it must be left, for `after` only. `untolerated` is the taint
-    that forces it out at once, `None` when none does. `error` says why nothing could be decided.
+    `until` is the moment at which it must be left, and `tolerated` its taints until then, for
+    `after` only. `untolerated` is the taint that forces it out at once, `None` when none does.
+    `error` says why nothing could be decided.
     """
 
     cluster: ClusterName
     action: Action
     until: datetime | None = None
+    tolerated: tuple[Taint, ...] = ()
     untolerated: Taint | None = None
     error: str = ""
 
@@ -128,7 +130,7 @@ def _decide(
         return Leaving(cluster=name, action=Action.NONE)
     if now >= until:
         return Leaving(cluster=name, action=Action.EVICT)
-    return Leaving(cluster=name, action=Action.AFTER, until=until)
+    return Leaving(cluster=name, action=Action.AFTER, until=until, tolerated=tuple(taints))
 
 
 def tolerated_until(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> datetime | None:

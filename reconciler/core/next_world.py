@@ -1,0 +1,83 @@
+"""The world as a pass leaves it, for whoever asks what the pass after it would do."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
+from reconciler.manifests.canonical import read_canonical
+from reconciler.manifests.identify import Identity, identify
+from reconciler.manifests.paths import FAULTS, RECORD, blob_id, output_path
+from reconciler.manifests.reader import read
+from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.world import Body, Manifest, World
+
+
+def next_world(world: World, outcome: Outcome) -> World:
+    """Return the world with the changes of a pass in it, the same one if there are none.
+
+    The revision stays: that of the commit that a pass would make is not known.
+    """
+    if not outcome.changes:
+        return world
+    prefix = f"{world.output_root}/"
+    ours = [change for change in outcome.changes if change.path.startswith(prefix)]
+    theirs = [change for change in outcome.changes if not change.path.startswith(prefix)]
+    return _with_inputs(_with_outputs(world, ours), outcome, theirs)
+
+
+def _with_outputs(world: World, changes: Iterable[Change]) -> World:
+    """Return the world with the outputs that a pass writes and deletes."""
+    outputs, present, written = dict(world.outputs), dict(world.present), set(world.canonical)
+    paths = {manifest.origin.path: key for key, manifest in outputs.items()}
+    for change in changes:
+        written.discard(change.path)
+        if isinstance(change, DeleteFile):
+            present.pop(change.path, None)
+            if change.path in paths:
+                del outputs[paths[change.path]]
+            continue
+        data = change.content.encode()
+        quickly = read_canonical(data)
+        body = read(data, change.path).documents[0].body if quickly is None else quickly
+        if quickly is not None:
+            written.add(change.path)
+        key = _key(world, change, body)
+        outputs[key] = Manifest(key, Origin(change.path), body)
+        present[change.path] = blob_id(data, like=world.revision)
+    return replace(world, outputs=outputs, present=present, canonical=frozenset(written))
+
+
+def _key(world: World, change: WriteFile, body: Body) -> ObjectKey:
+    """Return the key of an output, by its path where it is one of the two of all objects."""
+    for key in (RECORD, FAULTS):
+        if change.path == output_path(world.output_root, key):
+            return key
+    match identify(body, world.known):
+        case Identity() as found:
+            return ObjectKey(found.group, found.kind, found.namespace, found.name)
+        case _:
+            raise ValueError(f"{change.path} is no output")
+
+
+def _with_inputs(world: World, outcome: Outcome, changes: Iterable[Change]) -> World:
+    """Return the world without the documents that a pass takes out of people's files."""
+    changed = {change.path: change for change in changes}
+    origins = ((removal.key, world.inputs[removal.key].origin) for removal in outcome.removals)
+    removed = {key: origin for key, origin in origins if origin.path in changed}
+    if not removed:
+        return world
+    inputs = {}
+    for key, manifest in world.inputs.items():
+        place = manifest.origin
+        before = sum(one.path == place.path and one.index < place.index for one in removed.values())
+        moved = replace(manifest, origin=replace(place, index=place.index - before))
+        if key not in removed:
+            inputs[key] = moved if before else manifest
+    blobs, texts = dict(world.blobs), dict(world.texts)
+    for path, change in changed.items():
+        blobs.pop(path, None)
+        texts.pop(path, None)
+        if isinstance(change, WriteFile):
+            texts[path] = change.content.encode()
+            blobs[path] = blob_id(texts[path], like=world.revision)
+    return replace(world, inputs=inputs, blobs=blobs, texts=texts)
