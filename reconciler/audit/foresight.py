@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.core.changes import Outcome
+from reconciler.core.dialects import dialect_of
 from reconciler.core.memo import Memo
 from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
 from reconciler.model.decision import Decision, Placed, placed_text
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.wait import Wait
 from reconciler.model.world import World
 
@@ -82,6 +83,40 @@ def foresee(
         if wait.then:
             found.setdefault((wait.key, wait.reason), _waited(wait, None))
     return tuple(sorted(found.values(), key=lambda coming: (coming.at, coming.key, coming.why)))
+
+
+def of_cluster(found: Iterable[Coming], cluster: ObjectKey) -> tuple[datetime, str] | None:
+    """Return when something next leaves a cluster or comes to it, and what; `None` if never.
+
+    Args:
+        found: What is coming, in the order of time.
+        cluster: The cluster; one of that name may be in another API, too.
+    """
+    name, dialect = ClusterName(cluster.name), dialect_of(cluster.group)
+    ours = [one for one in found if dialect_of(one.key.group) is dialect]
+    moves = [(one.at, move) for one in ours for move in _moves(one) if move[0] == name]
+    if not moves:
+        return None
+    first = moves[0][0]
+    return first, _traffic([(then, later) for at, (_, then, later) in moves if at == first])
+
+
+def _moves(coming: Coming) -> Iterator[tuple[ClusterName, int | None, int | None]]:
+    """Yield each cluster where something changes, with its part before and after."""
+    then, later = dict(coming.before or ()), dict(coming.after or ())
+    for name in sorted(then.keys() | later.keys()):
+        if then.get(name) != later.get(name):
+            yield name, then.get(name), later.get(name)
+
+
+def _traffic(parts: Sequence[tuple[int | None, int | None]]) -> str:
+    """Return what comes or goes in all: replicas where they are counted, else objects."""
+    replicas = sum((later or 0) - (then or 0) for then, later in parts)
+    objects = sum((later is not None) - (then is not None) for then, later in parts)
+    count, noun = (replicas, "replica") if replicas else (objects, "object")
+    plural = "" if abs(count) == 1 else "s"
+    verb = ("leave" if count < 0 else "come") + ("" if plural else "s")
+    return f"{abs(count)} {noun}{plural} {verb}"
 
 
 def _at(at: datetime, waits: Sequence[Wait], decisions: Iterable[Decision]) -> Iterator[Coming]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.decision_history import Event
+from reconciler.audit.foresight import Coming, foresee
 from reconciler.audit.placed import placed_on
 from reconciler.audit.replay import Replay
 from reconciler.audit.revisions import UnreadableRevision, pass_of
@@ -37,6 +38,7 @@ class Why:
         now: What it says of the present world, `None` where it is not asked: all is suspended.
         coming: What the next pass moves, `None` if it leaves the object where it is.
         shifts: What is otherwise by now, ascending by cluster.
+        later: What comes by itself; what the next pass makes of an edit by hand is `coming`.
         note: Why the history does not tell, `""` if it does.
         faults: What is wrong in the object's own files, sorted; its last good version counts.
     """
@@ -48,6 +50,7 @@ class Why:
     now: Explanation | None
     coming: Decision | None
     shifts: tuple[Shift, ...]
+    later: tuple[Coming, ...] = ()
     note: str = ""
     faults: tuple[Fault, ...] = ()
 
@@ -93,6 +96,11 @@ def explain_why(
         now=now,
         coming=coming if coming is not None and coming.before != coming.after else None,
         shifts=tuple(_shifts(then, now)),
+        later=tuple(
+            one
+            for one in foresee(present, moment, memo=replay.memo)
+            if one.key == key and (one.at > moment or told is None or not told.by_hand)
+        ),
         note="" if found is None or found.by_hand else found.note,
         faults=_faults(present, {key, named}),
     )

@@ -21,6 +21,7 @@ from reconciler.cli.options import (
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
+    from reconciler.audit.foresight import Coming
     from reconciler.audit.revisions import Commit
     from reconciler.audit.upstream_events import Happening
     from reconciler.cli.subject import Subject
@@ -74,7 +75,7 @@ def command(
 
     They are told from the commits of passes: what each changed in the outputs. OBJECT is kind/name;
     a workload stands for its binding, a rebalancer or trigger for itself. Edits of outputs by hand
-    are told, too.
+    are told, too. What passes will do by themselves is told below, but with --watch.
 
     \b
     Examples:
@@ -84,6 +85,7 @@ def command(
     \b
     Exit codes: 0 told, 1 the history cannot be read, 2 no such object or revision, 130 interrupted.
     """
+    from reconciler.audit.json_shapes import coming_json
     from reconciler.cli.print_json import print_json
     from reconciler.cli.subject import subject_at
     from reconciler.cli.world import note_if_empty
@@ -107,7 +109,10 @@ def command(
     if output == "text" or lines:
         _print(found, lines=lines, headers=True)
     else:
-        print_json({"events": [_as_json(item) for item in found]})
+        told = [coming_json(one) for one in _coming(revisions, head, key)]
+        print_json({"events": [_as_json(item) for item in found], "coming": told})
+    if output == "text" and not watch:
+        _print_coming(_coming(revisions, head, key))
     if not found and not watch:
         if subject is not None:
             _refuse_unknown(subject)
@@ -117,6 +122,22 @@ def command(
         sys.stdout.flush()
         _follow(reader, name, head, lines=lines, poll_seconds=poll_seconds, headers=not found)
     return 0
+
+
+def _coming(revisions: "GitRevisions", head: str, key: "ObjectKey | None") -> "tuple[Coming, ...]":
+    """Return what is coming for an object, for all if none is named."""
+    from reconciler.cli.coming import about, coming_in
+
+    found = coming_in(revisions.loader.load(head))
+    return found if key is None else about(found, {key})
+
+
+def _print_coming(found: "Sequence[Coming]") -> None:
+    """Print what is coming, below the events."""
+    from reconciler.cli.coming import coming_lines
+
+    if found:
+        click.echo("\n".join(("", *coming_lines(found))))
 
 
 def _refuse_unknown(subject: "Subject") -> None:

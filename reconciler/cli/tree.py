@@ -26,6 +26,7 @@ def command(directory: Path, asked: AskedObject) -> int:
     r"""Print what hangs on a policy or a placement: workloads, bindings, clusters, conditions.
 
     POLICY is kind/name of a policy or a placement; a workload or a binding shows its clusters.
+    What time alone will move of it is told below.
 
     \b
     Examples:
@@ -35,7 +36,9 @@ def command(directory: Path, asked: AskedObject) -> int:
     \b
     Exit codes: 0 told, 1 nothing is placed, 2 no such object or revision.
     """
+    from reconciler.audit.json_shapes import coming_json
     from reconciler.audit.tree import tree_of
+    from reconciler.cli.coming import about, coming_in, coming_lines
     from reconciler.cli.print_json import print_json
     from reconciler.cli.world import load_world
 
@@ -44,17 +47,21 @@ def command(directory: Path, asked: AskedObject) -> int:
     if key not in world.inputs and key not in world.outputs:
         missing = "no policy claims it, or no pass has run since"
         if asked.output == "json":
-            print_json(_as_json(tree_of(world, key)))
+            print_json({**_as_json(tree_of(world, key)), "coming": []})
         click.echo(f"nothing is placed as {spelled(key)}; {missing}", err=True)
         return 1
     root = tree_of(world, key)
+    coming = about(coming_in(world), set(_keys(root)))
     if asked.output == "json":
-        print_json(_as_json(root))
+        told = [coming_json(one) for one in coming]
+        print_json({**_as_json(root), "coming": told})
         return 0
     lines = list(_lines(root))
     width = max(len(name) for name, _ in lines)
     for name, facts in lines:
         click.echo(f"{name.ljust(width)}{GAP}{facts}".rstrip())
+    if coming:
+        click.echo("\n".join(("", *coming_lines(coming))))
     if not root.children:
         click.echo("nothing hangs on it; no pass has placed anything by it", err=True)
     return 0
@@ -103,6 +110,14 @@ def _lines(
             f"{rest}{'└── ' if last else '├── '}",
             f"{rest}{'    ' if last else '│   '}",
         )
+
+
+def _keys(node: "TreeNode") -> "Iterator[ObjectKey]":
+    """Yield the objects of a tree."""
+    if node.key is not None:
+        yield node.key
+    for child in node.children:
+        yield from _keys(child)
 
 
 def _facts(node: "TreeNode") -> str:

@@ -1,6 +1,12 @@
 """How an explanation is put for machines."""
 
-from reconciler.audit.json_shapes import fault_json, moved_json, object_json, placed_json
+from reconciler.audit.json_shapes import (
+    coming_json,
+    fault_json,
+    moved_json,
+    object_json,
+    placed_json,
+)
 from reconciler.audit.reasons import Why
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import ClusterAnswer, Explanation
@@ -19,6 +25,7 @@ def why_json(why: Why, cluster: str | None) -> dict[str, object]:
         "then": None if why.then is None else _explanation_json(why.then, cluster),
         "now": None if why.now is None else _explanation_json(why.now, cluster),
         "changedSince": [{"cluster": str(s.cluster), "message": s.message} for s in shifts],
+        "coming": [coming_json(coming) for coming in why.later],
         "faults": [fault_json(fault) for fault in why.faults],
         "note": why.note,
     }

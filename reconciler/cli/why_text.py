@@ -7,6 +7,7 @@ import click
 
 from reconciler.audit.printable import printable
 from reconciler.audit.reasons import Why, against
+from reconciler.cli.coming import coming_lines
 from reconciler.cli.faults import fault_line
 from reconciler.cli.history import (
     SHORT_ID,
@@ -35,7 +36,7 @@ def why_text(why: Why, cluster: str | None) -> str:
     else:
         lines = [line for item in _only(told, cluster) for line in _detail(why, item)]
         blocks.append(lines or [f"{printable(cluster)}: {UNASKED}"])
-    blocks.append(_since(why, cluster))
+    blocks += [_since(why, cluster), coming_lines(why.later)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 

@@ -1,0 +1,65 @@
+"""What is coming, as verbs print it: rows about the objects that they are asked about."""
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reconciler.audit.foresight import Coming
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.world import World
+
+
+def coming_in(world: "World") -> "tuple[Coming, ...]":
+    """Return what passes will do in a world from its last pass on, before the first from now on.
+
+    A moment that is over by now says that no pass has run since.
+    """
+    from reconciler.audit.foresight import foresee
+    from reconciler.core.record import last_pass
+    from reconciler.model.moments import add
+    from reconciler.shell.clock import SystemClock
+
+    last = last_pass(world.outputs)
+    return foresee(world, SystemClock().now() if last is None else add(last.at))
+
+
+def about(found: "Sequence[Coming]", keys: "Collection[ObjectKey]") -> "tuple[Coming, ...]":
+    """Return what is coming for some objects."""
+    return tuple(coming for coming in found if coming.key in keys)
+
+
+def coming_lines(found: "Sequence[Coming]") -> list[str]:
+    """Return what is coming, a line each below a title; nothing if nothing is."""
+    from reconciler.audit.printable import printable
+    from reconciler.audit.wording import coming_text
+
+    lines = [f"  {printable(f'{one.subject}: {coming_text(one)}')}" for one in found]
+    return ["Coming:", *lines] if lines else []
+
+
+def coming_cells(world: "World", keys: "Sequence[ObjectKey]") -> "dict[ObjectKey, str]":
+    """Return what comes first for each object of a kind; empty for kinds that nothing moves."""
+    from reconciler.audit.placed import decision_on
+    from reconciler.core.dialects import CLUSTERS, PLACED
+
+    decided = {key: key if (key.group, key.kind) in PLACED else decision_on(key) for key in keys}
+    kinds = {(key.group, key.kind) for key in keys}
+    ours = kinds <= {*CLUSTERS, *world.known.removable}
+    if not ours and not any(key in world.outputs for key in decided.values()):
+        return {}
+    found = coming_in(world)
+    return {key: _cell(found, key, decided[key]) for key in keys}
+
+
+def _cell(found: "Sequence[Coming]", key: "ObjectKey", decided: "ObjectKey | None") -> str:
+    """Return what comes first for an object or a cluster, `<none>` if nothing does."""
+    from reconciler.audit.foresight import of_cluster
+    from reconciler.core.dialects import CLUSTERS
+    from reconciler.manifests.columns import NONE
+    from reconciler.model.moments import format_moment
+
+    if (key.group, key.kind) in CLUSTERS:
+        told = of_cluster(found, key)
+        return NONE if told is None else f"{format_moment(told[0])} {told[1]}"
+    first = next((one for one in found if one.key in (key, decided)), None)
+    return NONE if first is None else f"{format_moment(first.at)} {first.what}"
