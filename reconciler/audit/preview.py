@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from reconciler.audit.cluster_health import clusters_down
 from reconciler.audit.foresight import Coming
 from reconciler.audit.warn import Question, warnings_of
 from reconciler.core.changes import DeleteFile, Outcome
@@ -152,11 +153,11 @@ def preview(
         if decision is None and other is not None:
             entries.append(_kept(other))
         elif decision is not None and not _same(decision, other):
-            entries.append(_entry(decision, other))
+            entries.append(_entry(decision, other, merged))
     return Preview(
         now=now,
         entries=tuple(entries),
-        anyway=tuple(_entry(decision, None) for decision in without.values()),
+        anyway=tuple(_entry(decision, None, base) for decision in without.values()),
         counts=_count(entries),
         warnings=warnings_of(Question(base, merged, baseline, outcome)),
         faults=_less(outcome.faults, baseline.faults),
@@ -208,8 +209,9 @@ def _same(decision: Decision, other: Decision | None) -> bool:
     )
 
 
-def _entry(decision: Decision, other: Decision | None) -> PreviewEntry:
-    """Return the account of one decision."""
+def _entry(decision: Decision, other: Decision | None, world: World) -> PreviewEntry:
+    """Return the account of one decision; that a cluster is down comes before what follows."""
+    down = clusters_down(world, decision.key.group) if decision.rejected else {}
     if decision.problem and (decision.before == decision.after or not decision.after):
         kind = Kind.STUCK
     elif decision.removed or not decision.after:
@@ -223,7 +225,10 @@ def _entry(decision: Decision, other: Decision | None) -> PreviewEntry:
         cause=str(decision.cause),
         moves=moves_of(decision.before, decision.after),
         problem=decision.problem,
-        rejected=decision.rejected,
+        rejected={
+            name: f"it {down[name]}; {why}" if name in down else why
+            for name, why in decision.rejected.items()
+        },
         otherwise=None if other is None or other.after == decision.after else other.after,
     )
 

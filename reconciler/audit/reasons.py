@@ -1,6 +1,6 @@
 """Why an object is where it is: the pass that decided, explained, and what is otherwise by now."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -126,17 +126,30 @@ def _shifts(then: Explanation | None, now: Explanation | None) -> Iterable[Shift
         return
     before = {answer.cluster: answer for answer in then.clusters}
     after = {answer.cluster: answer for answer in now.clusters}
+    swapped = _swapped(before, after)
     for name in sorted(before.keys() | after.keys()):
-        message = _shift(before.get(name), after.get(name))
+        message = _shift(before.get(name), after.get(name), swapped=name in swapped)
         if message:
             yield Shift(name, message)
 
 
-def _shift(before: ClusterAnswer | None, after: ClusterAnswer | None) -> str:
+def _swapped(
+    before: Mapping[ClusterName, ClusterAnswer], after: Mapping[ClusterName, ClusterAnswer]
+) -> frozenset[ClusterName]:
+    """Return the clusters that come earlier or later today among those ranked then and now."""
+    both = [name for name in before.keys() & after.keys() if before[name].rank and after[name].rank]
+    then = sorted(both, key=lambda name: before[name].rank or 0)
+    now = sorted(both, key=lambda name: after[name].rank or 0)
+    return frozenset(name for name, other in zip(then, now, strict=True) if name != other)
+
+
+def _shift(before: ClusterAnswer | None, after: ClusterAnswer | None, *, swapped: bool) -> str:
     """Return what is otherwise about one cluster, `""` if nothing is."""
     if after is None:
         return "is gone"
-    reasons = "; ".join(map(against, after.verdicts))
+    reasons = "; ".join(filter(None, (_down(after), *map(against, after.verdicts))))
+    if before is not None and not before.verdicts and not after.verdicts:
+        return _otherwise(before, after, swapped=swapped)
     if before is None:
         return f"is new, and is turned away: {reasons}" if reasons else "is new, and would pass"
     if before.verdicts and not after.verdicts:
@@ -144,6 +157,31 @@ def _shift(before: ClusterAnswer | None, after: ClusterAnswer | None) -> str:
     if after.verdicts and not before.verdicts:
         return f"would be turned away today: {reasons}"
     return ""
+
+
+def _down(answer: ClusterAnswer) -> str:
+    """Return that a cluster is down, before what follows from that; `""` if it is not."""
+    return f"it {answer.down}" if answer.down and answer.verdicts else ""
+
+
+def _otherwise(before: ClusterAnswer, after: ClusterAnswer, *, swapped: bool) -> str:
+    """Return how a cluster that passes is ranked and chosen today, `""` if as it was then."""
+    ill = after.down if after.down != before.down else ""
+    return "; ".join(filter(None, (ill, _rank(before, after, swapped=swapped))))
+
+
+def _rank(before: ClusterAnswer, after: ClusterAnswer, *, swapped: bool) -> str:
+    """Return which place a cluster has today, by which score, `""` if the one that it had."""
+    if not swapped and before.picked == after.picked:
+        return ""
+    return f"would be {_standing(after)} today; it was {_standing(before)}"
+
+
+def _standing(answer: ClusterAnswer) -> str:
+    """Return the place of a cluster, its score, and whether it is chosen."""
+    place = "unranked" if answer.rank is None else f"#{answer.rank}"
+    score = "" if answer.total is None else f" with a score of {answer.total}"
+    return f"{place}{score}{' and chosen' if answer.picked else ''}"
 
 
 def against(verdict: ClusterVerdict) -> str:

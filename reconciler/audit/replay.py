@@ -1,8 +1,9 @@
 """Passes computed again: what a pass decided, or would have decided from other inputs."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from reconciler.audit.cluster_health import clusters_down
 from reconciler.audit.revisions import Revisions, UnreadableRevision
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
@@ -55,4 +56,12 @@ class Replay:
         """
         outcome = reconcile(world, now, asked=frozenset({key}), memo=self.memo)
         explain = outcome.explanations.get(key)
-        return None if explain is None else explain(), Run(world, outcome).decision_on(key)
+        told = None if explain is None else _with_down(explain(), world)
+        return told, Run(world, outcome).decision_on(key)
+
+
+def _with_down(explanation: Explanation, world: World) -> Explanation:
+    """Return an explanation that says which clusters are down, beside what follows from it."""
+    down = clusters_down(world, explanation.key.group)
+    answers = (replace(item, down=down.get(item.cluster, "")) for item in explanation.clusters)
+    return replace(explanation, clusters=tuple(answers)) if down else explanation

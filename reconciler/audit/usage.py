@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from reconciler.audit.placed import placed_on
 from reconciler.core.dialects import DIALECTS
 from reconciler.dialects.view import View
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.quantity import Quantity
 from reconciler.model.resources import Resources, less
+from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Body, World
 
 DECLARED = "Declared"
@@ -28,7 +29,7 @@ class Usage:
         requested: What the replicas placed on it ask for.
         free: What is left as it reports, or else capacity less what is requested; `None` where
             nothing is known.
-        taints: As `key=value:effect`, in file order.
+        taints: As `key=value:effect`, in file order, then those that follow from its status.
         leaving: Whether it is being deleted.
     """
 
@@ -56,13 +57,13 @@ def usage_of(world: World) -> list[Usage]:
     """Return every cluster with what is on it, sorted by name, then kind."""
     loads = _loads(world)
     views = {dialect.cluster: dialect.view() for dialect in DIALECTS}
+    settings = settings_in(world)
     keys = [key for key in world.inputs if (key.group, key.kind) in views]
-    return [
-        _usage(
-            key, world.inputs[key].body, loads.get(key.name, _Load()), views[key.group, key.kind]
-        )
-        for key in sorted(keys, key=lambda key: (key.name, key.kind))
-    ]
+    found = []
+    for key in sorted(keys, key=lambda key: (key.name, key.kind)):
+        load, view = loads.get(key.name, _Load()), views[key.group, key.kind]
+        found.append(_usage(key, world.inputs[key].body, load, view, settings))
+    return found
 
 
 def _loads(world: World) -> dict[str, _Load]:
@@ -82,8 +83,9 @@ def _loads(world: World) -> dict[str, _Load]:
     return loads
 
 
-def _usage(key: ObjectKey, body: Body, load: _Load, view: View) -> Usage:
+def _usage(key: ObjectKey, body: Body, load: _Load, view: View, settings: Settings) -> Usage:
     """Return one cluster with what is on it."""
+    taints = view.taints_of(body, settings)
     status = mapping(body, "status")
     report = view.report_of(status)
     requested = {name: Quantity(amount) for name, amount in sorted(load.requested.items())}
@@ -98,7 +100,7 @@ def _usage(key: ObjectKey, body: Body, load: _Load, view: View) -> Usage:
         capacity=report.capacity,
         requested=requested,
         free=free,
-        taints=tuple(map(_taint, bodies(mapping(body, "spec"), "taints"))),
+        taints=tuple(map(_taint, taints)),
         leaving=bool(mapping(body, "metadata").get("deletionTimestamp")),
     )
 

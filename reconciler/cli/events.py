@@ -75,7 +75,8 @@ def command(
 
     They are told from the commits of passes: what each changed in the outputs. OBJECT is kind/name;
     a workload stands for its binding, a rebalancer or trigger for itself. Edits of outputs by hand
-    are told, too. What passes will do by themselves is told below, but with --watch.
+    are told, too. What passes will do by themselves is told below, but with --watch or
+    --since.
 
     \b
     Examples:
@@ -105,14 +106,15 @@ def command(
     found, older = reader.read(head, after, limit)
     if older:
         click.echo(f"older events exist; --limit 0 shows all, not only {limit}", err=True)
+    coming = () if watch or since else _coming(revisions, head, key)
     lines = watch and output == "json"
     if output == "text" or lines:
         _print(found, lines=lines, headers=True)
     else:
-        told = [coming_json(one) for one in _coming(revisions, head, key)]
+        told = [coming_json(one) for one in coming]
         print_json({"events": [_as_json(item) for item in found], "coming": told})
-    if output == "text" and not watch:
-        _print_coming(_coming(revisions, head, key))
+    if output == "text":
+        _print_coming(coming)
     if not found and not watch:
         if subject is not None:
             _refuse_unknown(subject)

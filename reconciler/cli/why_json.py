@@ -64,6 +64,7 @@ def _answer_json(item: ClusterAnswer) -> dict[str, object]:
         ],
         "replicas": 0 if item.picked and item.replicas is None else item.replicas,
         "note": item.note,
+        "down": item.down,
         "rejections": [
             {"plugin": verdict.plugin, "reason": verdict.reason, "remedy": verdict.remedy}
             for verdict in item.verdicts

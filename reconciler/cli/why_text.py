@@ -157,15 +157,21 @@ def _part(part: ScorePart) -> str:
 
 def _reasons(clusters: Sequence[ClusterAnswer]) -> list[str]:
     """Return every reason against the clusters; alike clusters stand together."""
-    alike: dict[tuple[ClusterVerdict, ...], list[str]] = defaultdict(list)
+    alike: dict[tuple[str, tuple[ClusterVerdict, ...]], list[str]] = defaultdict(list)
     for item in clusters:
         if item.verdicts:
-            alike[item.verdicts].append(str(item.cluster))
+            alike[item.down, item.verdicts].append(str(item.cluster))
     lines = []
-    for verdicts, names in sorted(alike.items(), key=lambda pair: pair[1]):
+    for (down, verdicts), names in sorted(alike.items(), key=lambda pair: pair[1]):
         lines.append(f"Why not {printable(enumerated(names, MOST_NAMES))}:")
+        lines += _down(down)
         lines += _against(verdicts)
     return lines
+
+
+def _down(down: str) -> list[str]:
+    """Return that a cluster is down, which comes before what follows from it."""
+    return [f"  it {printable(down)}"] if down else []
 
 
 def _against(verdicts: Sequence[ClusterVerdict]) -> Iterator[str]:
@@ -196,7 +202,7 @@ def _detail(why: Why, item: ClusterAnswer) -> list[str]:
         lines.append(f"  score: {printable(_score(item))}")
     if item.note:
         lines.append(f"  note: {printable(item.note)}")
-    return [*lines, *_against(item.verdicts)]
+    return [*lines, *_down(item.down), *_against(item.verdicts)]
 
 
 def _since(why: Why, cluster: str | None) -> list[str]:

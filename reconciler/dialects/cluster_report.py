@@ -18,11 +18,27 @@ class ClusterReport:
         ready: `True`, `False` or `Unknown`.
         capacity: What it can give away, `None` where it does not say.
         free: What is left, `None` where it does not say.
+        down: What is wrong with it, a clause; `""` if it is well, or says nothing of it.
     """
 
     ready: str
     capacity: Resources | None
     free: Resources | None = None
+    down: str = ""
+
+
+def reported_trouble(conditions: Sequence[Body], kind: str) -> str:
+    """Return what is wrong by a condition that should be True, `""` if nothing is.
+
+    >>> reported_trouble([{"type": "Ready", "status": "False", "reason": "PowerLost"}], "Ready")
+    'is not ready (PowerLost)'
+    """
+    found: Body = next((item for item in conditions if text(item, "type") == kind), {})
+    trouble = {"False": "is not ready", "Unknown": "cannot be reached"}.get(text(found, "status"))
+    if trouble is None:
+        return ""
+    told = ": ".join(filter(None, (text(found, "reason"), text(found, "message"))))
+    return f"{trouble} ({told})" if told else trouble
 
 
 def reported_status(conditions: Sequence[Body], kind: str) -> str:

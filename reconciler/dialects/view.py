@@ -8,8 +8,10 @@ from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.tree_node import TreeNode
 from reconciler.manifests.columns import ColumnTable
 from reconciler.manifests.references import Dangling, Known
+from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import Resources
+from reconciler.model.settings import Settings
 from reconciler.model.upstream_event import ObjectEvent, OutputChange
 from reconciler.model.world import Body, Manifest, World
 
@@ -24,6 +26,10 @@ def _nothing(*_: object) -> tuple[()]:
 
 def _never(*_: object) -> bool:
     return False
+
+
+def _written_taints(cluster: Body, _: Settings) -> tuple[Body, ...]:
+    return bodies(mapping(cluster, "spec"), "taints")
 
 
 def _no_resources(_: Body) -> Resources:
@@ -48,6 +54,8 @@ class View:
         may_carry: Whether one of its placements may select a namespace with all that is in it.
         tree: Returns what hangs on an object, each level sorted.
         report_of: Returns what the status of a cluster says.
+        taints_of: Returns the taints of a cluster that scheduling uses: those that are written,
+            and those that follow from what it reports.
         cordon: The taint by which its own tool keeps a cluster from taking anything new.
         unreachable: Returns a cluster that cannot be reached since a moment in RFC 3339.
         warnings: Yields what to look at before a merge.
@@ -68,6 +76,7 @@ class View:
     may_carry: Callable[[World, str], bool] = _never
     tree: Callable[[World, ObjectKey], TreeNode]
     report_of: Callable[[Body], ClusterReport]
+    taints_of: Callable[[Body, Settings], tuple[Body, ...]] = _written_taints
     cordon: Body
     unreachable: Callable[[Body, str], Body]
     warnings: Callable[[MergeEffects], Iterable[Warned]] = _nothing

@@ -56,6 +56,7 @@ class ClusterAnswer:
         rank: Its place in the order, from 1; `None` unless it was ranked.
         picked: Whether it was chosen.
         replicas: Its share, `None` for what has no replicas or if it was not chosen.
+        down: What is wrong with the cluster itself, a clause; `""` if nothing is known to be.
         note: What else decided, such as `takes up to 12 more replicas`; `""` for nothing.
     """
 
@@ -66,6 +67,7 @@ class ClusterAnswer:
     rank: int | None = None
     picked: bool = False
     replicas: int | None = None
+    down: str = ""
     note: str = ""
 
 

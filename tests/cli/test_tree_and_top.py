@@ -58,6 +58,10 @@ clusterpropagationpolicy/settings
         ├── cluster/backup1                  applied: True, health: Healthy
         ├── cluster/member1                  applied: True, health: Healthy
         └── cluster/member2                  applied: True, health: Healthy
+
+Coming:
+  default/settings: member1 is not ready and tolerated until 2026-11-20T12:06:30Z, then it leaves \
+member1, as of now to backup1, member2
 """,
     "placement/reports": """\
 placement/reports (default)                PlacementMisconfigured: False, PlacementSatisfied: True

@@ -72,12 +72,12 @@ def test_what_scheduling_would_say_today_is_told(tmp_path: Path, capsys: Capsys)
     _, out, _ = answer(fleet, capsys, "why", "cm/settings")
     _, found = answer_json(fleet, capsys, ["why", "cm/settings"])
 
-    assert out.endswith(
+    assert (
         "Now, other than then:\n"
         "  backup1 would be turned away today: cluster(s) being deleted, or without a file\n"
         "  member2 would pass today\n"
-        "  member3 is new, and would pass\n"
-    )
+        "  member3 is new, and would pass\n\n"
+    ) in out
     assert ["backup1", "member2", "member3"] == [c["cluster"] for c in found["changedSince"]]
 
 

@@ -4,8 +4,10 @@ from datetime import datetime
 
 from reconciler.dialects.cluster_inventory import AdmittedCluster
 from reconciler.dialects.karmada.api.clusters import MemberCluster, decode_cluster
+from reconciler.dialects.karmada.api.settings import decode_failover
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
 from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.settings import Settings
 from reconciler.model.stamps import keep_present
 from reconciler.model.world import Body, Manifest
 
@@ -40,6 +42,12 @@ def admit_cluster(
     record = keep_present(taint_record(manifest, added_at), present) if added_at else None
     view = decode_cluster({**manifest.body, "spec": spec}, declared=declared)
     return AdmittedCluster(view, record)
+
+
+def taints_of(body: Body, settings: Settings) -> tuple[Body, ...]:
+    """Return the taints of a cluster that scheduling uses: those written and those that follow."""
+    written = bodies(mapping(body, "spec"), "taints")
+    return (*written, *_condition_taints(body, decode_failover(settings).enabled))
 
 
 def _condition_taints(body: Body, failover: bool) -> list[Body]:  # noqa: FBT001  # passed on by name

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from reconciler.dialects.karmada.api.admitted_cluster import taints_of
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.view.cluster import CORDON, report_of, unreachable
 from reconciler.dialects.karmada.view.columns import COLUMNS
@@ -35,6 +36,7 @@ VIEW = View(
     workload_of=workload_of,
     tree=tree_of,
     report_of=report_of,
+    taints_of=taints_of,
     cordon=CORDON,
     unreachable=unreachable,
     warnings=_warnings,

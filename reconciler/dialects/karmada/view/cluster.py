@@ -1,6 +1,11 @@
 """What a Cluster reports, and what it looks like cordoned and unreachable."""
 
-from reconciler.dialects.cluster_report import ClusterReport, reported_status, unknown_since
+from reconciler.dialects.cluster_report import (
+    ClusterReport,
+    reported_status,
+    reported_trouble,
+    unknown_since,
+)
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.resources import less, readable_resources
 from reconciler.model.world import Body
@@ -24,8 +29,13 @@ def report_of(status: Body) -> ClusterReport:
     free = None
     if capacity is not None and used != [None, None]:
         free = less(less(capacity, used[0] or {}), used[1] or {})
-    ready = reported_status(bodies(status, "conditions"), READY)
-    return ClusterReport(ready=ready, capacity=capacity, free=free)
+    conditions = bodies(status, "conditions")
+    return ClusterReport(
+        ready=reported_status(conditions, READY),
+        capacity=capacity,
+        free=free,
+        down=reported_trouble(conditions, READY),
+    )
 
 
 def unreachable(cluster: Body, moment: str) -> Body:

@@ -4,6 +4,7 @@ from reconciler.dialects.cluster_report import (
     UNREACHED,
     ClusterReport,
     reported_status,
+    reported_trouble,
     simulated_condition,
 )
 from reconciler.model.fields import bodies, mapping, text
@@ -31,6 +32,7 @@ def report_of(status: Body) -> ClusterReport:
         ready=reported_status(conditions, "Healthy"),
         capacity=readable_resources(mapping(usage, "allocatable")),
         free=readable_resources(mapping(usage, "available")),
+        down=reported_trouble(conditions, "Healthy"),
     )
 
 

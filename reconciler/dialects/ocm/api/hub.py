@@ -14,19 +14,15 @@ from reconciler.dialects.ocm.api.cluster_sets import (
     decode_set_binding,
 )
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, decode_cluster, members_of
+from reconciler.dialects.ocm.api.condition_taints import condition_taints
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.sync import Hub
 from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.scheduler.request import decode_report
-from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.manifests.taint_dates import dated, first_seen, taint_record
+from reconciler.model.fields import bodies, mapping
 from reconciler.model.stamps import keep_present
 from reconciler.model.world import Body, Manifest, World
-
-UNREACHABLE = f"{GROUP}/unreachable"
-UNAVAILABLE = f"{GROUP}/unavailable"
-AVAILABLE = "ManagedClusterConditionAvailable"
-NO_SELECT = "NoSelect"
 
 
 def admit_cluster(
@@ -42,7 +38,7 @@ def admit_cluster(
     """
     taints = [
         *bodies(mapping(manifest.body, "spec"), "taints"),
-        *_condition_taints(manifest.body, declared=declared),
+        *condition_taints(manifest.body, declared=declared),
     ]
     added_at = first_seen(taints, output, now)
     present = output.body if output is not None else None
@@ -99,28 +95,3 @@ def _registered(body: Body, taints: list[Body]) -> Body:
     if not labels.get(SET_LABEL):
         metadata = {**metadata, "labels": {**labels, SET_LABEL: DEFAULT_SET}}
     return {**body, "metadata": metadata, "spec": {**mapping(body, "spec"), "taints": taints}}
-
-
-def _condition_taints(body: Body, *, declared: bool) -> list[Body]:
-    """Return the taint that follows from the Available condition, if any.
-
-    A condition that is missing or Unknown makes a cluster unreachable, False unavailable. A
-    cluster without a status is a declaration, and available.
-
-    Source: ocm@00f84c3 pkg/registration/hub/taint/controller.go `sync`.
-    """
-    status = mapping(body, "status")
-    if not status and declared:
-        return []
-    conditions = bodies(status, "conditions")
-    available: Body = next((c for c in conditions if c.get("type") == AVAILABLE), {})
-    verdict = text(available, "status")
-    if verdict == "True":
-        return []
-    key = UNAVAILABLE if verdict == "False" else UNREACHABLE
-    derived: dict[str, object] = {"key": key, "effect": NO_SELECT}
-    since = text(available, "lastTransitionTime")
-    if since:
-        derived["timeAdded"] = since
-    written = {taint_id(taint) for taint in bodies(mapping(body, "spec"), "taints")}
-    return [] if taint_id(derived) in written else [derived]

@@ -1,5 +1,6 @@
 """What Open Cluster Management answers about the files of a world, in one place."""
 
+from reconciler.dialects.ocm.api.condition_taints import taints_of
 from reconciler.dialects.ocm.view.cluster import CORDON, report_of, unreachable
 from reconciler.dialects.ocm.view.columns import COLUMNS
 from reconciler.dialects.ocm.view.events import events_of
@@ -15,6 +16,7 @@ VIEW = View(
     clusters_in=clusters_in,
     tree=tree_of,
     report_of=report_of,
+    taints_of=taints_of,
     cordon=CORDON,
     unreachable=unreachable,
     references=dangling_in_ocm,

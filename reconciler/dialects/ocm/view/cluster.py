@@ -1,6 +1,11 @@
 """What a ManagedCluster reports, and what it looks like cordoned and unreachable."""
 
-from reconciler.dialects.cluster_report import ClusterReport, reported_status, unknown_since
+from reconciler.dialects.cluster_report import (
+    ClusterReport,
+    reported_status,
+    reported_trouble,
+    unknown_since,
+)
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.resources import readable_resources
 from reconciler.model.world import Body
@@ -15,9 +20,11 @@ def report_of(status: Body) -> ClusterReport:
 
     Source: ocm@00f84c3 reports no use.
     """
+    conditions = bodies(status, "conditions")
     return ClusterReport(
-        ready=reported_status(bodies(status, "conditions"), AVAILABLE),
+        ready=reported_status(conditions, AVAILABLE),
         capacity=readable_resources(mapping(status, "allocatable")),
+        down=reported_trouble(conditions, AVAILABLE),
     )
 
 
