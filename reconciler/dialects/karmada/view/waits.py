@@ -16,7 +16,10 @@ from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName
 from reconciler.model.wait import Wait
 
-TROUBLES = {NOT_READY: "is not ready", UNREACHABLE: "cannot be reached"}
+TROUBLES = {
+    NOT_READY: "is not ready and tolerated",
+    UNREACHABLE: "cannot be reached and is tolerated",
+}
 
 
 def waits_of(
@@ -54,13 +57,14 @@ def _tolerated(after: Placed, eviction: Eviction | None) -> Iterator[tuple[datet
     """Yield the clusters with taints that are tolerated for a while."""
     for decision in () if eviction is None else eviction.decisions:
         if decision.until is not None:
-            reason = f"{decision.cluster} {_trouble(decision)} and tolerated"
+            reason = f"{decision.cluster} {_trouble(decision)}"
             yield decision.until, reason, _leaves(after, decision.cluster)
 
 
 def _trouble(decision: Leaving) -> str:
     """Return what is wrong with a cluster by its taints."""
-    told = [TROUBLES.get(taint.key, f"has the taint {taint}") for taint in decision.tolerated]
+    others = (f"has the taint {taint} and is tolerated" for taint in decision.tolerated)
+    told = (TROUBLES.get(t.key, other) for t, other in zip(decision.tolerated, others, strict=True))
     return ", ".join(dict.fromkeys(told))
 
 
