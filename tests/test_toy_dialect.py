@@ -182,8 +182,9 @@ def test_validate_refuses_what_they_do_not_allow(harbor: Harbor, tmp_path: Path)
 
 
 def test_get_has_the_columns_of_the_toy(harbor: Harbor) -> None:
-    """Of its outputs, merged with what people wrote."""
-    assert [["ferry", "a, b", "<none>"]] == harbor.rows("get", "berths", "-o", "wide")
+    """Of its outputs, merged with what people wrote, and that nothing is coming."""
+    row = ["ferry", "a, b", "<none>", "<none>"]
+    assert [row] == harbor.rows("get", "berths", "-o", "wide")
 
 
 def test_tree_ends_at_the_sites(harbor: Harbor) -> None:

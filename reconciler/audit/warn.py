@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from reconciler.audit.cluster_health import clusters_down
 from reconciler.core.changes import Outcome, WriteFile
 from reconciler.core.dialects import CLUSTERS, DIALECTS
 from reconciler.core.input_index import CONFIGURATION_PATH
@@ -46,11 +47,13 @@ def warn_suspended(question: Question) -> Iterator[Warned]:
 
 
 def warn_unschedulable(question: Question) -> Iterator[Warned]:
-    """Name the objects that get fewer clusters than they ask for."""
+    """Name the objects that get fewer clusters than they ask for, and which clusters are down."""
     known = {d.key: d.problem for d in question.baseline.decisions}
     for decision in question.outcome.decisions:
         if decision.problem and decision.problem != known.get(decision.key):
-            yield Warned("unschedulable", decision.subject, decision.problem)
+            down = clusters_down(question.merged, decision.key.group)
+            ill = [f"{name} {down[name]}" for name in decision.rejected if name in down]
+            yield Warned("unschedulable", decision.subject, "; ".join((*ill, decision.problem)))
 
 
 def warn_nowhere(question: Question) -> Iterator[Warned]:

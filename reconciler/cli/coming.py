@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reconciler.audit.foresight import Coming
     from reconciler.model.identity import ObjectKey
+    from reconciler.model.known_kinds import Kind
     from reconciler.model.world import World
 
 
@@ -30,25 +31,33 @@ def about(found: "Sequence[Coming]", keys: "Collection[ObjectKey]") -> "tuple[Co
 
 def coming_lines(found: "Sequence[Coming]") -> list[str]:
     """Return what is coming, a line each below a title; nothing if nothing is."""
+    return ["Coming:", *(f"  {line}" for line in sentences(found))] if found else []
+
+
+def sentences(found: "Sequence[Coming]") -> list[str]:
+    """Return what is coming in a sentence each, with whom it is about."""
     from reconciler.audit.printable import printable
     from reconciler.audit.wording import coming_text
 
-    lines = [f"  {printable(f'{one.subject}: {coming_text(one)}')}" for one in found]
-    return ["Coming:", *lines] if lines else []
+    return [printable(f"{one.subject}: {coming_text(one)}") for one in found]
+
+
+def may_come(kind: "Kind") -> bool:
+    """Return whether passes do anything with objects of a kind: decide, remove, or place them."""
+    from reconciler.core.dialects import CLUSTERS, KINDS, PLACED
+
+    return kind in {*CLUSTERS, *PLACED, *KINDS.removable} or kind[0] not in KINDS.groups
 
 
 def coming_cells(world: "World", keys: "Sequence[ObjectKey]") -> "dict[ObjectKey, str]":
-    """Return what comes first for each object of a kind; empty for kinds that nothing moves."""
+    """Return what comes first for each object of a kind that passes do anything with."""
     from reconciler.audit.placed import decision_on
-    from reconciler.core.dialects import CLUSTERS, PLACED
+    from reconciler.core.dialects import PLACED
 
-    decided = {key: key if (key.group, key.kind) in PLACED else decision_on(key) for key in keys}
-    kinds = {(key.group, key.kind) for key in keys}
-    ours = kinds <= {*CLUSTERS, *world.known.removable}
-    if not ours and not any(key in world.outputs for key in decided.values()):
-        return {}
-    found = coming_in(world)
-    return {key: _cell(found, key, decided[key]) for key in keys}
+    asked = [key for key in keys if may_come(key[:2])]
+    found = coming_in(world) if asked else ()
+    decided = {key: key if key[:2] in PLACED else decision_on(key) for key in asked}
+    return {key: _cell(found, key, decided[key]) for key in asked}
 
 
 def _cell(found: "Sequence[Coming]", key: "ObjectKey", decided: "ObjectKey | None") -> str:

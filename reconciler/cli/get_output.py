@@ -81,7 +81,8 @@ def _print_tables(
             click.echo()
         blank = True
         table = table_of(kind, layout, namespaced=any(key.namespace for key in keys))
-        cells = [table.cells(key, row) for key, row in rows_of(world, keys, now).items()]
+        rows = rows_of(world, keys, now, wide=layout.wide)
+        cells = [table.cells(key, row) for key, row in rows.items()]
         print_table(table.titles, cells, headers=not query.no_headers)
 
 

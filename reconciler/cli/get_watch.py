@@ -65,7 +65,8 @@ class Watch:
         # Once the table is there, lines follow as they come.
         query = self.query if before is None else replace(self.query, sort_by=None)
         kinds = by_kind(world, matching(world, self.asked, query), query)
-        rows = rows_of(world, [key for keys in kinds.values() for key in keys], now)
+        keys = [key for keys in kinds.values() for key in keys]
+        rows = rows_of(world, keys, now, wide=self.query.output == "wide")
         for kind, keys in kinds.items():
             self._make_table(world, kind, keys)
         changed = list(self._changes(rows, now))

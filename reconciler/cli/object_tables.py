@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reconciler.cli.columns import columns_of
+from reconciler.cli.coming import coming_cells, may_come
 from reconciler.cli.shown_body import shown_body
 from reconciler.manifests.columns import NONE, Column, Row, label
 from reconciler.model.labels import labels_of
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from reconciler.model.identity import ObjectKey
     from reconciler.model.known_kinds import Kind
     from reconciler.model.world import World
+
+COMING: Column = ("COMING", lambda row: row.coming)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,7 @@ def table_of(kind: "Kind", layout: Layout, *, namespaced: bool) -> Table:
         kinds=layout.kinds,
         columns=(
             *columns_of(*kind, wide=layout.wide),
+            *([COMING] if layout.wide and may_come(kind) else []),
             *labels,
             *([("LABELS", _labels)] if layout.all_labels else []),
         ),
@@ -71,11 +75,15 @@ def table_of(kind: "Kind", layout: Layout, *, namespaced: bool) -> Table:
 
 
 def rows_of(
-    world: "World", keys: "Sequence[ObjectKey]", now: datetime
+    world: "World", keys: "Sequence[ObjectKey]", now: datetime, *, wide: bool = False
 ) -> "Mapping[ObjectKey, Row]":
-    """Return what tables show of objects, in the order given."""
+    """Return what tables show of objects, in the order given; wide ones what is coming, too."""
+    from reconciler.audit.cluster_health import with_taints
+
     origins = {key: (world.inputs.get(key) or world.outputs[key]).origin for key in keys}
-    return {key: Row(shown_body(world, key), origins[key].path, now) for key in keys}
+    bodies = {key: with_taints(world, key[:2], shown_body(world, key)) for key in keys}
+    coming = coming_cells(world, keys) if wide else {}
+    return {key: Row(bodies[key], origins[key].path, now, coming.get(key, NONE)) for key in keys}
 
 
 def typed_name(key: "ObjectKey") -> str:

@@ -27,7 +27,7 @@ SHOWN = 5  # of what is listed, so that it stays one screen
 @output_root_option
 @click.pass_obj
 def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
-    r"""Print how a repository stands: its last pass, what is wrong, what is suspended.
+    r"""Print how a repository stands: its last pass, what is wrong, suspended, and coming.
 
     Faults are those of the files and, if nobody committed since, those that the last pass found.
 
@@ -39,8 +39,10 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
     \b
     Exit codes: 0 told, whatever it is, 2 no such revision.
     """
+    from reconciler.audit.json_shapes import coming_json
     from reconciler.audit.repository_status import status_of
     from reconciler.audit.revisions import pass_of
+    from reconciler.cli.coming import coming_in, sentences
     from reconciler.cli.description import aligned
     from reconciler.cli.print_json import print_json
     from reconciler.cli.world import note_if_empty
@@ -55,9 +57,11 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
     since = list(takewhile(lambda commit: pass_of(commit) is None, commits))
     status = status_of(world, changed=bool(since))
     branch = _branch(revisions) if at == "HEAD" else at
+    coming = coming_in(world)
     if output == "json":
         waiting = since if status.last_at is not None else []
-        print_json(_as_json(status, branch, commits[0], waiting))
+        told = [coming_json(one) for one in coming]
+        print_json({**_as_json(status, branch, commits[0], waiting), "coming": told})
         return 0
     lines = [
         ("Root:", f"{directory.resolve()}, outputs in {output_root}/"),
@@ -65,6 +69,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
         *_passes(status, since),
         *_wrong(status),
         *_suspended(status),
+        *_listed("Coming:", sentences(coming), "see reconciler events"),
         *_counts(status),
     ]
     for line in aligned(lines):

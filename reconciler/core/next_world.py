@@ -73,11 +73,14 @@ def _with_inputs(world: World, outcome: Outcome, changes: Iterable[Change]) -> W
         moved = replace(manifest, origin=replace(place, index=place.index - before))
         if key not in removed:
             inputs[key] = moved if before else manifest
+    removable = world.known.removable
+    holding = {m.origin.path for key, m in inputs.items() if (key.group, key.kind) in removable}
     blobs, texts = dict(world.blobs), dict(world.texts)
     for path, change in changed.items():
         blobs.pop(path, None)
         texts.pop(path, None)
         if isinstance(change, WriteFile):
-            texts[path] = change.content.encode()
-            blobs[path] = blob_id(texts[path], like=world.revision)
+            data = change.content.encode()
+            blobs[path] = blob_id(data, like=world.revision)
+            texts |= {path: data} if path in holding else {}
     return replace(world, inputs=inputs, blobs=blobs, texts=texts)

@@ -20,11 +20,15 @@ NONE = "<none>"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An object to be shown: its body with status, the file it stands in, and the moment."""
+    """An object to be shown: its body with status, the file it stands in, and the moment.
+
+    `coming` is what passes will do with it first, where that is asked for.
+    """
 
     body: Body
     path: str
     now: datetime
+    coming: str = NONE
 
 
 Column = tuple[str, Callable[[Row], str]]

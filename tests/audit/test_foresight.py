@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from reconciler.audit.foresight import MOMENTS, Coming, foresee
 from reconciler.audit.wording import coming_text
 from reconciler.core.changes import Outcome
-from reconciler.core.next_world import next_world
-from reconciler.core.reconcile import reconcile
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey
 from tests.audit.coming_stories import (
@@ -229,22 +227,3 @@ def test_what_is_foreseen_is_what_passes_do(told: Story, bodies: list[Body], sha
     done = moves_of_passes(told, now)
     assert found <= done
     assert {move[1] for move in found} == {move[1] for move in done}
-
-
-@LAW
-@given(stories(), objects(), st.integers(0, 15))
-def test_the_next_world_is_what_the_shell_would_load(
-    told: Story, bodies: list[Body], share: int
-) -> None:
-    """But for its revision, which only a commit has, and for the record that names it."""
-    edit(told, bodies, share)
-    world, now = told.world(), told.now + timedelta(seconds=1)
-
-    left = next_world(world, reconcile(world, now))
-
-    run_at(told, now)
-    loaded = told.world()
-    assert loaded.outputs == left.outputs
-    assert loaded.inputs == left.inputs
-    assert (loaded.present, loaded.canonical) == (left.present, left.canonical)
-    assert (loaded.texts, loaded.blobs) == (left.texts, left.blobs)

@@ -123,6 +123,18 @@ def test_events_end_with_what_is_coming(fleet: Checkout, capsys: Capsys) -> None
     assert ["default/frontend", "default/settings"] == [one["subject"] for one in found["coming"]]
 
 
+def test_status_lists_what_is_coming(fleet: Checkout, capsys: Capsys) -> None:
+    """Of all objects."""
+    _, out, _ = answer(fleet, capsys, "status")
+    _, found = answer_json(fleet, capsys, ["status"])
+
+    lines = out.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("Coming:"))
+    assert FRONTEND == lines[first].removeprefix("Coming:").strip()
+    assert SETTINGS == lines[first + 1].strip()
+    assert ["default/frontend", "default/settings"] == [one["subject"] for one in found["coming"]]
+
+
 def test_wide_tables_say_what_comes_first(fleet: Checkout, capsys: Capsys) -> None:
     """Of a cluster all that leaves it or comes to it at that moment."""
     _, clusters, _ = answer(fleet, capsys, "get", "clusters", "-o", "wide")
@@ -139,6 +151,12 @@ def test_wide_tables_say_what_comes_first(fleet: Checkout, capsys: Capsys) -> No
 def last(table: str) -> list[str]:
     """The last cell of each line."""
     return [re.split(r" {3,}", line)[-1] for line in table.splitlines()]
+
+
+def column(table: str, title: str) -> list[str]:
+    """The cells below a title."""
+    titles, *rows = (re.split(r" {3,}", line) for line in table.splitlines())
+    return [row[titles.index(title)] for row in rows]
 
 
 def test_kinds_that_nothing_moves_have_no_such_column(fleet: Checkout, capsys: Capsys) -> None:
@@ -261,8 +279,9 @@ def test_a_plan_says_that_a_cluster_is_down_before_what_follows(
 
     _, out, _ = answer(fleet, capsys, "plan", "--base", "HEAD~1", "--now", "2026-11-20T12:02:00Z")
 
-    down = "it is not ready (PowerLost: The data center has no power.)"
-    assert f"      member1: {down}; cluster(s) did not have the API resource\n" in out
+    down = "is not ready (PowerLost: The data center has no power.)"
+    assert f"      member1: it {down}; cluster(s) did not have the API resource\n" in out
+    assert f"warning: default/shop: member1 {down}; 0/2 clusters are available: " in out
 
 
 def test_clusters_are_shown_with_the_taints_that_scheduling_uses(
@@ -274,7 +293,7 @@ def test_clusters_are_shown_with_the_taints_that_scheduling_uses(
 
     key = "cluster.karmada.io/not-ready"
     taints = f"{key}:NoSchedule, {key}:NoExecute"
-    assert taints == last(clusters)[1]
+    assert [taints] == column(clusters, "TAINTS")
     assert taints in last(top)
 
 
@@ -286,7 +305,7 @@ def test_the_taint_of_an_unreachable_managed_cluster_is_shown(
 
     _, out, _ = answer(fleet, capsys, "get", "managedcluster", "edge9")
 
-    assert "cluster.open-cluster-management.io/unreachable:NoSelect" in last(out)
+    assert ["cluster.open-cluster-management.io/unreachable:NoSelect"] == column(out, "TAINTS")
 
 
 def test_a_manifest_is_printed_as_it_was_written(fleet: Checkout, capsys: Capsys) -> None:

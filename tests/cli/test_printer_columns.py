@@ -108,9 +108,15 @@ def test_a_managed_cluster_shows_what_upstream_prints_of_it(tmp_path: Path, caps
     _, out, _ = answer(checkout, capsys, "get", "mcls", "--no-headers")
 
     urls = "https://edge.example.org:6443, https://10.0.0.1"
-    assert ["edge", "false", urls, "True", "<none>", "gpu:NoSelect", "<none>"] == [
-        cell.strip() for cell in out.split("   ")
-    ]
+    assert [
+        "edge",
+        "false",
+        urls,
+        "True",
+        "<none>",
+        "gpu:NoSelect, cluster.open-cluster-management.io/unreachable:NoSelect",
+        "<none>",
+    ] == [cell.strip() for cell in out.split("   ")]
 
 
 def test_a_member_cluster_shows_its_properties(tmp_path: Path, capsys: Capsys) -> None:

@@ -1,10 +1,12 @@
 """Lists in a repository: what a pass makes of their items, and what stays in them."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import cast
 
 import pytest
 
+from reconciler.audit.foresight import foresee
 from reconciler.core.changes import Outcome
 from tests.builders import (
     Body,
@@ -162,6 +164,16 @@ def test_one_that_was_marked_runs_again_when_its_spec_changes() -> None:
     assert [] == said(told)
     told.run(130)
     assert [("Expired", "True", EXPIRED)] == said(told)
+
+
+def test_what_is_coming_is_the_mark_and_no_removal() -> None:
+    """Nothing is cut out of a List."""
+    told = with_list(story(cluster(), policy(), deployment()), rebalancer(ttl=30))
+    told.run(0)
+
+    found = foresee(told.world(), told.now + timedelta(seconds=1))
+
+    assert ["its status says Expired"] == [one.what for one in found]
 
 
 def test_a_mark_by_hand_is_taken_back() -> None:
