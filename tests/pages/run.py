@@ -14,13 +14,14 @@ from tests.shell.fleet import PATIENCE_SECONDS, ROOT
 from tests.shell.repositories import ENVIRONMENT
 
 MASKS = (
+    (re.compile(r"(?:/[\w.-]+)+(?=/home/)"), ""),
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)"), "MOMENT"),
     (re.compile(r"\b(?:[0-9a-f]{40}|[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{7})\b"), "COMMIT"),
     (re.compile(r"\b(?:\d+[dhms])+(?= |$)", re.MULTILINE), "AGE"),
     (re.compile(r"[ ]+"), " "),
     (re.compile(r"[ ]+$", re.MULTILINE), ""),
 )
-"""What differs from day to day, and the widths that follow from it."""
+"""What differs from day to day and place to place, and the widths that follow from it."""
 
 CD = re.compile(r"cd (\S+)")
 RECONCILER = """#!/bin/sh
