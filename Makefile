@@ -37,6 +37,7 @@ fuzz: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.startup_and_passes
+	$(BIN)/python -m benchmarks.questions
 	$(BIN)/python -m benchmarks.plan_cold
 	$(BIN)/python -m benchmarks.durable_commits
 
