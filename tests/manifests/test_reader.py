@@ -187,7 +187,7 @@ def test_broken_rule_is_reported_at_its_place(
     assert [expected] == rules_of(text)
 
 
-@pytest.mark.parametrize("text", ["a:\n\tb: 1\n", "a:\n  b: 1\n\tc: 2\n", "a:\n- b\n \tc: d\n"])
+@pytest.mark.parametrize("text", ["a:\n\tb: 1\n", "a:\n  b: 1\n\tc: 2\n", "a:\n  b: c\n \td: e\n"])
 def test_a_tab_in_the_indentation_is_called_so(text: str) -> None:
     """Whatever the parser calls it; quotes would not help."""
     [found] = read(text.encode(), "a.yaml").faults
