@@ -76,6 +76,7 @@ class Daemon:
                 if seen is None or self._due(seen):
                     report = self.passes.run()
                     _log_pass(log, report, known=known)
+                    _log_impostors(log, report, str(self.passes.author))
                     if seen is None or seen.head != report.world.revision:
                         _log_up_to_date(log, report)
                     _log_waiting(
@@ -173,6 +174,15 @@ def _log_pass(
         lost_races=report.races,
         recheck_at=format_moment(outcome.recheck_at) if outcome.recheck_at else None,
     )
+
+
+def _log_impostors(log: structlog.typing.BindableLogger, report: PassReport, author: str) -> None:
+    """Log the decisions that somebody else edited under the name of the daemon."""
+    for key, editor in report.editors:
+        if report.commit is not None and editor == author:
+            log.warning(  # type: ignore[attr-defined]
+                "a decision was edited under the name of the reconciler", object=key, author=editor
+            )
 
 
 def _log_up_to_date(log: structlog.typing.BindableLogger, report: PassReport) -> None:
