@@ -37,7 +37,7 @@ class Schemas:
         """
         self._documents = documents
         own = (name for name in documents if not name.startswith(DEFINITIONS))
-        self._names = {_kind_of(documents[name]): name for name in own}
+        self._names = {kind_of(documents[name]): name for name in own}
         self._validators: dict[Question, Validator] = {}
         self._make: Callable[[Json], Validator] | None = None
         self._gates: dict[Question, Callable[[object], bool]] = {}
@@ -46,6 +46,11 @@ class Schemas:
     def __reduce__(self) -> "tuple[type[Schemas], tuple[Mapping[str, Json]]]":
         """Travel to another process as the documents; they are compiled anew there."""
         return Schemas, (self._documents,)
+
+    @property
+    def documents(self) -> Mapping[str, Json]:
+        """Path below `schemas/` to content."""
+        return self._documents
 
     def covers(self, api_version: str, kind: str) -> bool:
         """Return whether there is a schema for the kind, in exactly this version."""
@@ -138,7 +143,8 @@ def _is_doubtful(body: object) -> bool:
     return False
 
 
-def _kind_of(document: Json) -> tuple[str, str]:
+def kind_of(document: Json) -> tuple[str, str]:
+    """Return `apiVersion` and kind that the schema of a kind is for."""
     properties = document["properties"]
     return properties["apiVersion"]["const"], properties["kind"]["const"]
 
