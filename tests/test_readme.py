@@ -14,7 +14,7 @@ DAYS = [
     pytest.param(datetime(2027, 2, 28, 23, 59, 30, tzinfo=UTC), id="over-midnight"),
     pytest.param(datetime(2031, 7, 1, 12, 0, tzinfo=UTC), id="years-later"),
 ]
-PAGES = ["README.md", "example-repo/README.md"]
+PAGES = ["README.md", "example-repo/README.md", "docs/editors.md"]
 
 
 @pytest.mark.cpu_seconds(300)
@@ -27,7 +27,7 @@ def test_a_page_shows_what_commands_print(page: str, day: datetime, tmp_path: Pa
     assert "" == "\n".join(new_reader(tmp_path, day).follow(text))
 
 
-@pytest.mark.parametrize(("page", "commands"), [*zip(PAGES, (30, 20), strict=True)])
+@pytest.mark.parametrize(("page", "commands"), [*zip(PAGES, (30, 20, 3), strict=True)])
 def test_something_is_run(page: str, commands: int) -> None:
     """The patterns find the consoles."""
     steps = steps_of((ROOT / page).read_text(encoding="utf-8"))

@@ -4,9 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.shell.fleet import EXAMPLE, process_environment
+import pytest
 
-SCHEDULER = (
+from tests.shell.fleet import EXAMPLE, new_fleet, process_environment, run_pass
+
+DECIDING = (
     "reconciler.core.reconcile",
     "reconciler.core.round",
     "reconciler.dialects.karmada.decide",
@@ -14,8 +16,8 @@ SCHEDULER = (
     "reconciler.rebalance.batches",
     "reconciler.rebalance.workload_rebalancer",
     "reconciler.schedule.apportion",
-    "reconciler.shell.git",
 )
+SCHEDULER = (*DECIDING, "reconciler.shell.git")
 
 SCRIPT = """
 import sys
@@ -57,3 +59,38 @@ def test_validate_loads_neither_git_nor_scheduler(tmp_path: Path) -> None:
 
     assert set() == {"git", "rich", "numpy", "structlog", "watchfiles"} & modules
     assert [] == sorted(name for name in modules if name.startswith(SCHEDULER))
+
+
+@pytest.fixture(scope="module")
+def decided(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a checkout of the example, after a pass."""
+    folder = tmp_path_factory.mktemp("example") / "decided"
+    new_fleet(folder)
+    run_pass(folder, 0)
+    return folder
+
+
+LOOKING = [
+    ["get", "clusters"],
+    ["get", "rb", "-A"],
+    ["top", "clusters"],
+]
+JUDGING = [["tree", "pp/shop"], ["plan"], ["why", "deployment/shop"], ["verify"]]
+
+
+@pytest.mark.parametrize("arguments", LOOKING, ids=" ".join)
+def test_looking_loads_no_scheduler(decided: Path, arguments: list[str]) -> None:
+    """What was decided stands in files, and takes reading only."""
+    modules = loaded(decided, *arguments)
+
+    assert [] == sorted(name for name in modules if name.startswith(DECIDING))
+
+
+@pytest.mark.parametrize("arguments", [*LOOKING, *JUDGING], ids=" ".join)
+def test_a_valid_repository_is_read_by_the_quick_validator(
+    decided: Path, arguments: list[str]
+) -> None:
+    """The one that words messages takes as long to load as all files take to read."""
+    slow = {"jsonschema", "referencing", "rich", "numpy", "structlog", "asyncio"}
+
+    assert set() == slow & loaded(decided, *arguments)

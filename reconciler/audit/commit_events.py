@@ -1,9 +1,9 @@
 """The events of commits: which outputs each changed, and what they held before and after."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from reconciler.audit.revisions import Commit, FileChange, pass_of
-from reconciler.audit.upstream_events import Happening, edited, happened
+from reconciler.audit.upstream_events import Happening, edited, happened, is_edited
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import DIALECTS, KINDS, PLACED, dialect_of
 from reconciler.manifests.identify import Identity, identify
@@ -39,8 +39,13 @@ def chronicle(
     texts: Texts,
     output_root: str,
     again: Callable[[], Outcome | None] = lambda: None,
+    *,
+    names: Collection[str] = (),
 ) -> list[Happening]:
     """Return the events of one commit, sorted by object, in upstream's order for each.
+
+    A pass writes the digest of each decision beside it: one that differs was put into the commit
+    afterwards, under its name.
 
     Args:
         commit: A pass, or a person's commit: then its edits of outputs are told.
@@ -49,6 +54,7 @@ def chronicle(
         output_root: Folder of the outputs.
         again: Computes the pass again, `None` if it cannot be; asked only for what its files do
             not say: what became of a rebalancer that went, and evictions that it began and ended.
+        names: Authors of the passes.
     """
     outputs = [
         found
@@ -59,13 +65,17 @@ def chronicle(
     ]
     found_pass = pass_of(commit)
     if found_pass is None:
+        ours = commit.author in names
         told = [
-            edited(key, after or before or {}, commit, gone=after is None)
+            edited(key, after or before or {}, commit, gone=after is None, ours=ours)
             for key, before, after in outputs
         ]
         at = commit.committed_at
     else:
-        told = list(_of_pass(outputs, _cut(changes, output_root), again))
+        amended = {key: after for key, _, after in outputs if after and is_edited(key, after)}
+        told = [edited(k, body, commit, gone=False, ours=True) for k, body in amended.items()]
+        kept = [output for output in outputs if output[0] not in amended]
+        told += _of_pass(kept, _cut(changes, output_root), again)
         at = found_pass[1]
     found = [Happening(key=about, told=said, at=at, commit=commit) for about, said in told]
     return sorted(found, key=lambda happening: happening.key)

@@ -13,6 +13,7 @@ from reconciler.audit.cluster_health import clusters_down
 from reconciler.audit.foresight import Coming
 from reconciler.audit.warn import Question, warnings_of
 from reconciler.core.changes import DeleteFile, Outcome
+from reconciler.core.dialects import dialect_of
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.merge_warning import Warned
@@ -53,7 +54,7 @@ class PreviewEntry:
         key: The output that holds the decision.
         subject: What is placed, as people call it.
         kind: What becomes of it.
-        cause: Why, in a few words.
+        cause: Why, in a few words; of an object that stays, why it would move without the merge.
         moves: Every cluster that it is on before or after, ascending by name.
         problem: Why it has fewer clusters than it asks for, `""` if it has all.
         rejected: Cluster to the sentence that says why it was turned away.
@@ -74,7 +75,8 @@ class PreviewEntry:
 class Counts:
     """Objects by what becomes of them, and replicas.
 
-    `moving` replicas leave one cluster for another, `starting` and `stopping` ones do not.
+    `moving` replicas leave one cluster for another, `starting` and `stopping` ones do not. `noun`
+    is what the APIs of the changed objects call them: a binding, else a decision.
     """
 
     changed: int = 0
@@ -84,6 +86,7 @@ class Counts:
     moving: int = 0
     starting: int = 0
     stopping: int = 0
+    noun: str = "binding"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +242,7 @@ def _kept(other: Decision) -> PreviewEntry:
         key=other.key,
         subject=other.subject,
         kind=Kind.KEPT,
-        cause=f"no longer {other.cause}",
+        cause=str(other.cause),
         moves=moves_of(other.before, other.before),
         rejected={},
         otherwise=other.after,
@@ -249,9 +252,13 @@ def _kept(other: Decision) -> PreviewEntry:
 def _count(entries: Iterable[PreviewEntry]) -> Counts:
     """Add up what moves."""
     kinds = dict.fromkeys(Kind, 0)
+    nouns: set[str] = set()
     moving = starting = stopping = 0
     for entry in entries:
         kinds[entry.kind] += 1
+        dialect = dialect_of(entry.key.group)
+        if entry.kind == Kind.CHANGED and dialect is not None:
+            nouns.add(dialect.noun)
         gains = sum(move.delta for move in entry.moves if move.delta > 0)
         losses = -sum(move.delta for move in entry.moves if move.delta < 0)
         moving += min(gains, losses)
@@ -265,6 +272,7 @@ def _count(entries: Iterable[PreviewEntry]) -> Counts:
         moving=moving,
         starting=starting,
         stopping=stopping,
+        noun="binding" if nouns <= {"binding"} else "decision",
     )
 
 

@@ -64,7 +64,13 @@ def happened(
         yield from dialect.view().events(change)
 
 
-def edited(key: ObjectKey, body: Body, commit: Commit, *, gone: bool) -> ObjectEvent:
+def is_edited(key: ObjectKey, body: Body) -> bool:
+    """Return whether the decision in an output is another one than a pass wrote there."""
+    dialect = dialect_of(key.group)
+    return dialect is not None and dialect.view().is_edited(body)
+
+
+def edited(key: ObjectKey, body: Body, commit: Commit, *, gone: bool, ours: bool) -> ObjectEvent:
     """Return the event of a person's edit of an output; that of a part is about its placement.
 
     Args:
@@ -72,10 +78,12 @@ def edited(key: ObjectKey, body: Body, commit: Commit, *, gone: bool) -> ObjectE
         body: What it holds, or held if it is gone.
         commit: The person's.
         gone: Whether the file was removed.
+        ours: Whether the commit bears the name under which passes are committed.
     """
     owner = owner_of(key, body)
     did = "removed" if gone else "edited"
     did = did.capitalize() if owner is None else f"{key.kind} {key.name} {did}"
+    by = "under the name of the reconciler," if ours else "by"
     return owner or key, UpstreamEvent(
-        WARNING, EDITED, f"{did} by hand by {commit.author}: {commit.subject}"
+        WARNING, EDITED, f"{did} by hand {by} {commit.author}: {commit.subject}"
     )

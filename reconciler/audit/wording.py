@@ -28,7 +28,7 @@ def headline(counts: Counts) -> str:
     'Nothing moves'
     """
     objects = [
-        _counted(counts.changed, "binding changes", "bindings change"),
+        _counted(counts.changed, f"{counts.noun} changes", f"{counts.noun}s change"),
         f"{counts.new} new" if counts.new else "",
         f"{counts.removed} removed" if counts.removed else "",
         f"{counts.stuck} unschedulable" if counts.stuck else "",
@@ -78,10 +78,10 @@ def change(move: PlacementMove) -> str:
 
 def reason(entry: PreviewEntry) -> str:
     """Return why an object is where it would be, in one line."""
-    told = f"stays: {entry.cause}" if entry.kind == Kind.KEPT else entry.cause
-    if entry.otherwise is not None:
-        told = f"{told}; without the change: {placed_text(entry.otherwise)}"
-    return told
+    without = "" if entry.otherwise is None else placed_text(entry.otherwise)
+    if entry.kind == Kind.KEPT:
+        return f"stays; without the change: {without} ({entry.cause})"
+    return f"{entry.cause}; without the change: {without}" if without else entry.cause
 
 
 def summary(entry: PreviewEntry) -> str:

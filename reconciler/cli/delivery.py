@@ -28,7 +28,6 @@ DELIVERY_OPTIONS = (
         help="Author of that commit  [default: who git would name]",
     ),
 )
-NO_CLUSTERS = "reconciler <reconciler@localhost>"
 
 
 def delivery_options(function: Callable[..., int]) -> Callable[..., int]:
@@ -109,4 +108,10 @@ def _author(repository: "Repository") -> str:
         or git_setting(repository, f"user.{part}", settings=settings, home=home)
         for part in ("name", "email")
     )
-    return f"{name} <{email}>" if name and email else NO_CLUSTERS
+    if name and email:
+        return f"{name} <{email}>"
+    lacking = "user.email" if name else "user.name and user.email" if not email else "user.name"
+    raise UsageError(
+        f"git does not know who you are, and this would be a commit of yours: set {lacking} "
+        "(git config --global user.name Ada), or give --author 'NAME <EMAIL>'"
+    )

@@ -77,6 +77,7 @@ def run_story(folder: Path | None, *, say: Say, heading: Say) -> None:
         UsageError: The folder is in use.
         ShellError: Something that the story tells of did not happen in time.
     """
+    began = time.monotonic()
     stage = _Stage.set_up(folder, say, heading)
     with _daemon(stage.folder):
         _show_placement(stage)
@@ -84,7 +85,8 @@ def run_story(folder: Path | None, *, say: Say, heading: Say) -> None:
         _show_rebalance(stage)
     heading("\nThe whole story, as git tells it")
     say(stage.git.line("log", "--oneline", "--first-parent", BRANCH))
-    say(f"\nThe repository is in {stage.folder}; look around, it is yours.")
+    say(f"\nThis took {time.monotonic() - began:.0f} seconds, for the daemon is a real one.")
+    say(f"The repository is in {stage.folder}; look around, it is yours.")
 
 
 def _show_placement(stage: "_Stage") -> None:

@@ -172,6 +172,7 @@ class EventReader:
         self._output_root = output_root
         self._key = key
         self._warnings = warnings
+        self._names: set[str] = set()
 
     def read(self, head: str, after: str | None, limit: int = 0) -> "tuple[list[Happening], bool]":
         """Return the newest events, the newest last, and whether there are older ones.
@@ -197,7 +198,9 @@ class EventReader:
             for commit in commits:
                 changes = self._revisions.changes(commit)
                 again = partial(self._again, commit)
-                events = chronicle(commit, changes, texts, self._output_root, again)
+                events = chronicle(
+                    commit, changes, texts, self._output_root, again, names=self._names
+                )
                 yield from (event for event in reversed(events) if self._is_asked(event))
 
     def _again(self, commit: "Commit") -> "Outcome | None":
@@ -218,6 +221,7 @@ class EventReader:
 
     def _pieces(self, head: str, after: str | None) -> "Iterator[list[Commit]]":
         """Yield the commits in pieces, without those of which a shallow clone has half."""
+        from reconciler.audit.revisions import pass_of
         from reconciler.shell.git.revisions import cut_off
 
         ends = cut_off(self.repository)
@@ -226,6 +230,7 @@ class EventReader:
         if any(commit.revision in ends for commit in commits):
             click.echo("this clone is shallow; git fetch --unshallow for older events", err=True)
         whole = [commit for commit in commits if commit.revision not in ends]
+        self._names.update(commit.author for commit in whole if pass_of(commit) is not None)
         for start in range(0, len(whole), PIECE):
             piece = whole[start : start + PIECE]
             self._revisions.prepare(piece)

@@ -34,6 +34,7 @@ VERBS = {
     "reconcile": "Run one pass: decide, commit, move the branch.",
     "resume": "Let what was suspended be scheduled again.",
     "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
+    "schema": "Print the JSON Schema of a kind, or of all, for editors.",
     "simulate": "Show what would move if a cluster failed, a workload grew, ...",
     "status": "Print how a repository stands: last pass, faults, suspended, rebalancers.",
     "suspend": "Leave an object, or everything, where it is.",

@@ -82,15 +82,18 @@ def decided_key(world: "World", key: ObjectKey) -> ObjectKey:
 
 
 def near(world: "World", key: ObjectKey) -> str:
-    """Return what to say after "there is no such object": where else it is, or names near it.
+    """Return what to say after "there is no such object".
 
-    It is `""` if there are none.
+    That is where else it is, or which file may hold it, or names near it; `""` if there are none.
     """
     present = [one for one in {*world.inputs, *world.outputs} if one.kind == key.kind]
     elsewhere = sorted(one.namespace for one in present if one.name == key.name and one.namespace)
     if elsewhere:
         some = "it is in namespace" if len(elsewhere) == 1 else "it is in namespaces"
         return f"; {some} {', '.join(elsewhere)}: add -n {elsewhere[0]}"
+    unread = next((fault for fault in world.faults if not fault.subject), None)
+    if unread is not None:
+        return f"; it may be in {unread.path}, which cannot be read: {unread.message}"
     names = sorted({one.name for one in present})
     close = difflib.get_close_matches(key.name, names, n=3) or names[:3]
     return f"; near it: {', '.join(close)}" if close else ""

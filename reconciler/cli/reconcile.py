@@ -2,11 +2,15 @@
 
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli.options import Moment, Service, service_options
 from reconciler.cli.serving import open_passes
+
+if TYPE_CHECKING:
+    from reconciler.shell.clock import Clock
 
 
 @click.command(name="reconcile")
@@ -45,7 +49,22 @@ def command(
     publish = service.remote is None or not no_push
     report = passes.decide(at=now) if dry_run else passes.run(at=now, publish=publish)
     note_if_empty(directory if service.remote is None else None, report.world)
+    if now is not None and report.commit is not None:
+        _warn_if_ahead(now, passes.clock)
     print_faults(report.outcome.faults)
     print_traces(report.outcome.traces)
     print_pass(report, branch=passes.branch.name, dry_run=dry_run, moved=publish)
     return 1 if report.outcome.faults else 0
+
+
+def _warn_if_ahead(now: datetime, clock: "Clock") -> None:
+    """Warn that no other pass can run before the clock has caught up with this one."""
+    from reconciler.model.moments import format_moment
+
+    seconds = int((now - clock.now()).total_seconds())
+    if seconds > 0:
+        click.echo(
+            f"warning: --now is {seconds} s ahead of the clock, and passes only go forward: "
+            f"without a later --now none runs before {format_moment(now)}",
+            err=True,
+        )

@@ -20,6 +20,10 @@ SHORT_ID = 12
 AFTER_FAILURE_SECONDS = 3600  # by then every default toleration and eviction timeout has ended
 FEW = 10  # so many clusters fail before a bar has appeared
 NAMED = 3
+LEGEND = """
+UNSCHEDULABLE: objects that would get fewer clusters than they ask for; WHO names them
+LOST: replicas that would run nowhere. MOVING: replicas that would run elsewhere
+CHANGED: objects that the failure changes at all"""
 EXIT_CHANGES = 2
 
 
@@ -224,6 +228,7 @@ def _print(impacts: "list[Impact]") -> None:
     ]
     titles = ["CLUSTER", "KIND", "UNSCHEDULABLE", "LOST", "MOVING", "CHANGED", "WHO"]
     print_table(titles, rows)
+    click.echo(LEGEND)
 
 
 def _named(subjects: tuple[str, ...]) -> str:

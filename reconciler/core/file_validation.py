@@ -22,7 +22,6 @@ from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.world import Body, Fault, Trace
 
 MARKS = (b"apiVersion", "apiVersion".encode("utf-16-be").lstrip(b"\0"))  # UTF-16 of either order
-SPEC_MISSING = ("", "schema-required")
 ALIAS = "yaml-alias"
 
 
@@ -253,10 +252,8 @@ def _judged(document: Document, identity: Identity, rules: Rules) -> Judged:
         if versions:
             return Judged(body, (_unread_version(identity, versions),))
         return Judged(body, refuse_metadata(body) + (admission(body) if admission else ()))
-    judged = rules.schemas.judge(body)
-    if rules.status_only and (identity.group, identity.kind) not in rules.known.owned:
-        kept = tuple(v for v in judged.violations if (v.pointer, v.rule) != SPEC_MISSING)
-        judged = Judged(judged.body, kept)
+    beside = rules.status_only and (identity.group, identity.kind) not in rules.known.owned
+    judged = rules.schemas.judge(body, optional="spec" if beside else "")
     if judged.violations or admission is None:
         return judged
     return Judged(judged.body, admission(judged.body))

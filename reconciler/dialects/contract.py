@@ -109,6 +109,7 @@ class Dialect:
         cluster: The kind of its clusters.
         placed: The kinds of outputs that its decisions are about.
         part: The kind that decisions are written in, `None` if in what they are about.
+        noun: What a decision of its is called.
         roots: Kinds beside `placed` that placements hang on, such as policies.
         domains: Ends of the names of its groups, of those that are not known here, too.
         crds: Returns group to kinds of all that upstream defines.
@@ -123,6 +124,7 @@ class Dialect:
     cluster: Kind
     placed: frozenset[Kind]
     part: Kind | None = None
+    noun: str = "decision"
     roots: frozenset[Kind] = frozenset()
     domains: tuple[str, ...] = ()
     crds: Callable[[], Mapping[str, tuple[str, ...]]] = dict

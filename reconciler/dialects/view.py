@@ -62,6 +62,7 @@ class View:
         columns: By kind, what tables of its objects show.
         references: Yields what its objects refer to and is not there.
         events: Yields upstream's events of a change of an output, in order.
+        is_edited: Whether the decision in an output is another one than the pass wrote there.
         may_hide_eviction: Whether an eviction may have begun and ended between two states of an
             output, so that neither has it.
     """
@@ -83,4 +84,5 @@ class View:
     columns: ColumnTable = field(default_factory=dict)
     references: Callable[[Known], Iterable[Dangling]] = _nothing
     events: Callable[[OutputChange], Iterable[ObjectEvent]] = _nothing
+    is_edited: Callable[[Body], bool] = _never
     may_hide_eviction: Callable[[Body, Body], bool] = _never

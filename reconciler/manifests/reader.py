@@ -25,6 +25,7 @@ from reconciler.manifests.texts import BOM, text_of
 from reconciler.manifests.unreadable import Unreadable
 from reconciler.model.world import Fault
 
+TAB = "a tab character stands in the indentation"
 HINTS = (
     ("mapping values are not allowed", 'Put text that contains ": " in quotes.'),
     ("cannot start any token", "Put text that starts with this character in quotes."),
@@ -165,7 +166,7 @@ def _read_yaml(data: bytes, path: str, *, hidden: bool) -> Iterator[_Found]:
                 return
             yield from _read_document(next_event, index, path, hidden=hidden)
     except YAMLError as error:
-        yield _located(_syntax(error), path, max(index, 0))
+        yield _located(_syntax(error, data), path, max(index, 0))
     except TooDeep:
         return
 
@@ -222,11 +223,13 @@ def _too_deep(event: Any) -> Unreadable:
     )
 
 
-def _syntax(error: Any) -> Unreadable:
+def _syntax(error: Any, data: bytes) -> Unreadable:
     """Return libyaml's complaint; its words never contain text of the file."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or "the characters cannot be read"
     context = getattr(error, "context", None)
+    if mark and _is_indented_by_tab(data, mark.line, mark.column):
+        problem, context = TAB, ""
     return Unreadable(
         "yaml-syntax",
         f"A manifest must be YAML: {problem}{f' {context}' if context else ''}.",
@@ -234,6 +237,13 @@ def _syntax(error: Any) -> Unreadable:
         line=mark.line + 1 if mark else 1,
         column=mark.column + 1 if mark else 1,
     )
+
+
+def _is_indented_by_tab(data: bytes, line: int, column: int) -> bool:
+    """Return whether a line has a tab where libyaml stopped, and nothing but blanks before."""
+    lines = data.split(b"\n", line + 1)
+    before = lines[line][: column + 1] if line < len(lines) else b""
+    return before.endswith(b"\t") and not before.strip()
 
 
 def _located(

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 BASE = "https://reconciler.dev/schemas/"  # a name only; nothing is ever fetched from it
 DEFINITIONS = "definitions/"
 
+Question = tuple[str, str]
+"""A file below `schemas/`, and the field that is not required; `""` for none."""
+
 
 class Judged(NamedTuple):
     """A manifest as it is to be decoded, and what is wrong with it."""
@@ -34,15 +37,20 @@ class Schemas:
         """
         self._documents = documents
         own = (name for name in documents if not name.startswith(DEFINITIONS))
-        self._names = {_kind_of(documents[name]): name for name in own}
-        self._validators: dict[tuple[str, str], Validator] = {}
-        self._make: Callable[[str], Validator] | None = None
-        self._gates: dict[str, Callable[[object], bool]] = {}
-        self._gate: Callable[[str], Callable[[object], bool]] | None = None
+        self._names = {kind_of(documents[name]): name for name in own}
+        self._validators: dict[Question, Validator] = {}
+        self._make: Callable[[Json], Validator] | None = None
+        self._gates: dict[Question, Callable[[object], bool]] = {}
+        self._gate: Callable[[Json], Callable[[object], bool]] | None = None
 
     def __reduce__(self) -> "tuple[type[Schemas], tuple[Mapping[str, Json]]]":
         """Travel to another process as the documents; they are compiled anew there."""
         return Schemas, (self._documents,)
+
+    @property
+    def documents(self) -> Mapping[str, Json]:
+        """Path below `schemas/` to content."""
+        return self._documents
 
     def covers(self, api_version: str, kind: str) -> bool:
         """Return whether there is a schema for the kind, in exactly this version."""
@@ -61,8 +69,12 @@ class Schemas:
         """
         return field_of(self._root((api_version, kind)), self._documents, kind)
 
-    def judge(self, body: Mapping[str, object]) -> Judged:
+    def judge(self, body: Mapping[str, object], *, optional: str = "") -> Judged:
         """Hold a manifest against the schema of its kind.
+
+        Args:
+            body: The manifest.
+            optional: A field that it may lack, though its schema requires it; `""` for none.
 
         Returns:
             The document to be decoded, see `without_nulls`, and what is wrong with it: one
@@ -72,14 +84,13 @@ class Schemas:
             ValueError: There is no schema for the kind; ask `covers` first.
         """
         key = (str(body.get("apiVersion")), str(body.get("kind")))
+        root = self._root(key)
+        question = (root.file, optional)
         doubtful = _is_doubtful(body)
-        subject: Any = without_nulls(body, self._root(key), self._documents) if doubtful else body
-        if self._passes(key, subject) and not (doubtful and _has_whole_float(subject)):
+        subject: Any = without_nulls(body, root, self._documents) if doubtful else body
+        if self._passes(question, subject) and not (doubtful and _has_whole_float(subject)):
             return Judged(subject, ())
-        validator = self._validators.get(key)
-        if validator is None:
-            validator = self._validators[key] = self._compile(*key)
-        errors = validator.iter_errors(subject)
+        errors = self._validator(question).iter_errors(subject)
         return Judged(subject, violations_of(errors, hidden=key[1] == "Secret"))
 
     def _root(self, key: tuple[str, str]) -> SchemaNode:
@@ -89,7 +100,7 @@ class Schemas:
             raise ValueError(f"there is no schema for {key[0]} {key[1]}")
         return SchemaNode(name, self._documents[name])
 
-    def _passes(self, key: tuple[str, str], subject: Mapping[str, object]) -> bool:
+    def _passes(self, question: "Question", subject: Mapping[str, object]) -> bool:
         """Return whether a manifest is plainly valid; any other one is jsonschema's to judge.
 
         jsonschema-rs agrees with jsonschema, is a hundred times faster, and its import does not
@@ -97,16 +108,25 @@ class Schemas:
         """
         if self._gate is None:
             self._gate = _gate(self._documents)
-        name = self._root(key).file
-        if name not in self._gates:
-            self._gates[name] = self._gate(name)
-        return self._gates[name](subject)
+        if question not in self._gates:
+            self._gates[question] = self._gate(self._entry(question))
+        return self._gates[question](subject)
 
-    def _compile(self, api_version: str, kind: str) -> "Validator":
-        name = self._root((api_version, kind)).file
+    def _validator(self, question: "Question") -> "Validator":
         if self._make is None:
             self._make = _compiler(self._documents)
-        return self._make(name)
+        if question not in self._validators:
+            self._validators[question] = self._make(self._entry(question))
+        return self._validators[question]
+
+    def _entry(self, question: "Question") -> Json:
+        """Return the schema of a file, by reference unless it is to require less than it says."""
+        name, optional = question
+        if not optional:
+            return {"$ref": BASE + name}
+        document = _undated(self._documents[name])
+        required = [field for field in document.get("required", ()) if field != optional]
+        return {**document, "$id": BASE + name, "required": required}
 
 
 def _is_doubtful(body: object) -> bool:
@@ -123,22 +143,23 @@ def _is_doubtful(body: object) -> bool:
     return False
 
 
-def _kind_of(document: Json) -> tuple[str, str]:
+def kind_of(document: Json) -> tuple[str, str]:
+    """Return `apiVersion` and kind that the schema of a kind is for."""
     properties = document["properties"]
     return properties["apiVersion"]["const"], properties["kind"]["const"]
 
 
-def _gate(documents: Mapping[str, Json]) -> "Callable[[str], Callable[[object], bool]]":
-    """Return what makes the quick check of one document; the import is late, for it is slow."""
+def _gate(documents: Mapping[str, Json]) -> "Callable[[Json], Callable[[object], bool]]":
+    """Return what makes the quick check of one schema; the import is late, for it is slow."""
     from jsonschema_rs import Draft202012Validator, Registry  # noqa: PLC0415
 
     from reconciler.manifests.formats import FORMATS  # noqa: PLC0415
 
     registry = Registry([(BASE + name, dict(one)) for name, one in documents.items()])
 
-    def make(name: str) -> Callable[[object], bool]:
+    def make(entry: Json) -> Callable[[object], bool]:
         validator = Draft202012Validator(
-            {"$ref": BASE + name},
+            dict(entry),
             registry=registry,
             validate_formats=True,
             formats=dict(FORMATS),
@@ -157,8 +178,8 @@ def _has_whole_float(value: object) -> bool:
     return type(value) is float and value.is_integer()
 
 
-def _compiler(documents: Mapping[str, Json]) -> "Callable[[str], Validator]":
-    """Return what makes the validator of one document; imports are late, for they are slow."""
+def _compiler(documents: Mapping[str, Json]) -> "Callable[[Json], Validator]":
+    """Return what makes the validator of one schema; imports are late, for they are slow."""
     from jsonschema import Draft202012Validator, FormatChecker  # noqa: PLC0415
     from jsonschema.validators import extend  # noqa: PLC0415
     from referencing import Registry  # noqa: PLC0415
@@ -175,10 +196,8 @@ def _compiler(documents: Mapping[str, Json]) -> "Callable[[str], Validator]":
         (BASE + name, DRAFT202012.create_resource(_undated(one))) for name, one in documents.items()
     )
 
-    def make(name: str) -> "Validator":
-        validator: Validator = strict(
-            {"$ref": BASE + name}, registry=registry, format_checker=checker
-        )
+    def make(entry: Json) -> "Validator":
+        validator: Validator = strict(dict(entry), registry=registry, format_checker=checker)
         return validator
 
     return make

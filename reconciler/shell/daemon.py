@@ -76,6 +76,9 @@ class Daemon:
                 if seen is None or self._due(seen):
                     report = self.passes.run()
                     _log_pass(log, report, known=known)
+                    _log_impostors(log, report, str(self.passes.author))
+                    if seen is None or seen.head != report.world.revision:
+                        _log_up_to_date(log, report)
                     _log_waiting(
                         log, report.waiting - (frozenset() if seen is None else seen.waiting)
                     )
@@ -170,6 +173,28 @@ def _log_pass(
         faults=len(outcome.faults),
         lost_races=report.races,
         recheck_at=format_moment(outcome.recheck_at) if outcome.recheck_at else None,
+    )
+
+
+def _log_impostors(log: structlog.typing.BindableLogger, report: PassReport, author: str) -> None:
+    """Log the decisions that somebody else edited under the name of the daemon."""
+    for key, editor in report.editors:
+        if report.commit is not None and editor == author:
+            log.warning(  # type: ignore[attr-defined]
+                "a decision was edited under the name of the reconciler", object=key, author=editor
+            )
+
+
+def _log_up_to_date(log: structlog.typing.BindableLogger, report: PassReport) -> None:
+    """Log that a commit asks for nothing, if it does."""
+    if report.commit is not None:
+        return
+    recheck_at = report.outcome.recheck_at
+    log.info(  # type: ignore[attr-defined]
+        "up to date",
+        commit=report.world.revision[:12],
+        faults=len(report.outcome.faults),
+        recheck_at=format_moment(recheck_at) if recheck_at else None,
     )
 
 

@@ -137,6 +137,7 @@ class PassReport:
 
     `commit` is `None` where nothing was committed; `now` is the moment of the pass. `waiting` are
     the files of which something is over and stays, since a person is editing them in a checkout.
+    `editors` are the outputs whose decision was edited by hand, and who did it.
     """
 
     world: World
@@ -145,6 +146,7 @@ class PassReport:
     commit: str | None
     waiting: frozenset[str] = frozenset()
     races: int = 0
+    editors: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +213,7 @@ class Passes:
             report = self.decide(at=at)
             if not report.outcome.changes:
                 return report
+            report = replace(report, editors=tuple(self._editors(report.world, report.outcome)))
             commit = self._commit(report)
             if commit == report.world.revision:
                 return report
@@ -234,7 +237,7 @@ class Passes:
             now=report.now,
             version=__version__,
             output_root=world.output_root,
-            editors=self._editors(world, outcome),
+            editors=report.editors,
             reruns=find_reruns(self.branch.repository, world, outcome),
         )
         return write_commit(

@@ -280,3 +280,19 @@ def test_the_example_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         for path in (tmp_path / "fleet").rglob("*")
         if path.is_file()
     )
+
+
+@pytest.mark.parametrize(
+    ("moment", "warned"), [("2999-01-02T03:04:05Z", True), ("2026-11-20T12:00:01Z", False)]
+)
+def test_a_pass_ahead_of_the_clock_is_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], moment: str, *, warned: bool
+) -> None:
+    """The next one would have to wait for the clock."""
+    fleet = new_fleet(tmp_path / "fleet")
+
+    run(["-C", str(fleet.folder), "reconcile", "--now", moment])
+
+    err = capsys.readouterr().err
+    assert warned == ("s ahead of the clock, and passes only go forward" in err)
+    assert warned == (f"none runs before {moment}" in err)

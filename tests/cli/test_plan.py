@@ -95,6 +95,19 @@ def test_the_merge_decides_not_the_branch(fleet: Checkout, capsys: Capsys) -> No
     ]
 
 
+def test_placements_of_ocm_have_decisions(fleet: Checkout, capsys: Capsys) -> None:
+    """A binding is what Karmada and KubeFleet call it; together they are decisions, too."""
+    reports = "placements/reports.yaml"
+    text = (fleet.folder / reports).read_text()
+    fleet.commit({reports: text.replace("numberOfClusters: 1", "numberOfClusters: 2")}, "More")
+    ocm = answer(fleet, capsys, "plan", *LATER)[1]
+    fleet.commit(FAILED, "Fail member1")
+    both = answer(fleet, capsys, "plan", *LATER)[1]
+
+    assert "Plan: 1 decision changes" == ocm.splitlines()[0]
+    assert "Plan: 4 decisions change; 6 replicas move" == both.splitlines()[0]
+
+
 def test_what_happens_anyway_stands_apart(fleet: Checkout, capsys: Capsys) -> None:
     """Work that the base would move without the merge is not blamed on it."""
     fleet.git("checkout", "--quiet", "main")

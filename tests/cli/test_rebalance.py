@@ -160,7 +160,8 @@ def test_a_root_below_the_top_gets_it_below_its_own_folder(tmp_path: Path, capsy
     assert 0 == answer(folder, capsys, "reconcile")[0]
 
     written = answer(folder, capsys, "rebalance", "deploy/shop")[0]
-    branched = answer(folder, capsys, "suspend", "pp/shop", "--branch", "hold")[0]
+    by = ("--author", "Ada <ada@example.com>")
+    branched = answer(folder, capsys, "suspend", "pp/shop", "--branch", "hold", *by)[0]
     told = answer(folder, capsys, "events", "deploy/shop")[1]
 
     assert (0, 0) == (written, branched)
@@ -267,6 +268,23 @@ def test_a_branch_names_whoever_git_knows(
 
     assert 0 == code
     assert "Grace <grace@example.com>" == fleet.git("log", "-1", "--format=%an <%ae>", "move")
+
+
+def test_who_is_not_known_to_git_is_told_how_to_change_that(
+    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git would refuse the commit, too; it is not made under the daemon's name."""
+    fleet = recovered_fleet(tmp_path / "fleet")
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_CONFIG_GLOBAL", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    code, _, err = answer(fleet, capsys, "rebalance", "deployment/shop", "--branch", "move")
+
+    assert 2 == code
+    assert "git does not know who you are" in err
+    assert "set user.name and user.email (git config --global" in err
+    assert "" == fleet.git("branch", "--list", "move")
 
 
 def test_a_first_batch_is_not_taken_for_all(fleet: Checkout, capsys: Capsys) -> None:

@@ -143,6 +143,14 @@ def test_each_cluster_fails_by_itself(fleet: Checkout, capsys: Capsys) -> None:
     ]
 
 
+def test_the_ranking_says_what_its_columns_count(fleet: Checkout, capsys: Capsys) -> None:
+    """Each one that is no plain word."""
+    table, _, legend = answer(fleet, capsys, "simulate", "--fail-each")[1].partition("\n\n")
+
+    assert [] == [word for word in table.splitlines()[0].split()[2:] if word not in legend]
+    assert "LOST: replicas that would run nowhere" in legend
+
+
 def test_exit_codes(fleet: Checkout, capsys: Capsys) -> None:
     """As those of plan."""
     assert 2 == answer(fleet, capsys, "simulate", "--fail", "member1", "--detailed-exitcode")[0]

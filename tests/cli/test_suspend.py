@@ -11,6 +11,7 @@ from tests.cli.test_terminal import ESCAPE, on_terminal
 from tests.shell.fleet import EXAMPLE, decisions, load_world, new_fleet, run_pass
 from tests.shell.repositories import Checkout
 
+BY_ADA = ("--author", "Ada <ada@example.com>")
 Capsys = pytest.CaptureFixture[str]
 SHOP = "ResourceBinding.work.karmada.io default/shop-deployment"
 NOTE = '  annotations:\n    reconciler.dev/suspend: "true"\n'
@@ -126,12 +127,25 @@ def test_a_rebalancer_rests_by_its_own_field(fleet: Checkout, capsys: Capsys) ->
     assert (0, []) == validated(fleet, capsys, "rebalancers/weekly.yaml")
 
 
+def test_a_merge_conflict_is_named_instead_of_names_near_it(
+    fleet: Checkout, capsys: Capsys
+) -> None:
+    """The object is in the file that cannot be read."""
+    path = "workloads/shop.yaml"
+    fleet.write({path: f"<<<<<<< HEAD\n=======\n>>>>>>> other\n{EXAMPLE[path]}"})
+
+    code, _, err = answer(fleet, capsys, "suspend", "deployment/shop")
+
+    assert 2 == code
+    assert f"it may be in {path}, which cannot be read: A merge conflict must be resolved" in err
+
+
 def test_a_branch_gets_it_and_the_checkout_nothing(fleet: Checkout, capsys: Capsys) -> None:
     """The edit is that of the served branch, whatever the checkout's files hold."""
     fleet.write({"policies/shop.yaml": "broken: ["})
     before = fleet.status()
 
-    code, _, err = answer(fleet, capsys, "suspend", "pp/shop", "--branch", "hold")
+    code, _, err = answer(fleet, capsys, "suspend", "pp/shop", "--branch", "hold", *BY_ADA)
 
     added = fleet.git("diff", "--unified=0", "main", "hold").splitlines()
     assert (0, before) == (code, fleet.status())

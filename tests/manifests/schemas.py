@@ -17,7 +17,7 @@ def documents() -> dict[str, dict[str, Any]]:
     """Every schema file by its path below `schemas/`."""
     return {
         path.relative_to(FOLDER).as_posix(): json.loads(path.read_text(encoding="utf-8"))
-        for path in sorted(FOLDER.rglob("*.json"))
+        for path in sorted(FOLDER.glob("*/*.json"))
     }
 
 

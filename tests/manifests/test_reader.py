@@ -187,6 +187,15 @@ def test_broken_rule_is_reported_at_its_place(
     assert [expected] == rules_of(text)
 
 
+@pytest.mark.parametrize("text", ["a:\n\tb: 1\n", "a:\n  b: 1\n\tc: 2\n", "a:\n  b: c\n \td: e\n"])
+def test_a_tab_in_the_indentation_is_called_so(text: str) -> None:
+    """Whatever the parser calls it; quotes would not help."""
+    [found] = read(text.encode(), "a.yaml").faults
+
+    assert "a tab character stands in the indentation" in found.fault.message
+    assert "Indent with spaces." == found.fault.expected
+
+
 def test_faulty_document_leaves_the_others_readable() -> None:
     """A broken rule costs its own document only."""
     reading = read(b"a: 1\n---\nb: yes\nc: !x 1\n---\nd: [*e]\n---\nf: 2\n", "a.yaml")

@@ -94,6 +94,23 @@ def test_an_object_that_stops_unforeseen_is_told_once(
     assert [] == [entry for entry in logs if entry["event"].startswith("pass failed")]
 
 
+def test_a_branch_that_asks_for_nothing_is_up_to_date(tmp_path: Path) -> None:
+    """It is said at the start and of each commit, not each time that the daemon looks."""
+    fleet = new_fleet(tmp_path / "fleet")
+    clock = Clock(NOW)
+    for _ in range(2):
+        new_passes(fleet.folder, clock).run()
+        clock.moment += timedelta(seconds=1)
+    first = fleet.head()
+
+    with capture_logs() as logs:
+        served(fleet, clock, lambda: None, lambda: None, lambda: fleet.commit({"a.txt": "a"}))
+
+    told = [entry for entry in logs if entry["event"] == "up to date"]
+    assert [first[:12], fleet.head()[:12]] == [entry["commit"] for entry in told]
+    assert [(0, None)] * 2 == [(entry["faults"], entry["recheck_at"]) for entry in told]
+
+
 def test_the_daemon_sleeps_by_the_clock_of_its_passes(tmp_path: Path) -> None:
     """The next moment is measured from where the passes take theirs, not from the machine's."""
     fleet = new_fleet(tmp_path / "fleet")

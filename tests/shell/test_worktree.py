@@ -154,16 +154,20 @@ def link_tracked_folder(checkout: Checkout) -> None:
     (checkout.folder / "status").symlink_to("../moved")
 
 
-def conflict(checkout: Checkout) -> None:
-    """Leave a merge unresolved."""
-    checkout.git("checkout", "--quiet", "-b", "side")
-    checkout.commit({"status/a.yaml": "theirs\n"})
-    checkout.git("checkout", "--quiet", "main")
-    entries = [f"100644 {checkout.git('rev-parse', f'{rev}:status/a.yaml')} {stage_number}"
-               for stage_number, rev in ((1, "main"), (2, "main"), (3, "side"))]  # fmt: skip
-    lines = "".join(f"{entry}\tstatus/a.yaml\n" for entry in entries)
-    git(checkout.folder, "update-index", "--index-info", stdin=(
-        f"0 {'0' * 40}\tstatus/a.yaml\n" + lines).encode())  # fmt: skip
+def conflict(path: str) -> Callable[[Checkout], None]:
+    """Leave a merge of a file unresolved."""
+
+    def act(checkout: Checkout) -> None:
+        checkout.git("checkout", "--quiet", "-b", "side")
+        checkout.commit({path: "theirs\n"})
+        checkout.git("checkout", "--quiet", "main")
+        sides = ((1, "main"), (2, "main"), (3, "side"))
+        blobs = [(checkout.git("rev-parse", f"{side}:{path}"), stage) for stage, side in sides]
+        lines = [f"0 {'0' * 40}\t{path}", *(f"100644 {blob} {n}\t{path}" for blob, n in blobs)]
+        stdin = "".join(f"{line}\n" for line in lines).encode()
+        git(checkout.folder, "update-index", "--index-info", stdin=stdin)
+
+    return act
 
 
 @pytest.mark.parametrize(
@@ -188,7 +192,12 @@ def conflict(checkout: Checkout) -> None:
         pytest.param(link_folder, '"status/deep" is a symbolic link', id="symlinked-new-folder"),
         pytest.param(link_tracked_folder, '"status" is a symbolic link', id="symlinked-folder"),
         pytest.param(hide("status/a.yaml"), 'marked "assume unchanged"', id="assume-unchanged"),
-        pytest.param(conflict, "has a merge conflict; resolve it", id="unmerged"),
+        pytest.param(conflict("status/a.yaml"), "has a merge conflict; resolve it", id="unmerged"),
+        pytest.param(
+            conflict("other.yaml"),
+            '"other.yaml" has a merge conflict; resolve it and commit, or undo the merge with',
+            id="unmerged-elsewhere",
+        ),
     ],
 )
 def test_what_is_in_the_way_refuses_the_move_and_nothing_changes(

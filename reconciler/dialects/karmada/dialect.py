@@ -69,6 +69,7 @@ KARMADA = Dialect(
     ),
     cluster=(CLUSTERS, "Cluster"),
     placed=frozenset({(WORK, "ClusterResourceBinding"), (WORK, "ResourceBinding")}),
+    noun="binding",
     roots=frozenset({(POLICIES, "ClusterPropagationPolicy"), (POLICIES, "PropagationPolicy")}),
     domains=("karmada.io",),
     crds=_crds,

@@ -66,6 +66,7 @@ KUBEFLEET = Dialect(
     cluster=(CLUSTERS, "MemberCluster"),
     placed=frozenset({(PLACEMENTS, "ClusterResourcePlacement")}),
     part=(PLACEMENTS, "ClusterResourceBinding"),
+    noun="binding",
     domains=("kubernetes-fleet.io", "kubefleet.dev"),
     crds=_crds,
     content=frozenset({(PLACEMENTS, "ClusterResourceEnvelope"), (PLACEMENTS, "ResourceEnvelope")}),

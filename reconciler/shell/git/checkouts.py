@@ -71,14 +71,18 @@ def refuse_obstacles(checkout: Checkout, git: Git, changes: Sequence[ChangedFile
         CheckoutBusy: Something is in the way; it names the file.
     """
     marks = index_marks(git)
+    unmerged = next((path for path, mark in marks.items() if mark == "M"), None)
+    if unmerged is not None:  # wherever it is, git moves no file of this checkout
+        raise CheckoutBusy(
+            f'{checkout.folder}: "{unmerged}" has a merge conflict; resolve it and commit, or '
+            "undo the merge with git merge --abort"
+        )
     for change in changes:
         mark = marks.get(change.path)
         if mark is not None and mark.islower():
             raise _busy(
                 checkout, change, 'is marked "assume unchanged"', "unmark it with git update-index"
             )
-        if mark == "M":
-            raise _busy(checkout, change, "has a merge conflict", "resolve it")
         if (change.before is None) != (mark is None):
             state = "is staged for deletion" if mark is None else "is staged already"
             raise _busy(checkout, change, state, "commit or unstage it")

@@ -28,6 +28,23 @@ def test_a_workload_keeps_its_clusters_while_its_replicas_cannot_be_read(replica
     ]
 
 
+@pytest.mark.parametrize(
+    ("replicas", "expected"),
+    [
+        (-1, "0 or more"),
+        (2**31, "2147483647 or less"),
+        (1.5, "a whole number"),
+        ("3", "a number without quotes"),
+        (True, "a number without quotes"),
+    ],
+)
+def test_what_would_be_right_fits_what_is_wrong(replicas: object, expected: str) -> None:
+    """Quotes are the mistake of a text only."""
+    body = {**deployment(), "spec": {"replicas": replicas}}
+
+    assert [expected] == [one.expected for one in ADMISSIONS["apps", "Deployment"](body)]
+
+
 @pytest.mark.parametrize("spec", [{}, {"replicas": None}, {"replicas": 0}, {"replicas": 2**31 - 1}])
 def test_what_is_a_number_of_replicas(spec: Mapping[str, object]) -> None:
     """Or none at all."""

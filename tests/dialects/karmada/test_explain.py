@@ -60,6 +60,14 @@ def test_a_first_scheduling_is_told_step_by_step() -> None:
     ) == (verdict.plugin, verdict.reason, verdict.remedy)
 
 
+def test_a_declared_cluster_takes_any_number() -> None:
+    """Upstream's stand-in, as many as are wanted, would read as if that were all its room."""
+    told = story(cluster("a"), cluster("b", status=cluster_status(pods=2)))
+    found = explained(told.put(deployment(replicas=3), policy(placement=WEIGHED)))
+
+    assert ["takes any number", "takes 2 more"] == [answer.note for answer in found.clusters]
+
+
 def test_inertia_is_explained_as_if_the_scheduler_looked() -> None:
     """Nothing triggers, yet the answer is there, and the decision stays."""
     told = fleet()

@@ -28,11 +28,26 @@ def refuse_counts(fields: tuple[str, ...], body: Body) -> tuple[Violation, ...]:
             f"/spec/{field}",
             "workload-replicas",
             f"`{field}` must be a whole number of pods, from 0 to {MOST_REPLICAS}",
-            "a number without quotes",
+            _remedy(found.get(field)),
         )
         for field in fields
         if not _is_count(found.get(field))
     )
+
+
+def _remedy(value: object) -> str:
+    """Return what to write instead of a value that is no number of pods.
+
+    >>> _remedy(-1), _remedy(1.5), _remedy("3")
+    ('0 or more', 'a whole number', 'a number without quotes')
+    """
+    match value:
+        case int() if not isinstance(value, bool):
+            return "0 or more" if value < 0 else f"{MOST_REPLICAS} or less"
+        case float():
+            return "a whole number"
+        case _:
+            return "a number without quotes"
 
 
 def _is_count(value: object) -> bool:

@@ -18,12 +18,20 @@ from reconciler.dialects.karmada.view.references import dangling_in_karmada
 from reconciler.dialects.karmada.view.tree import tree_of
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.view import View
+from reconciler.model.fields import mapping
+from reconciler.model.world import Body
 
 
 def _warnings(effects: MergeEffects) -> Iterable[Warned]:
     from reconciler.dialects.karmada.view.warnings import warnings_of  # asks the scheduler
 
     return warnings_of(effects)
+
+
+def _is_edited(body: Body) -> bool:
+    from reconciler.dialects.karmada.view.binding_rendering import is_edited, placed
+
+    return is_edited(body, placed(mapping(body, "spec")))
 
 
 VIEW = View(
@@ -42,5 +50,6 @@ VIEW = View(
     warnings=_warnings,
     references=dangling_in_karmada,
     events=events_of,
+    is_edited=_is_edited,
     may_hide_eviction=may_hide_eviction,
 )

@@ -13,7 +13,7 @@ from reconciler.dialects.karmada.scheduler.divide import (
     Mode,
     strategy_of,
 )
-from reconciler.dialects.karmada.scheduler.estimate import NOT_ESTIMATED
+from reconciler.dialects.karmada.scheduler.estimate import NOT_ESTIMATED, estimates
 from reconciler.dialects.karmada.scheduler.failure import Failure
 from reconciler.dialects.karmada.scheduler.profile import PROFILE
 from reconciler.dialects.karmada.scheduler.schedule import try_groups
@@ -136,7 +136,7 @@ def _answers(attempt: Attempt, members: Members, now: datetime) -> Iterator[Clus
             rank=ranks.get(position),
             picked=picked,
             replicas=shares[name] if picked and attempt.request.binding.is_workload else None,
-            note=_room(attempt, position),
+            note=_room(attempt, position, members),
         )
 
 
@@ -153,15 +153,16 @@ def _scores(attempt: Attempt) -> Mapping[int, tuple[ScorePart, ...]]:
     }
 
 
-def _room(attempt: Attempt, position: int) -> str:
+def _room(attempt: Attempt, position: int, members: Members) -> str:
     """Return what a cluster can take, where that is known."""
     ranking = attempt.ranking
     if ranking is None or not attempt.feasible >> position & 1:
         return ""
     room, held = ranking.capacity.column[position], ranking.held.get(position, 0)
-    if room in (NOT_ESTIMATED, attempt.request.binding.replicas) and not ranking.capacity.limited:
-        return f"holds {held}" if held else ""
-    return f"takes {room} more" + (f", holds {held}" if held else "")
+    requirements, _ = ranking.capacity.ask
+    unlimited = estimates(members, requirements).column[position] == NOT_ESTIMATED
+    takes = "takes any number" if unlimited else f"takes {room} more"
+    return f"{takes}, holds {held}" if held else takes
 
 
 def _steps(attempts: tuple[Attempt, ...], members: Members) -> Iterator[str]:

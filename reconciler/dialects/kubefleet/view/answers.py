@@ -13,6 +13,14 @@ from reconciler.dialects.kubefleet.view.placed import (
 from reconciler.dialects.kubefleet.view.references import dangling_in_kubefleet
 from reconciler.dialects.kubefleet.view.tree import tree_of
 from reconciler.dialects.view import View
+from reconciler.model.world import Body
+
+
+def _is_edited(body: Body) -> bool:
+    from reconciler.dialects.kubefleet.view.binding_rendering import is_edited
+
+    return is_edited(body)
+
 
 VIEW = View(
     columns=COLUMNS,
@@ -27,4 +35,5 @@ VIEW = View(
     unreachable=unreachable,
     references=dangling_in_kubefleet,
     events=events_of,
+    is_edited=_is_edited,
 )

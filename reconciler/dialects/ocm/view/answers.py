@@ -8,6 +8,14 @@ from reconciler.dialects.ocm.view.placed import clusters_in, is_placed, owner_of
 from reconciler.dialects.ocm.view.references import dangling_in_ocm
 from reconciler.dialects.ocm.view.tree import tree_of
 from reconciler.dialects.view import View
+from reconciler.model.world import Body
+
+
+def _is_edited(body: Body) -> bool:
+    from reconciler.dialects.ocm.decisions.placement_record import is_edited
+
+    return is_edited(body)
+
 
 VIEW = View(
     columns=COLUMNS,
@@ -21,4 +29,5 @@ VIEW = View(
     unreachable=unreachable,
     references=dangling_in_ocm,
     events=events_of,
+    is_edited=_is_edited,
 )
