@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from reconciler.model.known_kinds import Kind
     from reconciler.model.world import World
 
+MOST_LINES = 30
+
 
 def coming_in(world: "World") -> "tuple[Coming, ...]":
     """Return what passes will do in a world from its last pass on, before the first from now on.
@@ -30,8 +32,12 @@ def about(found: "Sequence[Coming]", keys: "Collection[ObjectKey]") -> "tuple[Co
 
 
 def coming_lines(found: "Sequence[Coming]") -> list[str]:
-    """Return what is coming, a line each below a title; nothing if nothing is."""
-    return ["Coming:", *(f"  {line}" for line in sentences(found))] if found else []
+    """Return what is coming, a line each below a title, the first of many; none if nothing is."""
+    if not found:
+        return []
+    rest = len(found) - MOST_LINES
+    more = [f"  and {rest} more; -o json has all"] if rest > 0 else []
+    return ["Coming:", *(f"  {line}" for line in sentences(found[:MOST_LINES])), *more]
 
 
 def sentences(found: "Sequence[Coming]") -> list[str]:

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.audit.foresight import Coming
+from reconciler.cli.coming import coming_lines
+from reconciler.model.identity import ObjectKey
 from tests.cli.history import FAILED, answer, answer_json, told_fleet
 from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
-from tests.shell.repositories import Checkout
+from tests.shell.repositories import NOW, Checkout
 
 Capsys = pytest.CaptureFixture[str]
+SHOP = ObjectKey("work.karmada.io", "ResourceBinding", "default", "shop-deployment")
 FRONTEND = (
     "default/frontend: member1 is not ready and tolerated until 2026-11-20T12:06:30Z, "
     "then 4 replicas leave member1, as of now to member2(6)"
@@ -121,6 +125,16 @@ def test_events_end_with_what_is_coming(fleet: Checkout, capsys: Capsys) -> None
     assert [FRONTEND, SETTINGS] == coming_in(out)
     assert [FRONTEND] == coming_in(named)
     assert ["default/frontend", "default/settings"] == [one["subject"] for one in found["coming"]]
+
+
+def test_of_many_the_first_are_listed() -> None:
+    """The others are counted."""
+    told = Coming(at=NOW, key=SHOP, subject="s", what="it goes", why="it waits", waits=True)
+
+    lines = coming_lines([told] * 32)
+
+    assert ["  and 2 more; -o json has all"] == lines[31:]
+    assert "  s: it waits until 2026-11-20T12:00:00Z, then it goes" == lines[30]
 
 
 def test_status_lists_what_is_coming(fleet: Checkout, capsys: Capsys) -> None:
