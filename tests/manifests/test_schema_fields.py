@@ -26,6 +26,13 @@ QUANTITIES = re.compile(
     r"|spec\.resourceModels\[\]\.ranges\[\]\.(min|max)"
 )
 
+# KubeFleet's webhook writes a placement anew before the CRD looks at it: these get zero values.
+ZEROED = re.compile(
+    r"spec\.resourceSelectors\[\]\.group"
+    r"|spec\.policy\.topologySpreadConstraints\[\]\.topologyKey"
+    r"|spec\.policy\..*preferredDuringSchedulingIgnoredDuringExecution\[\]\.(weight|preference)"
+)
+
 
 def facts_of(text: str) -> Facts:
     """The facts of one line of a table, in the words of JSON Schema."""
@@ -71,6 +78,10 @@ def table_of(name: str) -> dict[str, Facts]:
         # A status is what passes write: of envelopes what v1beta1 says, which v1 narrows.
         later = "placement.kubernetes-fleet.io/clusterresourceplacement_v1beta1.json"
         table |= {path: one for path, one in table_of(later).items() if ".envelope.type" in path}
+    if name.startswith("placement.kubernetes-fleet.io/"):
+        for path, facts in table.items():
+            if ZEROED.fullmatch(path):
+                facts.pop("required", None)
     table.pop("metadata")
     return table
 

@@ -5,13 +5,17 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.core.dialects import KINDS
-from reconciler.dialects.kubefleet.api.admission import refuse_member, refuse_placement
+from reconciler.dialects.kubefleet.api.admission import refuse_placement
+from reconciler.dialects.kubefleet.api.member_admission import refuse_member
 from tests.builders import Body, deployment
 from tests.dialects.kubefleet.fleet import condition, fixed, member, pick, placement, states
 from tests.stories import story
 
 CPU = "resources.kubernetes-fleet.io/available-cpu"
 NAMESPACE = {"group": "", "version": "v1", "kind": "Namespace", "name": "default"}
+
+
+CHOOSING = {**NAMESPACE, "selectionScope": "NamespaceWithResourceSelectors"}
 
 
 def required(*terms: Body) -> Body:
@@ -53,12 +57,13 @@ def rules(body: Body) -> list[str]:
         pytest.param({"numberOfClusters": 1}, ["policy-field"], id="PickAll with a number"),
         pytest.param({"clusterNames": ["a"]}, ["policy-field"], id="PickAll with names"),
         pytest.param({"clusterNames": []}, [], id="PickAll with an empty list of names"),
+        pytest.param(pick(1, clusterNames=[]), [], id="PickN with an empty list of names"),
         pytest.param({"affinity": preferred({})}, ["preferred-ignored"], id="PickAll prefers"),
         pytest.param(pick(0), [], id="PickN of none"),
         pytest.param({"placementType": "PickN"}, ["number"], id="PickN without number"),
         pytest.param(pick(1, clusterNames=["a"]), ["policy-field"], id="PickN with names"),
         pytest.param(fixed("a", "b.c"), [], id="PickFixed"),
-        pytest.param(fixed(), ["names-empty"], id="PickFixed of nobody"),
+        pytest.param(fixed(), [], id="PickFixed of none"),
         pytest.param(fixed("a", "a"), ["names-unique"], id="PickFixed twice"),
         pytest.param(fixed("A"), ["names-valid"], id="PickFixed of no name"),
         pytest.param(
@@ -149,6 +154,7 @@ def test_tolerations(toleration: Body, broken: list[str]) -> None:
             [],
             id="in its namespace",
         ),
+        pytest.param([{**NAMESPACE, "version": "v2"}], ["version"], id="version"),
     ],
 )
 def test_selectors(selectors: list[Body], broken: list[str]) -> None:
@@ -160,6 +166,34 @@ def test_selectors(selectors: list[Body], broken: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("selectors", "broken"),
+    [
+        pytest.param([CHOOSING], [], id="by name"),
+        pytest.param([{**CHOOSING, "name": ""}], ["name"], id="by no name"),
+        pytest.param([CHOOSING, NAMESPACE], ["single"], id="beside another"),
+        pytest.param([CHOOSING, CHOOSING], ["single"], id="twice"),
+        pytest.param([NAMESPACE, NAMESPACE], [], id="several of another scope"),
+    ],
+)
+def test_one_namespace_whose_resources_are_chosen(selectors: list[Body], broken: list[str]) -> None:
+    """NamespaceWithResourceSelectors is about one namespace, selected by name."""
+    body = {**placement(), "spec": {"resourceSelectors": selectors}}
+
+    assert [f"namespace-{rule}" for rule in broken] == rules(body)
+
+
+def test_a_mirrored_status_has_a_destination() -> None:
+    """Mirror says where to, Disabled need not."""
+    mirrored, disabled = (
+        placement(strategy={"reportBackStrategy": {"type": kind}})
+        for kind in ("Mirror", "Disabled")
+    )
+
+    assert ["report-destination"] == rules(mirrored)
+    assert [] == rules(disabled)
+
+
+@pytest.mark.parametrize(
     ("strategy", "broken"),
     [
         pytest.param({"rollingUpdate": {"maxSurge": "10%", "maxUnavailable": 0}}, [], id="fine"),
@@ -168,6 +202,7 @@ def test_selectors(selectors: list[Body], broken: list[str]) -> None:
         pytest.param(
             {"type": "External", "rollingUpdate": {"maxSurge": 1}}, ["external"], id="external"
         ),
+        pytest.param({"type": "External", "rollingUpdate": {}}, ["external"], id="empty limits"),
         pytest.param(
             {"applyStrategy": {"serverSideApplyConfig": {"force": True}}}, ["apply"], id="apply"
         ),
@@ -185,6 +220,11 @@ def test_strategies(strategy: Body, broken: list[str]) -> None:
         pytest.param([{"key": "", "effect": "NoSchedule"}], ["key"], id="key"),
         pytest.param([{"key": "a", "value": "b c", "effect": "NoSchedule"}], ["value"], id="value"),
         pytest.param([{"key": "a", "effect": "NoSchedule"}] * 2, ["unique"], id="twice"),
+        pytest.param(
+            [{"key": "a", "value": value, "effect": "NoSchedule"} for value in "bc"],
+            [],
+            id="another value",
+        ),
     ],
 )
 def test_taints(taints: list[Mapping[str, str]], broken: list[str]) -> None:
@@ -192,6 +232,12 @@ def test_taints(taints: list[Mapping[str, str]], broken: list[str]) -> None:
     found = [violation.rule for violation in refuse_member(member("a", taints=taints))]
 
     assert [f"cluster-taint-{rule}" for rule in broken] == found
+
+
+@pytest.mark.parametrize(("length", "broken"), [(63, []), (64, ["cluster-name"])])
+def test_the_name_of_a_cluster_fits_into_a_label(length: int, broken: list[str]) -> None:
+    """Bindings carry it in one."""
+    assert broken == [violation.rule for violation in refuse_member(member("a" * length))]
 
 
 def test_a_refused_edit_keeps_the_last_result() -> None:

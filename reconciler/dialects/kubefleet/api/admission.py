@@ -3,27 +3,26 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from reconciler.dialects.kubefleet.api.defaults import mutated
+from reconciler.dialects.kubefleet.api.member_admission import refuse_member
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.api.policy_admission import refuse_affinity, refuse_tolerations
-from reconciler.errors import UserError
+from reconciler.dialects.kubefleet.api.selector_admission import (
+    refuse_namespaces,
+    refuse_selectors,
+)
+from reconciler.dialects.kubefleet.api.strategy_admission import refuse_strategy
 from reconciler.manifests.names import LONGEST_LABEL, is_subdomain, shown
 from reconciler.manifests.violations import Admission, Violation
 from reconciler.model.fields import (
     bodies,
     mapping,
-    mapping_or_none,
     number_or_none,
     strings,
     text,
 )
 from reconciler.model.known_kinds import Kind, KnownKinds
-from reconciler.model.labels import is_label_key, is_label_value
-from reconciler.model.selectors import decode_label_selector, refusal_of
 from reconciler.model.world import Body
-
-NAMESPACE = ("", "v1", "Namespace")
-WITH_SELECTORS = "NamespaceWithResourceSelectors"
-NAMESPACE_ACCESSIBLE = "NamespaceAccessible"
 
 _ONLY_IN: Mapping[str, tuple[str, ...]] = {
     "clusterNames": (PICK_FIXED,),
@@ -41,13 +40,13 @@ def refuse_placement(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation
     Source: kubefleet@e160c1c pkg/utils/validator/placement.go `validatePlacement`, and the CEL
     rules of apis/placement/v1beta1/clusterresourceplacement_types.go.
     """
-    spec = mapping(body, "spec")
-    policy = mapping_or_none(spec, "policy")
+    spec = mutated(mapping(body, "spec"))
     return (
         *_name(body),
-        *_selectors(spec, scopes),
-        *(() if policy is None else _policy(policy)),
-        *_strategy(mapping(spec, "strategy")),
+        *refuse_selectors(spec, scopes),
+        *refuse_namespaces(spec),
+        *_policy(mapping(spec, "policy")),
+        *refuse_strategy(mapping(spec, "strategy")),
     )
 
 
@@ -63,52 +62,15 @@ def _name(body: Body) -> Iterator[Violation]:
         )
 
 
-def _selectors(spec: Body, known: Mapping[Kind, bool]) -> Iterator[Violation]:
-    """Resources are cluster-scoped, or stand in the one namespace whose resources are chosen."""
-    selectors = bodies(spec, "resourceSelectors")
-    kinds = [(text(s, "group"), text(s, "version"), text(s, "kind")) for s in selectors]
-    scopes = [text(selector, "selectionScope") for selector in selectors]
-    chosen = any(k == NAMESPACE and s == WITH_SELECTORS for k, s in zip(kinds, scopes, strict=True))
-    for position, selector in enumerate(selectors):
-        at = f"/spec/resourceSelectors/{position}"
-        labels = mapping_or_none(selector, "labelSelector")
-        if labels is not None and text(selector, "name"):
-            yield Violation(
-                f"{at}/labelSelector",
-                "placement-selector-exclusive",
-                "`labelSelector` must not stand beside `name`",
-                "one of the two",
-            )
-        if labels is not None and refusal_of(decode_label_selector(labels)):
-            refusal = refusal_of(decode_label_selector(labels))
-            yield Violation(f"{at}/labelSelector", "placement-selector-labels", refusal)
-        group, _, kind = kinds[position]
-        if known.get((group, kind)) is True and not chosen:
-            yield Violation(
-                f"{at}/kind",
-                "placement-selector-scope",
-                f"a {kind} is namespaced, so its namespace must be selected",
-                f"a selector of its Namespace with selectionScope {WITH_SELECTORS}",
-            )
-    if text(spec, "statusReportingScope") == NAMESPACE_ACCESSIBLE and kinds.count(NAMESPACE) != 1:
-        yield Violation(
-            "/spec/statusReportingScope",
-            "placement-reporting-scope",
-            f"{NAMESPACE_ACCESSIBLE} must go with exactly one selector of a Namespace",
-            "one selector of kind Namespace, or ClusterScopeOnly",
-        )
-
-
 def _policy(policy: Body) -> Iterator[Violation]:
     """Each placement type has its fields.
 
     Source: kubefleet@e160c1c pkg/utils/validator/placement.go `validatePlacementPolicy`.
     """
     at = "/spec/policy"
-    kind = text(policy, "placementType") or PICK_ALL
+    kind = text(policy, "placementType")
     for field, types in _ONLY_IN.items():
-        value = policy.get(field)
-        if kind not in types and value is not None and value != []:
+        if kind not in types and field in policy:
             yield Violation(
                 f"{at}/{field}",
                 "placement-policy-field",
@@ -132,13 +94,6 @@ def _policy(policy: Body) -> Iterator[Violation]:
 
 def _cluster_names(names: tuple[str, ...], at: str) -> Iterator[Violation]:
     """PickFixed names clusters, each once."""
-    if not names:
-        yield Violation(
-            at if names else "/spec/policy",
-            "placement-names-empty",
-            "`clusterNames` must be given where `placementType` is PickFixed",
-            "the name of a cluster at least",
-        )
     for position, name in enumerate(names):
         if not is_subdomain(name) or len(name) > LONGEST_LABEL:
             yield Violation(
@@ -154,84 +109,6 @@ def _cluster_names(names: tuple[str, ...], at: str) -> Iterator[Violation]:
                 f"the cluster {shown(name)} must be named once",
                 "each cluster once",
             )
-
-
-def _strategy(strategy: Body) -> Iterator[Violation]:
-    """Limits of a rolling update and options of an apply strategy go with their type.
-
-    Source: kubefleet@e160c1c pkg/utils/validator/placement.go `validateRolloutStrategy`.
-    """
-    if text(strategy, "type") == "External" and mapping_or_none(strategy, "rollingUpdate"):
-        yield Violation(
-            "/spec/strategy/rollingUpdate",
-            "placement-strategy-external",
-            "`rollingUpdate` must not stand beside `type: External`",
-            "one of the two",
-        )
-    rolling = mapping(strategy, "rollingUpdate")
-    for field in ("maxUnavailable", "maxSurge", "unavailablePeriodSeconds"):
-        value = rolling.get(field)
-        if isinstance(value, int) and value < 0:
-            yield Violation(
-                f"/spec/strategy/rollingUpdate/{field}",
-                "placement-strategy-negative",
-                f"`{field}` must be greater than or equal to 0",
-                "0 or more",
-            )
-        if isinstance(value, str) and not value.endswith("%"):
-            yield Violation(
-                f"/spec/strategy/rollingUpdate/{field}",
-                "placement-strategy-share",
-                f"`{field}` must be a number, or text that ends with %",
-                f"{value} without quotes, or {shown(f'{value}%')}",
-            )
-    apply = mapping(strategy, "applyStrategy")
-    server_side = mapping_or_none(apply, "serverSideApplyConfig")
-    if server_side is not None and text(apply, "type") != "ServerSideApply":
-        yield Violation(
-            "/spec/strategy/applyStrategy/serverSideApplyConfig",
-            "placement-strategy-apply",
-            "`serverSideApplyConfig` must go with `type: ServerSideApply`",
-            "type: ServerSideApply, or no serverSideApplyConfig",
-        )
-
-
-def refuse_member(body: Body) -> tuple[Violation, ...]:
-    """Return what is wrong with a cluster: its name, taints, and values that cannot be read.
-
-    Source: kubefleet@e160c1c pkg/utils/validator/membercluster.go `ValidateMemberCluster`.
-    """
-    # Late, since checking any other kind needs nothing of the fleet.
-    from reconciler.dialects.kubefleet.api.clusters import decode_member  # noqa: PLC0415
-
-    try:
-        decode_member(body)
-    except (UserError, ValueError) as error:
-        return (Violation("", "cluster-unreadable", f"a value {error}"),)
-    return tuple(_taints(bodies(mapping(body, "spec"), "taints")))
-
-
-def _taints(taints: tuple[Body, ...]) -> Iterator[Violation]:
-    """Taints are of label keys and values, each key and effect once."""
-    seen = set()
-    for position, taint in enumerate(taints):
-        at = f"/spec/taints/{position}"
-        key, value, effect = (text(taint, name) for name in ("key", "value", "effect"))
-        if not is_label_key(key):
-            yield Violation(
-                f"{at}/key", "cluster-taint-key", f"{shown(key)} must be a label key", "a label key"
-            )
-        if not is_label_value(value):
-            message = f"{shown(value)} must be a label value"
-            yield Violation(f"{at}/value", "cluster-taint-value", message, "a label value")
-        if (key, effect) in seen:
-            yield Violation(
-                at,
-                "cluster-taint-unique",
-                f"the taint {shown(key)} with {effect} must be written once",
-                "one taint for each key and effect",
-            )
-        seen.add((key, effect))
 
 
 def kubefleet_admissions(known: KnownKinds) -> Mapping[Kind, Admission]:

@@ -3,14 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from reconciler.dialects.kubefleet.api.defaults import mutated
 from reconciler.dialects.kubefleet.api.names import PARENT, RESOURCE_HASH
-from reconciler.dialects.kubefleet.api.policy import DEFAULT_MAX_SKEW, PICK_ALL, PICK_FIXED, PICK_N
+from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.api.strategy import RolloutStrategy, decode_strategy
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
 from reconciler.model import fields
 from reconciler.model.world import Body
-
-DEFAULT_HISTORY = 10  # defaulter/placement.go DefaultRevisionHistoryLimitValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,16 +18,16 @@ class Placement:
 
     Attributes:
         name: Name.
-        policy: `spec.policy` with defaults applied, `None` if there is none.
+        policy: `spec.policy` as admission leaves it.
         strategy: How changes roll out.
         wanted: How many clusters it wants, `None` for as many as fit.
         history: How many snapshots are kept.
-        selectors: Which resources it selects, as written.
+        selectors: Which resources it selects, with their defaults.
         deleting: Whether it is being deleted.
     """
 
     name: str
-    policy: Body | None
+    policy: Body
     strategy: RolloutStrategy
     wanted: int | None
     history: int
@@ -45,57 +44,30 @@ def decode_placement(body: Body) -> Placement:
     Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
     `PlacementSpec`.
     """
-    metadata, spec = fields.mapping(body, "metadata"), fields.mapping(body, "spec")
-    policy = fields.mapping_or_none(spec, "policy")
-    policy = None if policy is None else default_policy(policy)
-    history = fields.number_or_none(spec, "revisionHistoryLimit")
+    metadata, spec = fields.mapping(body, "metadata"), mutated(fields.mapping(body, "spec"))
+    policy = fields.mapping(spec, "policy")
     return Placement(
         name=fields.text(metadata, "name"),
         policy=policy,
         strategy=decode_strategy(fields.mapping(spec, "strategy")),
         wanted=_wanted(policy),
-        history=DEFAULT_HISTORY if history is None else history,
+        history=fields.number(spec, "revisionHistoryLimit"),
         selectors=fields.bodies(spec, "resourceSelectors"),
         deleting=bool(metadata.get("deletionTimestamp")),
     )
 
 
-def _wanted(policy: Body | None) -> int | None:
+def _wanted(policy: Body) -> int | None:
     """Return how many clusters a rollout counts on.
 
     Source: kubefleet@e160c1c pkg/controllers/rollout/controller.go `calculateRealTarget`.
     """
-    kind = PICK_ALL if policy is None else policy.get("placementType")
-    if policy is None or kind == PICK_ALL:
+    kind = policy.get("placementType")
+    if kind == PICK_ALL:
         return None
     if kind == PICK_FIXED:
         return len(fields.strings(policy, "clusterNames"))
     return fields.number(policy, "numberOfClusters") if kind == PICK_N else 0
-
-
-def default_policy(policy: Body) -> Body:
-    """Return a policy with the defaults that the CRD carries, as hash and scheduler see it.
-
-    Source: kubefleet@e160c1c pkg/utils/defaulter/placement.go, and the markers of
-    apis/placement/v1beta1/clusterresourceplacement_types.go.
-    """
-    filled = {"placementType": PICK_ALL, **_told(policy)}
-    for name, defaults in (
-        (
-            "topologySpreadConstraints",
-            {"maxSkew": DEFAULT_MAX_SKEW, "whenUnsatisfiable": "DoNotSchedule"},
-        ),
-        ("tolerations", {"operator": "Equal"}),
-    ):
-        listed = fields.bodies_or_none(policy, name)
-        if listed is not None:
-            filled[name] = [{**defaults, **_told(item)} for item in listed]
-    return filled
-
-
-def _told(body: Body) -> dict[str, object]:
-    """Return the fields that are not null."""
-    return {name: value for name, value in body.items() if value is not None}
 
 
 def latest_master(snapshots: Iterable[Body], placement: str) -> str | None:

@@ -1,22 +1,11 @@
-"""RolloutStrategy: how fast changes may reach the clusters, with the defaults of the CRD."""
+"""RolloutStrategy: how fast changes may reach the clusters, and how they are applied there."""
 
 from dataclasses import dataclass
 
+from reconciler.dialects.kubefleet.api.defaults import DEFAULT_SHARE
 from reconciler.dialects.kubefleet.scheduler.failure import as_integer
 from reconciler.model import fields
 from reconciler.model.world import Body
-
-ROLLING_UPDATE = "RollingUpdate"
-SERVER_SIDE_APPLY = "ServerSideApply"
-DEFAULT_SHARE = "25%"  # defaulter/placement.go DefaultMaxUnavailableValue, DefaultMaxSurgeValue
-DEFAULT_PERIOD_SECONDS = 60  # defaulter/placement.go DefaultUnavailablePeriodSeconds
-
-_APPLY_DEFAULTS = {
-    "type": "ClientSideApply",
-    "comparisonOption": "PartialComparison",
-    "whenToApply": "Always",
-    "whenToTakeOver": "Always",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,42 +20,30 @@ class RolloutStrategy:
 
 
 def decode_strategy(body: Body) -> RolloutStrategy:
-    """Return the strategy of a placement, defaults applied.
+    """Return the strategy of a placement.
 
     Args:
-        body: `spec.strategy`, empty if there is none.
+        body: `spec.strategy` with its defaults.
 
     Raises:
         UserError: A field has the wrong type.
 
-    Source: kubefleet@e160c1c pkg/utils/defaulter/placement.go `SetPlacementDefaults`.
+    Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
+    `RolloutStrategy`.
     """
     rolling = fields.mapping(body, "rollingUpdate")
-    period = fields.number_or_none(rolling, "unavailablePeriodSeconds")
     return RolloutStrategy(
-        type=fields.text(body, "type") or ROLLING_UPDATE,
+        type=fields.text(body, "type"),
         max_unavailable=_share(rolling, "maxUnavailable"),
         max_surge=_share(rolling, "maxSurge"),
-        period_seconds=DEFAULT_PERIOD_SECONDS if period is None else period,
-        apply=apply_strategy(fields.mapping(body, "applyStrategy")),
+        period_seconds=fields.number(rolling, "unavailablePeriodSeconds"),
+        apply=fields.mapping(body, "applyStrategy"),
     )
 
 
 def _share(body: Body, field: str) -> int | str:
     value = body.get(field)
     return value if isinstance(value, int | str) else DEFAULT_SHARE
-
-
-def apply_strategy(body: Body) -> Body:
-    """Return how resources are applied, defaults filled in; empty fields count as missing.
-
-    Source: kubefleet@e160c1c pkg/utils/defaulter/placement.go `SetDefaultsApplyStrategy`.
-    """
-    told = {name: value for name, value in body.items() if value not in (None, "")}
-    filled = {**_APPLY_DEFAULTS, **told}
-    if filled["type"] == SERVER_SIDE_APPLY and "serverSideApplyConfig" not in filled:
-        filled["serverSideApplyConfig"] = {"force": False}
-    return filled
 
 
 def share_of(share: int | str, total: int) -> int:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.defaults import ROLLING_UPDATE
 from reconciler.dialects.kubefleet.api.names import BOUND, PREVIOUS_STATE, SCHEDULED, UNSCHEDULED
-from reconciler.dialects.kubefleet.api.strategy import ROLLING_UPDATE, RolloutStrategy, share_of
+from reconciler.dialects.kubefleet.api.strategy import RolloutStrategy, share_of
 from reconciler.dialects.kubefleet.rollout.readiness import (
     can_be_ready,
     has_failed,

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.kubefleet.api.policy import PICK_FIXED
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
-from reconciler.model.fields import bodies, mapping, strings
+from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.world import Manifest
 
 GROUP = "placement.kubernetes-fleet.io"
@@ -15,11 +16,20 @@ SELECTORS = "/spec/resourceSelectors"
 
 
 def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
-    """Yield the references of placements that lead nowhere."""
+    """Yield the references of placements that lead nowhere, and names that are missing."""
     clusters = known.names("cluster.kubernetes-fleet.io", CLUSTER)
     for manifest in known.of_kind(GROUP, PLACEMENT):
         policy = mapping(mapping(manifest.body, "spec"), "policy")
-        for position, name in enumerate(strings(policy, "clusterNames")):
+        named = strings(policy, "clusterNames")
+        if text(policy, "placementType") == PICK_FIXED and not named:
+            yield Dangling(
+                manifest.key,
+                "/spec/policy",
+                "placement-names-empty",
+                "PickFixed names no cluster, so nothing is scheduled and what is placed stays",
+                "the name of a cluster at least",
+            )
+        for position, name in enumerate(named):
             if name not in clusters:
                 yield Dangling(
                     manifest.key,

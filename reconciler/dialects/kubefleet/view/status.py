@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.defaults import ROLLING_UPDATE
 from reconciler.dialects.kubefleet.api.names import (
     BOUND,
     PLACEMENT,
@@ -14,7 +15,6 @@ from reconciler.dialects.kubefleet.api.names import (
 )
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, PICK_N
-from reconciler.dialects.kubefleet.api.strategy import ROLLING_UPDATE
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import SCHEDULED_CONDITION
