@@ -9,6 +9,7 @@ from tests.conformance import (
     front_karmada_policies,
     front_karmada_rebalancer,
     front_kubefleet,
+    front_kubefleet_admission,
     front_kubefleet_snapshots,
     front_ocm,
 )
@@ -21,6 +22,7 @@ from tests.conformance.karmada_policies import (
 )
 from tests.conformance.karmada_rebalancer import check_rebalancer
 from tests.conformance.kubefleet import check_schedule as check_kubefleet_schedule
+from tests.conformance.kubefleet_admission import check_admission
 from tests.conformance.kubefleet_rollout import check_rollout
 from tests.conformance.kubefleet_snapshots import check_policysnapshot, check_resourcesnapshot
 from tests.conformance.ocm import check_placement
@@ -57,6 +59,7 @@ FAMILIES: Mapping[str, Family] = {
     "karmada/taints": Family(check_taints, front_karmada_eviction.check_taints),
     "ocm/enqueue": Family(check_events),
     "ocm/placement": Family(check_placement, front_ocm.check_placement),
+    "kubefleet/admission": Family(check_admission, front_kubefleet_admission.check_admission),
     "kubefleet/policysnapshot": Family(
         check_policysnapshot, front_kubefleet_snapshots.check_policysnapshot
     ),
@@ -69,7 +72,7 @@ FAMILIES: Mapping[str, Family] = {
 
 _INPUTS = {
     "ocm": {"managedClusters", "placementDecisions"},
-    "kubefleet": {"memberClusters", "policySnapshot", "snapshots", "resourceSnapshots"},
+    "kubefleet": {"existing", "memberClusters", "policySnapshot", "snapshots", "resourceSnapshots"},
 }
 
 

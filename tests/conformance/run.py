@@ -21,8 +21,8 @@ REFUSED = "refused: "
 class Result:
     """One case: its label is `dialect/family`, `difference` is `None` when it passed.
 
-    `left_out` says why a case is not written as a repository, `""` if it is. `excepted` says that
-    the difference is known, and why is written down.
+    `left_out` says why a case is not written as a repository, or not asked at all, `""` if it is.
+    `excepted` says that the difference is known, and why is written down.
     """
 
     label: str
@@ -61,7 +61,10 @@ def run_case(case: Body) -> Result:
     family = FAMILIES.get(label)
     if family is None:
         return Result(label, str(case["name"]), UNKNOWN)
-    return _run(label, case, family.direct)
+    try:
+        return _run(label, case, family.direct)
+    except LeftOut as reason:
+        return _left_out(label, case, reason)
 
 
 def walk_case(case: Body) -> Result:
@@ -78,7 +81,12 @@ def walk_case(case: Body) -> Result:
         known = judgements.refusal_of(f"{label}:{name}")
         return _refused(f"{DOOR} {label}", name, str(rule), known)
     except LeftOut as reason:
-        return Result(f"{DOOR} {label}", name, None, left_out=judgements.LEFT_OUT[str(reason)])
+        return _left_out(f"{DOOR} {label}", case, reason)
+
+
+def _left_out(label: str, case: Body, reason: LeftOut) -> Result:
+    why = judgements.LEFT_OUT[str(reason)]
+    return Result(label, str(case["name"]), None, left_out=why)
 
 
 def _refused(label: str, name: str, rule: str, known: str) -> Result:

@@ -1,0 +1,121 @@
+"""The family of KubeFleet's admission: its CRDs and webhooks against what `validate` says."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import cast
+
+from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.dialects import KINDS
+from reconciler.core.file_validation import Rules, validate_file
+from reconciler.dialects.kubefleet.api.defaults import mutated, with_defaults
+from reconciler.dialects.kubefleet.api.immutable_fields import refuse_change
+from reconciler.dialects.kubefleet.api.placement import decode_placement
+from reconciler.errors import Misconfigured
+from reconciler.shell.resources import load_schemas
+from tests.builders import text
+from tests.conformance.compare import first_difference
+from tests.conformance.front_door import LeftOut, field, items
+
+Body = Mapping[str, object]
+Refused = Sequence[tuple[str, str]]
+"""Field and rule of what is wrong with a manifest."""
+
+RULES = Rules(load_schemas(), ADMISSIONS, KINDS)
+PLACEMENT = "ClusterResourcePlacement"
+READ = (PLACEMENT, "MemberCluster")
+UNKNOWN = "schema-unknown-field"
+
+
+def check_admission(case: Body) -> str | None:
+    """Compare what is allowed, which fields a CRD refuses, and a placement as it is stored."""
+    difference = compare_admission(case, _refused, _changed)
+    body = field(case, "input", "object")
+    if difference or body["kind"] != PLACEMENT:
+        return difference
+    expected, spec = cast(Body, case["expected"]), field(body, "spec")
+    defaulted = expected["afterSchemaDefaults"] or with_defaults({})
+    return first_difference(
+        {"defaulted": defaulted, "mutated": expected.get("afterMutation", defaulted)},
+        {"defaulted": with_defaults(spec), "mutated": mutated(spec)},
+    )
+
+
+def compare_admission(
+    case: Body, refused: Callable[[Body], Refused], changed: Callable[[Body, Body], Refused]
+) -> str | None:
+    """Compare what is allowed, and in which fields a CRD finds what is wrong.
+
+    Args:
+        case: The vector.
+        refused: Says what is wrong with a manifest by itself.
+        changed: Says what must not have changed, of the manifest before and the one now.
+    """
+    given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
+    body, before = field(given, "object"), field(given, "oldObject")
+    if given["operation"] == "DELETE":
+        raise LeftOut("deletion")
+    if body["kind"] not in READ:
+        raise LeftOut("unread-kind")
+    if before and refused(before):
+        raise LeftOut("mended")
+    found = refused(body) or (changed(before, body) if before else ())
+    _leave_out(before, body, found, expected)
+    if expected["allowed"] == bool(found):
+        return f".allowed: expected {expected['allowed']}, refused are {found}"
+    if expected["stage"] != "schema":
+        return None
+    theirs = {_pointer(str(error["field"])) for error in items(expected, "errors")}
+    return _compare_fields(theirs - {"/<nil>"}, found)
+
+
+def _leave_out(before: Body, body: Body, found: Refused, expected: Body) -> None:
+    """Raise `LeftOut` where a repository is another thing than the storage of a hub."""
+    if expected["allowed"] and any(rule == UNKNOWN for _, rule in found):
+        raise LeftOut("dropped-field")
+    if before and field(before, "metadata")["name"] != field(body, "metadata")["name"]:
+        raise LeftOut("renamed")
+    if before and body["kind"] == PLACEMENT and _remembered(before) != _remembered(body):
+        raise LeftOut("unremembered")
+    kinds = {
+        (one.get("group", ""), one["kind"]) for one in items(body, "spec", "resourceSelectors")
+    }
+    if expected["stage"] == "webhook" and not kinds <= set(KINDS.scopes):
+        raise LeftOut("unknown-kind")
+
+
+def _remembered(body: Body) -> tuple[object, ...]:
+    """What a hub compares of the placement before, and no pass keeps."""
+    spec = mutated(field(body, "spec"))
+    return field(spec, "strategy")["type"] == "External", spec["statusReportingScope"]
+
+
+def _refused(body: Body) -> Refused:
+    checked = validate_file("manifest.yaml", "", text(body).encode(), RULES)
+    return [(broken.fault.field, broken.fault.rule) for broken in checked.broken]
+
+
+def _changed(before: Body, after: Body) -> Refused:
+    return list(_immutable(before, after)) if after["kind"] == PLACEMENT else []
+
+
+def _immutable(before: Body, after: Body) -> Iterator[tuple[str, str]]:
+    try:
+        refuse_change(decode_placement(before).policy, decode_placement(after).policy)
+    except Misconfigured as error:
+        yield error.field, "placement-immutable"
+
+
+def _compare_fields(theirs: set[str], found: Refused) -> str | None:
+    """Compare fields; upstream may name the whole where we name the part, or the reverse."""
+    unsaid = sorted(name for name in theirs if not any(_meet(name, at) for at, _ in found))
+    added = sorted(at for at, _ in found if not any(_meet(name, at) for name in theirs))
+    return first_difference({"unsaid": [], "added": []}, {"unsaid": unsaid, "added": added})
+
+
+def _meet(theirs: str, ours: str) -> bool:
+    return f"{ours}/".startswith(f"{theirs}/") or f"{theirs}/".startswith(f"{ours}/")
+
+
+def _pointer(name: str) -> str:
+    """Upstream's path of a field as a JSON pointer."""
+    return "/" + "/".join(part for part in re.split(r"[.\[\]]+", name) if part)
