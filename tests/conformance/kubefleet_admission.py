@@ -8,7 +8,11 @@ from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import Rules, validate_file
 from reconciler.dialects.kubefleet.api.defaults import mutated, with_defaults
-from reconciler.dialects.kubefleet.api.immutable_fields import refuse_change
+from reconciler.dialects.kubefleet.api.immutable_fields import (
+    refuse_change,
+    refuse_departure,
+    with_kept_fields,
+)
 from reconciler.dialects.kubefleet.api.placement import decode_placement
 from reconciler.errors import Misconfigured
 from reconciler.shell.resources import load_schemas
@@ -23,6 +27,7 @@ Refused = Sequence[tuple[str, str]]
 RULES = Rules(load_schemas(), ADMISSIONS, KINDS)
 PLACEMENT = "ClusterResourcePlacement"
 READ = (PLACEMENT, "MemberCluster")
+DEFAULT_SCOPE = "ClusterScopeOnly"
 UNKNOWN = "schema-unknown-field"
 
 
@@ -74,7 +79,7 @@ def _leave_out(before: Body, body: Body, found: Refused, expected: Body) -> None
         raise LeftOut("dropped-field")
     if before and field(before, "metadata")["name"] != field(body, "metadata")["name"]:
         raise LeftOut("renamed")
-    if before and body["kind"] == PLACEMENT and _remembered(before) != _remembered(body):
+    if before and body["kind"] == PLACEMENT and _scope(before) == DEFAULT_SCOPE != _scope(body):
         raise LeftOut("unremembered")
     kinds = {
         (one.get("group", ""), one["kind"]) for one in items(body, "spec", "resourceSelectors")
@@ -83,10 +88,8 @@ def _leave_out(before: Body, body: Body, found: Refused, expected: Body) -> None
         raise LeftOut("unknown-kind")
 
 
-def _remembered(body: Body) -> tuple[object, ...]:
-    """What a hub compares of the placement before, and no pass keeps."""
-    spec = mutated(field(body, "spec"))
-    return field(spec, "strategy")["type"] == "External", spec["statusReportingScope"]
+def _scope(body: Body) -> object:
+    return field(body, "spec").get("statusReportingScope", DEFAULT_SCOPE)
 
 
 def _refused(body: Body) -> Refused:
@@ -99,8 +102,10 @@ def _changed(before: Body, after: Body) -> Refused:
 
 
 def _immutable(before: Body, after: Body) -> Iterator[tuple[str, str]]:
+    known, wanted = decode_placement(before), decode_placement(after)
     try:
-        refuse_change(decode_placement(before).policy, decode_placement(after).policy)
+        refuse_departure(with_kept_fields({}, known), wanted)
+        refuse_change(known.policy, wanted.policy)
     except Misconfigured as error:
         yield error.field, "placement-immutable"
 

@@ -8,7 +8,12 @@ from functools import partial
 from reconciler.dialects.cluster_inventory import ClusterInventory, take_inventory
 from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.kubefleet.api.clusters import Member, Members, admit_cluster, members_of
-from reconciler.dialects.kubefleet.api.immutable_fields import policy_in_force, refuse_change
+from reconciler.dialects.kubefleet.api.immutable_fields import (
+    policy_in_force,
+    refuse_change,
+    refuse_departure,
+    with_kept_fields,
+)
 from reconciler.dialects.kubefleet.api.names import (
     BINDING,
     GROUP,
@@ -171,11 +176,8 @@ class Fleets:
 
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a placement."""
-        manifest, placement, selection = (
-            self.placements[key],
-            self._placement(key),
-            self._selection(key),
-        )
+        manifest, placement = self.placements[key], self._placement(key)
+        selection = self._selection(key)
         left = self.left.get(key.name, {})
         own = self.world.outputs.get(key)
         record = None if own is None else mapping(own.body, "metadata")
@@ -185,6 +187,7 @@ class Fleets:
         repaired = repair_drift(
             owner, left, WantedFiles(policy=placement.policy, selection=selection)
         )
+        refuse_departure(record or {}, placement)
         if repaired.present.policies:
             refuse_change(policy_in_force(repaired.present.policies), placement.policy)
         reports = AvailabilityReports(
@@ -199,8 +202,9 @@ class Fleets:
         )
         outputs = files_of(converged, now)
         version = str(manifest.body["apiVersion"])
+        kept = with_kept_fields(metadata, placement)
         outputs[key] = placement_file(
-            placement, version, metadata, owner.generation, converged, status, now
+            placement, version, kept, owner.generation, converged, status, now
         )
         problem, edited = known_problem(status), bool(repaired.edited)
         return Part(

@@ -284,6 +284,42 @@ def test_a_placement_keeps_its_type_and_its_tolerations(
     assert () == told.run(120).faults
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "field"),
+    [
+        pytest.param({"strategy": {"type": "External"}}, {}, "strategy/type", id="strategy"),
+        pytest.param(
+            {"statusReportingScope": "NamespaceAccessible"},
+            {"statusReportingScope": "ClusterScopeOnly"},
+            "statusReportingScope",
+            id="scope",
+        ),
+    ],
+)
+def test_a_placement_keeps_external_and_its_reporting_scope(
+    before: Body, after: Body, field: str
+) -> None:
+    """Neither may be left, not even by saying nothing."""
+    body = placement()
+    selecting = {"resourceSelectors": [NAMESPACE]}
+    told = story(member("a"), {**body, "spec": {**selecting, **before}}, deployment())
+    told.run(0)
+    told.put({**body, "spec": {**selecting, **after}})
+
+    faults = told.run(60).faults
+    assert [("placement-immutable", f"/spec/{field}")] == [(f.rule, f.field) for f in faults]
+    assert faults == told.run(120).faults
+
+
+def test_a_placement_may_turn_external() -> None:
+    """Only the way back is closed."""
+    told = story(member("a"), placement(), deployment())
+    told.run(0)
+    told.put(placement(strategy={"type": "External"}))
+
+    assert () == told.run(60).faults
+
+
 def test_more_tolerations_and_an_explicit_pick_all_are_fine() -> None:
     """No policy is PickAll; what was tolerated still is."""
     told = story(member("a"), placement(), deployment())

@@ -23,6 +23,7 @@ class Placement:
         wanted: How many clusters it wants, `None` for as many as fit.
         history: How many snapshots are kept.
         selectors: Which resources it selects, with their defaults.
+        reporting_scope: Whether its status is also shown in the namespace that it places.
         deleting: Whether it is being deleted.
     """
 
@@ -32,6 +33,7 @@ class Placement:
     wanted: int | None
     history: int
     selectors: tuple[Body, ...]
+    reporting_scope: str
     deleting: bool
 
 
@@ -53,6 +55,7 @@ def decode_placement(body: Body) -> Placement:
         wanted=_wanted(policy),
         history=fields.number(spec, "revisionHistoryLimit"),
         selectors=fields.bodies(spec, "resourceSelectors"),
+        reporting_scope=fields.text(spec, "statusReportingScope"),
         deleting=bool(metadata.get("deletionTimestamp")),
     )
 
