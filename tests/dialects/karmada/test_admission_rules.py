@@ -34,6 +34,17 @@ POLICY = ObjectKey("policy.karmada.io", "PropagationPolicy", "default", "p")
             [("/spec/placement/spreadConstraints/0/maxGroups", "policy-spread-bounds")],
             id="bounds",
         ),
+        pytest.param({"clusterTolerations": [{"operator": "Nope"}]}, [], id="unknown-operator"),
+        pytest.param(
+            {"spreadConstraints": [{}, {"spreadByField": "cluster"}]},
+            [("/spec/placement/spreadConstraints/1/spreadByField", "policy-spread-unique")],
+            id="cluster-by-default-and-by-name",
+        ),
+        pytest.param(
+            {"workloadAffinity": {"antiAffinity": {"groupByLabelKey": "a b"}}},
+            [("/spec/placement/workloadAffinity/antiAffinity/groupByLabelKey", "policy-label-key")],
+            id="group-key",
+        ),
         pytest.param(
             {"clusterTolerations": [{"operator": "Gt"}]},
             [("/spec/placement/clusterTolerations/0/operator", "policy-toleration-operator")],
@@ -46,6 +57,50 @@ def test_placements(placement: Body, expected: list[tuple[str, str]]) -> None:
     found = refuse_policy(policy(placement=placement))
 
     assert expected == [(violation.pointer, violation.rule) for violation in found]
+
+
+@pytest.mark.parametrize(
+    ("application", "expected"),
+    [
+        pytest.param({"purgeMode": "Gracefully"}, [], id="graceful"),
+        pytest.param({"purgeMode": "Gracefully", "gracePeriodSeconds": 1}, [], id="one-second"),
+        pytest.param(
+            {"gracePeriodSeconds": 0},
+            [("/gracePeriodSeconds", "policy-grace-period")],
+            id="no-time",
+        ),
+        pytest.param(
+            {"purgeMode": "Never", "gracePeriodSeconds": 1},
+            [("/gracePeriodSeconds", "policy-grace-period")],
+            id="nothing-to-wait-for",
+        ),
+        pytest.param(
+            {"decisionConditions": {"tolerationSeconds": -1}},
+            [("/decisionConditions/tolerationSeconds", "policy-toleration-seconds")],
+            id="negative-toleration",
+        ),
+        pytest.param(
+            {"statePreservation": {"rules": [{"aliasLabelName": "", "jsonPath": "{.a}"}]}},
+            [("/statePreservation/rules/0/aliasLabelName", "policy-label-key")],
+            id="no-alias",
+        ),
+    ],
+)
+def test_application_failover(application: Body, expected: list[tuple[str, str]]) -> None:
+    """Pointer below `failover.application` and rule of each violation."""
+    failover = {"application": application}
+    found = refuse_policy(policy(failover=failover, propagateDeps=True))
+    below = "/spec/failover/application"
+
+    assert expected == [(one.pointer.removeprefix(below), one.rule) for one in found]
+
+
+def test_a_policy_of_service_imports_need_not_ask_for_dependencies() -> None:
+    """The mutating webhook sets propagateDeps for it, before anything is checked."""
+    selectors = [{"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ServiceImport"}]
+    body = policy(failover={"application": {}}, selectors=selectors)
+
+    assert () == refuse_policy(body)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from reconciler.dialects.karmada.api.defaults import mutated, with_defaults
+from reconciler.dialects.karmada.api.failover_admission import (
+    refuse_failover,
+    refuse_selector_namespaces,
+    refuse_workload_affinity,
+)
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown
 from reconciler.manifests.violations import Violation
 from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, number, text
+from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import is_label_key
 from reconciler.model.world import Body
 
@@ -16,17 +23,28 @@ FIELD_OPERATORS = ("In", "NotIn")
 def refuse_policy(body: Body) -> tuple[Violation, ...]:
     """Return what is wrong with a policy that its schema accepts.
 
+    It is judged with its defaults, and as the mutating webhook leaves it: without empty lists, and
+    with the fields that follow from others.
+
     Source: karmada@f8fdd02 pkg/util/validation/validation.go `ValidatePropagationSpec`.
     """
-    spec = mapping(body, "spec")
+    metadata = mapping(body, "metadata")
+    key = ObjectKey(
+        "policy.karmada.io",
+        text(body, "kind"),
+        text(metadata, "namespace"),
+        text(metadata, "name"),
+    )
+    spec = mutated(key, with_defaults(mapping(body, "spec")))
     placement = mapping(spec, "placement")
     return (
         *_affinities(placement, "/spec/placement"),
         *_overflow(placement, "/spec/placement"),
         *_spread(placement, "/spec/placement/spreadConstraints"),
         *_tolerations(placement, "/spec/placement/clusterTolerations"),
-        *_workload_affinity(placement, "/spec/placement/workloadAffinity"),
-        *_failover(spec),
+        *refuse_workload_affinity(placement),
+        *refuse_failover(spec),
+        *refuse_selector_namespaces(body, spec),
         *_preemption(spec),
         *_suspension(spec),
     )
@@ -104,6 +122,33 @@ def _overflow(placement: Body, at: str) -> Iterator[Violation]:
                 "`overflowAffinities` must follow a group that names clusters itself",
                 "clusterNames or labelSelector beside it",
             )
+        yield from _overflow_names(term, where)
+
+
+def _overflow_names(term: Body, at: str) -> Iterator[Violation]:
+    """Names are unique within a group and what it overflows into, and usable as label keys.
+
+    Source: karmada@f8fdd02 pkg/util/validation/validation.go `ValidateOverflowAffinities`.
+    """
+    names = [text(term, "affinityName")]
+    for position, group in enumerate(bodies(term, "overflowAffinities")):
+        where, name = f"{at}/{position}", text(group, "affinityName")
+        if not is_label_key(name):
+            yield Violation(
+                f"{where}/affinityName",
+                "policy-affinity-name",
+                f"the affinity name {shown(name)} must be a label key",
+                "letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
+            )
+        if name in names:
+            yield Violation(
+                f"{where}/affinityName",
+                "policy-overflow-unique",
+                f"the affinity name {shown(name)} must be used once in its group",
+                "a name that neither the group nor another overflow of it has",
+            )
+        names.append(name)
+        yield from _field_selector(group, where)
 
 
 def _spread(placement: Body, at: str) -> Iterator[Violation]:
@@ -141,10 +186,7 @@ def _spread(placement: Body, at: str) -> Iterator[Violation]:
                 f"the field {fields[position]} must be constrained once",
                 "one constraint for each field",
             )
-    unlabelled = any(
-        not text(c, "spreadByField") and not text(c, "spreadByLabel") for c in constraints
-    )
-    if any(fields) and "cluster" not in fields and not unlabelled:
+    if any(fields) and "cluster" not in fields:
         yield Violation(
             at,
             "policy-spread-cluster",
@@ -154,43 +196,16 @@ def _spread(placement: Body, at: str) -> Iterator[Violation]:
 
 
 def _tolerations(placement: Body, at: str) -> Iterator[Violation]:
-    """Tolerations compare texts; they know no order."""
+    """Tolerations compare texts; they know no order. An unknown operator tolerates nothing."""
     for position, toleration in enumerate(bodies(placement, "clusterTolerations")):
         operator = text(toleration, "operator")
-        if operator not in ("", "Equal", "Exists"):
+        if operator in ("Lt", "Gt"):
             yield Violation(
                 f"{at}/{position}/operator",
                 "policy-toleration-operator",
                 f"the operator {shown(operator)} must be Equal or Exists",
                 "Equal, Exists",
             )
-
-
-def _workload_affinity(placement: Body, at: str) -> Iterator[Violation]:
-    """A label cannot draw together and push apart at once."""
-    affinity = mapping(placement, "workloadAffinity")
-    keys = [
-        text(mapping(affinity, name), "groupByLabelKey") for name in ("affinity", "antiAffinity")
-    ]
-    if keys[0] and keys[0] == keys[1]:
-        yield Violation(
-            at,
-            "policy-workload-affinity",
-            "`affinity` and `antiAffinity` must group by different label keys",
-            "two keys",
-        )
-
-
-def _failover(spec: Body) -> Iterator[Violation]:
-    """Failing over an application needs what it depends on to follow."""
-    application = mapping_or_none(mapping(spec, "failover"), "application")
-    if application is not None and flag_or_none(spec, "propagateDeps") is not True:
-        yield Violation(
-            "/spec/propagateDeps",
-            "policy-failover-dependencies",
-            "`propagateDeps` must be true where `failover.application` is set",
-            "true",
-        )
 
 
 def _preemption(spec: Body) -> Iterator[Violation]:

@@ -11,6 +11,8 @@ GRACE_PERIOD_SECONDS = (
 )
 APPLICATION_TOLERATION_SECONDS = 300  # karmada@f8fdd02 CRD default of tolerationSeconds
 
+SERVICE_IMPORT = ("multicluster.x-k8s.io/v1alpha1", "ServiceImport")
+
 
 def with_defaults(spec: Body) -> Body:
     """Return a policy's spec with the defaults of its CRD; a default needs its parent to be there.
@@ -69,7 +71,7 @@ def mutated(policy: ObjectKey, spec: Body) -> Body:
             if not text(selector, "namespace"):
                 selector["namespace"] = policy.namespace
     changed["resourceSelectors"] = selectors
-    if any(selector.get("kind") == "ServiceImport" for selector in selectors):
+    if any((one.get("apiVersion"), one.get("kind")) == SERVICE_IMPORT for one in selectors):
         changed["propagateDeps"] = True
     placement = mapping_or_none(spec, "placement")
     if placement is not None:
