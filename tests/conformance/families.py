@@ -14,6 +14,7 @@ from tests.conformance import (
     front_ocm,
 )
 from tests.conformance.karmada import check_graceful, check_schedule, check_taints
+from tests.conformance.karmada_admission import check_admission as check_karmada_admission
 from tests.conformance.karmada_detector import check_detector
 from tests.conformance.karmada_policies import (
     check_bindingfromtemplate,
@@ -45,6 +46,7 @@ class Family:
 
 
 FAMILIES: Mapping[str, Family] = {
+    "karmada/admission": Family(check_karmada_admission),
     "karmada/bindingfromtemplate": Family(
         check_bindingfromtemplate, front_karmada_policies.check_bindingfromtemplate
     ),

@@ -3,6 +3,7 @@
 from decimal import Decimal
 from itertools import count
 
+from reconciler.model.fields import number
 from reconciler.model.identity import ObjectKey, uid_of
 from tests.builders import Body
 from tests.conformance.front_door import LeftOut, field, items
@@ -28,13 +29,23 @@ SUFFIXES |= {f"{name}i": Decimal(1024) ** power for power, name in enumerate("KM
 
 
 def cluster_of(cluster: Body) -> Body:
-    """A cluster as people write it: what reports anything is ready, its controller would say."""
+    """A cluster as people write it: what reports anything is ready, its controller would say.
+
+    `zone` goes: no stored cluster has it, and the scheduler does not read it.
+
+    Raises:
+        LeftOut: Its smallest nodes have a least amount, which is stored as 0.
+    """
+    models = sorted(items(cluster, "spec", "resourceModels"), key=lambda one: number(one, "grade"))
+    if any(str(one["min"]) != "0" for model in models[:1] for one in items(model, "ranges")):
+        raise LeftOut("defaulted-cluster")
     status = field(cluster, "status")
     conditions = items(cluster, "status", "conditions")
     ready = [item for item in conditions if item.get("type") == "Ready"]
     full = [{**READY, **item} for item in conditions]
     more = [] if ready else [READY]
-    return {**cluster, "status": {**status, "conditions": [*full, *more]}}
+    spec = {name: value for name, value in field(cluster, "spec").items() if name != "zone"}
+    return {**cluster, "spec": spec, "status": {**status, "conditions": [*full, *more]}}
 
 
 def policy_of(binding: Body, **spec: object) -> Body:

@@ -13,9 +13,9 @@ GROUPS = [
     *judgements.FORGIVEN.items(),
     *(("karmada/bindingfromtemplate", part) for part in judgements.LEFT_ASIDE.values()),
     ("karmada/policyadmission", judgements.FIELDS_NAMED),
-    ("karmada/rebalancer", judgements.CASES),
 ]
 LINES = [(label, what, reasons) for label, reasons in GROUPS for what in reasons]
+LINES += [(case.partition(":")[0], case, judgements.CASES) for case in judgements.CASES]
 
 
 @pytest.mark.cpu_seconds(60)  # vectors of a family until one fails

@@ -3,7 +3,9 @@
 import pytest
 
 from reconciler.dialects.karmada.api.admission import refuse_cluster, refuse_policy
+from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
 from reconciler.dialects.karmada.api.defaults import mutated, with_defaults
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, cluster, groups, policy, taint
 
@@ -116,6 +118,66 @@ def test_a_policy_of_service_imports_need_not_ask_for_dependencies() -> None:
 def test_clusters_that_cannot_be_read(body: Body, count: int) -> None:
     """Amounts and moments are read at admission, so that no pass stumbles."""
     assert count == len(refuse_cluster(body))
+
+
+MODELS = [
+    {"grade": 1, "ranges": [{"name": "memory", "min": "1Gi", "max": "2Gi"}]},
+    {"grade": 0, "ranges": [{"name": "memory", "min": "512Mi", "max": "1Gi"}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param({"resourceModels": MODELS}, [], id="models-out-of-order"),
+        pytest.param(
+            {"resourceModels": [MODELS[0], {**MODELS[1], "grade": 1}]},
+            [("/spec/resourceModels", "cluster-models")],
+            id="grade-twice",
+        ),
+        pytest.param({"syncMode": "push"}, [("/spec/syncMode", "cluster-sync-mode")], id="mode"),
+        pytest.param({"apiEndpoint": "https://[::1]:6443"}, [], id="ipv6-endpoint"),
+        pytest.param(
+            {"apiEndpoint": "h:port"}, [("/spec/apiEndpoint", "cluster-address")], id="no-host"
+        ),
+        pytest.param(
+            {"proxyURL": "ftp://p"}, [("/spec/proxyURL", "cluster-address")], id="proxy-scheme"
+        ),
+        pytest.param({"zones": ["a", "b c"]}, [("/spec/zones/1", "cluster-location")], id="zone"),
+        pytest.param(
+            {"zone": "a", "zones": ["a"]}, [("/spec/zones", "cluster-zones")], id="zone-and-zones"
+        ),
+        pytest.param(
+            {"taints": [{"key": "a b", "effect": "NoSchedule"}]},
+            [("/spec/taints/0/key", "cluster-taint-key")],
+            id="taint-key",
+        ),
+        pytest.param(
+            {"taints": [taint(), {**taint(), "value": "other"}]},
+            [("/spec/taints/1", "cluster-taint-unique")],
+            id="taint-twice",
+        ),
+    ],
+)
+def test_clusters(spec: Body, expected: list[tuple[str, str]]) -> None:
+    """Pointer and rule of each violation."""
+    plain = cluster()
+    body = {**plain, "spec": {"syncMode": "Push", **mapping(plain, "spec"), **spec}}
+
+    assert expected == [(one.pointer, one.rule) for one in refuse_cluster(body)]
+
+
+def test_a_cluster_is_stored_with_zones_and_complete_models() -> None:
+    """A zone becomes a list of one, the least grade begins at nothing, the last has no end."""
+    stored = mutated_cluster({"zone": "a", "resourceModels": MODELS})
+    low = {"name": "memory", "min": "0", "max": "1Gi"}
+    high = {"name": "memory", "min": "1Gi", "max": "9223372036854775807"}
+
+    assert {
+        "zone": "",
+        "zones": ["a"],
+        "resourceModels": [{"grade": 0, "ranges": [low]}, {"grade": 1, "ranges": [high]}],
+    } == stored
 
 
 def test_defaults_need_their_parent() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from reconciler.dialects.karmada.api.cluster_admission import refuse_spec
 from reconciler.dialects.karmada.api.defaults import mutated, with_defaults
 from reconciler.dialects.karmada.api.failover_admission import (
     refuse_failover,
@@ -236,7 +237,10 @@ def _suspension(spec: Body) -> Iterator[Violation]:
 
 
 def refuse_cluster(body: Body) -> tuple[Violation, ...]:
-    """Return what is wrong with a cluster: amounts and moments that cannot be read."""
+    """Return what is wrong with a cluster that its schema accepts.
+
+    Amounts and moments that cannot be read come first, since the rules ask for them.
+    """
     # Late, since checking any other kind needs nothing of the fleet.
     from reconciler.dialects.karmada.api.clusters import decode_cluster  # noqa: PLC0415
 
@@ -245,7 +249,7 @@ def refuse_cluster(body: Body) -> tuple[Violation, ...]:
     except UserError as error:
         where = f" in `{error.field}`" if error.field else ""
         return (Violation("", "cluster-unreadable", f"a value{where} {error.message}"),)
-    return ()
+    return tuple(refuse_spec(body))
 
 
 KARMADA_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = {

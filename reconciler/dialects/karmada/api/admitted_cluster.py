@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from reconciler.dialects.cluster_inventory import AdmittedCluster
+from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
 from reconciler.dialects.karmada.api.clusters import MemberCluster, decode_cluster
 from reconciler.dialects.karmada.api.settings import decode_failover
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
@@ -37,7 +38,7 @@ def admit_cluster(
     written = bodies(mapping(manifest.body, "spec"), "taints")
     added_at = first_seen(written, output, now)
     taints = [*dated(written, added_at), *_condition_taints(manifest.body, failover)]
-    spec = {**mapping(manifest.body, "spec"), "taints": taints}
+    spec = {**mutated_cluster(mapping(manifest.body, "spec")), "taints": taints}
     present = output.body if output is not None else None
     record = keep_present(taint_record(manifest, added_at), present) if added_at else None
     view = decode_cluster({**manifest.body, "spec": spec}, declared=declared)
