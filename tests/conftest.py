@@ -8,9 +8,11 @@ nobody foresaw fails a test.
 
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
+from types import FrameType
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from reconciler.dialects import object_boundary
@@ -19,7 +21,11 @@ from tests import strict
 CPU_SECONDS = 10.0
 """What one test may take unless its mark `cpu_seconds` says more."""
 
-SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+HANDLERS: Mapping[signal.Signals, Callable[[int, FrameType | None], object] | signal.Handlers] = {
+    signal.SIGHUP: signal.SIG_DFL,
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+}
 
 settings.register_profile(
     "alike",
@@ -33,11 +39,8 @@ strict.enforce()
 
 def pytest_configure() -> None:
     """Let signals do what a test expects of them, here and in the processes that it starts."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    for number in SIGNALS:
-        if signal.getsignal(number) is signal.SIG_IGN:
-            at_once = signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL
-            signal.signal(number, at_once)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLERS)
+    _handle_signals()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -56,6 +59,19 @@ def _cpu_seconds() -> float:
     """Return the processor time of this process and of its children that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.fixture(autouse=True)
+def own_process() -> None:
+    """Begin each test with Python's own handlers of signals, and with a log that is not set up."""
+    _handle_signals()
+    structlog.reset_defaults()
+
+
+def _handle_signals() -> None:
+    """Set the handlers that Python begins with, whatever the runner or another test has set."""
+    for number, handler in HANDLERS.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -342,7 +342,9 @@ MALFORMED = {
     "zz/broken.yaml": "apiVersion: v1\nkind: [",
     "zz/cluster.yaml": json.dumps({**cluster("zz"), "spec": {"taints": 7}}),
     "zz/policy.yaml": json.dumps(
-        policy("zz", placement={"clusterAffinity": {}, "clusterAffinities": []})
+        policy(
+            "zz", placement={"clusterAffinity": {}, "clusterAffinities": [{"affinityName": "z"}]}
+        )
     ),
     "zz/name.yaml": json.dumps({**deployment(), "metadata": {"name": "../up"}}),
     "zz/binding.yaml": json.dumps(
