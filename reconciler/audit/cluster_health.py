@@ -1,37 +1,45 @@
 """Clusters as scheduling finds them: their taints, and which of them are down."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from reconciler.core.dialects import dialect_of
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName
 from reconciler.model.known_kinds import Kind
-from reconciler.model.settings import settings_in
+from reconciler.model.settings import Settings
 from reconciler.model.world import Body, World
 
+Down = Mapping[ClusterName, str]
+"""Clusters that are unwell, with what is wrong."""
 
-def with_taints(world: World, kind: Kind, body: Body) -> Body:
+
+def with_taints(settings: Settings, kind: Kind, body: Body) -> Body:
     """Return an object to be shown; a cluster with all taints that scheduling uses.
 
     Args:
-        world: Whose settings count.
+        settings: Of the repository.
         kind: Its group and kind.
         body: As people wrote it.
     """
     dialect = dialect_of(kind[0])
     if dialect is None or dialect.cluster != kind:
         return body
-    taints = dialect.view().taints_of(body, settings_in(world))
+    taints = dialect.view().taints_of(body, settings)
     return {**body, "spec": {**mapping(body, "spec"), "taints": list(taints)}}
 
 
-def clusters_down(world: World, group: str) -> Mapping[ClusterName, str]:
-    """Return the clusters of an API that say that they are unwell, each with what is wrong.
+def clusters_down(world: World, groups: Iterable[str]) -> Mapping[str, Down]:
+    """Return the clusters that say that they are unwell, each with what is wrong, by group.
 
     Args:
         world: Whose clusters.
-        group: Of any kind of the API.
+        groups: API groups of what was decided; one without an API of ours has no clusters.
     """
+    return {group: _down(world, group) for group in sorted(set(groups))}
+
+
+def _down(world: World, group: str) -> Down:
+    """Return the clusters of one API that are unwell."""
     dialect = dialect_of(group)
     if dialect is None:
         return {}

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.core.changes import Outcome
 from reconciler.core.dialects import dialect_of
 from reconciler.core.memo import Memo
 from reconciler.core.next_world import next_world
@@ -52,7 +51,6 @@ def foresee(
     now: datetime,
     *,
     memo: Memo | None = None,
-    first: Outcome | None = None,
     moments: int = MOMENTS,
 ) -> tuple[Coming, ...]:
     """Return what passes will do, in the order of time, then of objects.
@@ -63,16 +61,14 @@ def foresee(
         world: As it is.
         now: Moment of the next pass: what it does comes first.
         memo: What earlier passes remembered.
-        first: What that pass does, if it is known.
         moments: How many passes are computed at most.
     """
     memo = memo or Memo()
     found: dict[tuple[ObjectKey, str], Coming] = {}
     at = now
     waits: tuple[Wait, ...] = ()
-    for number in range(moments):
-        known = first if number == 0 else None
-        outcome = reconcile(world, at, memo=memo) if known is None else known
+    for _ in range(moments):
+        outcome = reconcile(world, at, memo=memo)
         for coming in _at(at, waits, outcome.decisions):
             found.setdefault((coming.key, coming.why), coming)
         waits = tuple(wait for wait in outcome.waits if wait.until > at)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from reconciler.audit.cluster_health import clusters_down
+from reconciler.audit.cluster_health import Down, clusters_down
 from reconciler.audit.foresight import Coming
 from reconciler.audit.warn import Question, warnings_of
 from reconciler.core.changes import DeleteFile, Outcome
@@ -150,17 +150,19 @@ def preview(
     outcome = reconcile(merged, now, memo=memo)
     without = {decision.key: decision for decision in baseline.decisions if _shows(decision)}
     planned = {decision.key: decision for decision in outcome.decisions if _shows(decision)}
+    ill = _down_in(merged, planned.values())
     entries = []
     for key in sorted(planned.keys() | without.keys()):
         decision, other = planned.get(key), without.get(key)
         if decision is None and other is not None:
             entries.append(_kept(other))
         elif decision is not None and not _same(decision, other):
-            entries.append(_entry(decision, other, merged))
+            entries.append(_entry(decision, other, ill))
+    ill = _down_in(base, without.values())
     return Preview(
         now=now,
         entries=tuple(entries),
-        anyway=tuple(_entry(decision, None, base) for decision in without.values()),
+        anyway=tuple(_entry(decision, None, ill) for decision in without.values()),
         counts=_count(entries),
         warnings=warnings_of(Question(base, merged, baseline, outcome)),
         faults=_less(outcome.faults, baseline.faults),
@@ -212,9 +214,14 @@ def _same(decision: Decision, other: Decision | None) -> bool:
     )
 
 
-def _entry(decision: Decision, other: Decision | None, world: World) -> PreviewEntry:
+def _down_in(world: World, decisions: Iterable[Decision]) -> Mapping[str, Down]:
+    """Return the clusters that are down, by group, where decisions turned any away."""
+    return clusters_down(world, (one.key.group for one in decisions if one.rejected))
+
+
+def _entry(decision: Decision, other: Decision | None, ill: Mapping[str, Down]) -> PreviewEntry:
     """Return the account of one decision; that a cluster is down comes before what follows."""
-    down = clusters_down(world, decision.key.group) if decision.rejected else {}
+    down = ill.get(decision.key.group, {})
     if decision.problem and (decision.before == decision.after or not decision.after):
         kind = Kind.STUCK
     elif decision.removed or not decision.after:

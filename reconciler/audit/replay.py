@@ -62,6 +62,7 @@ class Replay:
 
 def _with_down(explanation: Explanation, world: World) -> Explanation:
     """Return an explanation that says which clusters are down, beside what follows from it."""
-    down = clusters_down(world, explanation.key.group)
+    group = explanation.key.group
+    down = clusters_down(world, [group])[group]
     answers = (replace(item, down=down.get(item.cluster, "")) for item in explanation.clusters)
     return replace(explanation, clusters=tuple(answers)) if down else explanation

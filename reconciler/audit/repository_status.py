@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.core.record import last_pass
+from reconciler.core.record import last_pass, recorded_faults
 from reconciler.manifests.paths import FAULTS, RECORD
 from reconciler.manifests.suspension import is_suspended
-from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
-from reconciler.model.settings import CONFIGURATION, decode_settings
-from reconciler.model.world import Body, Fault, HeldFile, World
+from reconciler.model.settings import settings_in
+from reconciler.model.world import Fault, HeldFile, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,39 +52,18 @@ def status_of(world: World, *, changed: bool) -> RepositoryStatus:
     """
     last = last_pass(world.outputs)
     record = world.outputs.get(RECORD)
-    found = [] if changed else _recorded(world)
+    found = () if changed else recorded_faults(world.outputs)
     present = {*world.inputs, *world.outputs} - {RECORD, FAULTS}
-    configuration = next(iter(world.of_kind(*CONFIGURATION)), None)
-    settings = decode_settings(None if configuration is None else configuration.body)
     return RepositoryStatus(
         last_at=None if last is None else last.at,
         inputs="" if last is None else last.revision,
         version="" if record is None else text(mapping(record.body, "status"), "version"),
         faults=_each_once((*world.faults, *found)),
         held=world.held,
-        all_suspended=settings.suspend,
+        all_suspended=settings_in(world).suspend,
         suspended=tuple(sorted(k for k, one in world.inputs.items() if is_suspended(one.body))),
         counts=dict(sorted(Counter((key.group, key.kind) for key in present).items())),
         rebalancers=tuple(sorted(k for k in world.inputs if k[:2] in world.known.removable)),
-    )
-
-
-def _recorded(world: World) -> list[Fault]:
-    """Return the faults that the last pass recorded."""
-    report = world.outputs.get(FAULTS)
-    return [] if report is None else [_fault(body) for body in bodies(report.body, "faults")]
-
-
-def _fault(body: Body) -> Fault:
-    return Fault(
-        path=text(body, "path"),
-        line=number(body, "line"),
-        column=number(body, "column"),
-        field=text(body, "field"),
-        rule=text(body, "rule"),
-        message=text(body, "message"),
-        expected=text(body, "expected"),
-        subject=text(body, "object"),
     )
 
 

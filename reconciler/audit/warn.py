@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from reconciler.audit.cluster_health import clusters_down
 from reconciler.core.changes import Outcome, WriteFile
 from reconciler.core.dialects import CLUSTERS, DIALECTS
-from reconciler.core.input_index import CONFIGURATION_PATH
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.manifests.selection import selects
 from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.settings import CONFIGURATION, settings_in
+from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, settings_in
 from reconciler.model.world import World
 
 NAMED = 3
@@ -49,11 +48,12 @@ def warn_suspended(question: Question) -> Iterator[Warned]:
 def warn_unschedulable(question: Question) -> Iterator[Warned]:
     """Name the objects that get fewer clusters than they ask for, and which clusters are down."""
     known = {d.key: d.problem for d in question.baseline.decisions}
-    for decision in question.outcome.decisions:
-        if decision.problem and decision.problem != known.get(decision.key):
-            down = clusters_down(question.merged, decision.key.group)
-            ill = [f"{name} {down[name]}" for name in decision.rejected if name in down]
-            yield Warned("unschedulable", decision.subject, "; ".join((*ill, decision.problem)))
+    found = [d for d in question.outcome.decisions if d.problem and d.problem != known.get(d.key)]
+    down = clusters_down(question.merged, (decision.key.group for decision in found))
+    for decision in found:
+        here = down[decision.key.group]
+        ill = [f"{name} {here[name]}" for name in decision.rejected if name in here]
+        yield Warned("unschedulable", decision.subject, "; ".join((*ill, decision.problem)))
 
 
 def warn_nowhere(question: Question) -> Iterator[Warned]:

@@ -133,7 +133,8 @@ def _events(
 ) -> "Iterator[Line]":
     """Yield the newest events, the newest last."""
     from reconciler.cli.description import ruled
-    from reconciler.cli.events import SHORT_ID, EventReader
+    from reconciler.cli.event_reader import EventReader
+    from reconciler.cli.history import SHORT_ID
     from reconciler.manifests.columns import duration
     from reconciler.shell.clock import SystemClock
 

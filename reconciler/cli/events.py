@@ -1,9 +1,8 @@
 """`reconciler events`: what upstream's controllers would have recorded, told from commits."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,15 +21,11 @@ from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.audit.foresight import Coming
-    from reconciler.audit.revisions import Commit
     from reconciler.audit.upstream_events import Happening
+    from reconciler.cli.event_reader import EventReader
     from reconciler.cli.subject import Subject
-    from reconciler.core.changes import Outcome
     from reconciler.model.identity import ObjectKey
     from reconciler.shell.revisions import GitRevisions
-
-SHORT_ID = 12
-PIECE = 64  # commits whose files are read together
 
 
 @click.command(name="events")
@@ -87,6 +82,7 @@ def command(
     Exit codes: 0 told, 1 the history cannot be read, 2 no such object or revision, 130 interrupted.
     """
     from reconciler.audit.json_shapes import coming_json
+    from reconciler.cli.event_reader import EventReader
     from reconciler.cli.print_json import print_json
     from reconciler.cli.subject import subject_at
     from reconciler.cli.world import note_if_empty
@@ -153,100 +149,14 @@ def _refuse_unknown(subject: "Subject") -> None:
     raise UsageError(f"there is no {spelled(named)}, and there never was{near(world, named)}")
 
 
-class EventReader:
-    """Reads events of commits that are asked for."""
-
-    def __init__(
-        self,
-        revisions: "GitRevisions",
-        output_root: str,
-        key: "ObjectKey | None",
-        *,
-        warnings: bool,
-    ) -> None:
-        from reconciler.audit.replay import Replay
-
-        self.repository = revisions.repository
-        self._revisions = revisions
-        self._replay = Replay(revisions)
-        self._output_root = output_root
-        self._key = key
-        self._warnings = warnings
-        self._names: set[str] = set()
-
-    def read(self, head: str, after: str | None, limit: int = 0) -> "tuple[list[Happening], bool]":
-        """Return the newest events, the newest last, and whether there are older ones.
-
-        Args:
-            head: Full hex id of the commit to begin at.
-            after: One whose history is left out, `None` for none.
-            limit: How many at most, 0 for all.
-        """
-        found: list[Happening] = []
-        for happening in self._newest_first(head, after):
-            if limit and len(found) == limit:
-                return found[::-1], True
-            found.append(happening)
-        return found[::-1], False
-
-    def _newest_first(self, head: str, after: str | None) -> "Iterator[Happening]":
-        """Yield the events that are asked for."""
-        from reconciler.audit.commit_events import chronicle
-
-        for commits in self._pieces(head, after):
-            texts = self._texts(commits)
-            for commit in commits:
-                changes = self._revisions.changes(commit)
-                again = partial(self._again, commit)
-                events = chronicle(
-                    commit, changes, texts, self._output_root, again, names=self._names
-                )
-                yield from (event for event in reversed(events) if self._is_asked(event))
-
-    def _again(self, commit: "Commit") -> "Outcome | None":
-        """Compute a pass again, if its inputs and the outputs before it can be had."""
-        from reconciler.audit.replay import Run
-        from reconciler.audit.revisions import pass_of
-
-        found = pass_of(commit)
-        if found is None or commit.parent is None:
-            return None
-        run = self._replay.run(found[0], commit.parent, found[1])
-        return run.outcome if isinstance(run, Run) else None
-
-    def _is_asked(self, event: "Happening") -> bool:
-        if self._warnings and event.told.type == "Normal":
-            return False
-        return self._key is None or event.key == self._key
-
-    def _pieces(self, head: str, after: str | None) -> "Iterator[list[Commit]]":
-        """Yield the commits in pieces, without those of which a shallow clone has half."""
-        from reconciler.audit.revisions import pass_of
-        from reconciler.shell.git.revisions import cut_off
-
-        ends = cut_off(self.repository)
-        paths = [self._output_root]
-        commits = self._revisions.commits(head, but=after, paths=paths, whole=False)
-        if any(commit.revision in ends for commit in commits):
-            click.echo("this clone is shallow; git fetch --unshallow for older events", err=True)
-        whole = [commit for commit in commits if commit.revision not in ends]
-        self._names.update(commit.author for commit in whole if pass_of(commit) is not None)
-        for start in range(0, len(whole), PIECE):
-            piece = whole[start : start + PIECE]
-            self._revisions.prepare(piece)
-            yield piece
-
-    def _texts(self, commits: "Sequence[Commit]") -> dict[str, bytes]:
-        """Return what the changed outputs held."""
-        from reconciler.audit.commit_events import needed
-
-        changes = (self._revisions.changes(commit) for commit in commits)
-        blobs = (blob for listed in changes for blob in needed(listed, self._output_root))
-        return self._revisions.texts(blobs)
-
-
 def _follow(
-    reader: EventReader, branch: str, head: str, *, lines: bool, poll_seconds: float, headers: bool
+    reader: "EventReader",
+    branch: str,
+    head: str,
+    *,
+    lines: bool,
+    poll_seconds: float,
+    headers: bool,
 ) -> None:
     """Print the events of each commit that comes, until interrupted."""
     from reconciler.shell.watch import Wakeups
@@ -281,6 +191,7 @@ def _print(found: "Sequence[Happening]", *, lines: bool, headers: bool) -> None:
 
 def _row(item: "Happening", now: datetime) -> list[str]:
     """Return one event."""
+    from reconciler.cli.history import SHORT_ID
     from reconciler.manifests.columns import duration
 
     scope = f"{item.key.namespace}/" if item.key.namespace else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.object_order import in_order
-from reconciler.cli.object_tables import Layout, rows_of, table_of, typed_name
+from reconciler.cli.object_tables import Layout, print_tables, typed_name
 from reconciler.cli.shown_body import shown_body, without_secrets
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def print_found(
         if keys or not single:
             print_manifests(world, keys, query, single=single and len(keys) == 1)
     else:
-        _print_tables(world, kinds, query, several=len({one.kind for one in found}) > 1)
+        layout = layout_of(query, several=len({one.kind for one in found}) > 1)
+        print_tables(world, kinds, layout, headers=not query.no_headers)
 
 
 def by_kind(
@@ -62,28 +63,6 @@ def layout_of(query: "Query", *, several: bool) -> Layout:
         labels=[key for listed in query.label_columns for key in listed.split(",")],
         all_labels=query.show_labels,
     )
-
-
-def _print_tables(
-    world: "World", kinds: "Mapping[Kind, Sequence[ObjectKey]]", query: "Query", *, several: bool
-) -> None:
-    """Print a table of each kind that has objects, with a blank line between."""
-    from reconciler.cli.table import print_table
-    from reconciler.shell.clock import SystemClock
-
-    now = SystemClock().now()
-    layout = layout_of(query, several=several)
-    blank = False
-    for kind, keys in kinds.items():
-        if not keys:
-            continue
-        if blank:
-            click.echo()
-        blank = True
-        table = table_of(kind, layout, namespaced=any(key.namespace for key in keys))
-        rows = rows_of(world, keys, now, wide=layout.wide)
-        cells = [table.cells(key, row) for key, row in rows.items()]
-        print_table(table.titles, cells, headers=not query.no_headers)
 
 
 def print_manifests(

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import click
+
 from reconciler.cli.columns import columns_of
 from reconciler.cli.coming import coming_cells, may_come
 from reconciler.cli.shown_body import shown_body
@@ -79,11 +81,34 @@ def rows_of(
 ) -> "Mapping[ObjectKey, Row]":
     """Return what tables show of objects, in the order given; wide ones what is coming, too."""
     from reconciler.audit.cluster_health import with_taints
+    from reconciler.model.settings import settings_in
 
     origins = {key: (world.inputs.get(key) or world.outputs[key]).origin for key in keys}
-    bodies = {key: with_taints(world, key[:2], shown_body(world, key)) for key in keys}
+    settings = settings_in(world)
+    bodies = {key: with_taints(settings, key[:2], shown_body(world, key)) for key in keys}
     coming = coming_cells(world, keys) if wide else {}
     return {key: Row(bodies[key], origins[key].path, now, coming.get(key, NONE)) for key in keys}
+
+
+def print_tables(
+    world: "World",
+    kinds: "Mapping[Kind, Sequence[ObjectKey]]",
+    layout: Layout,
+    *,
+    headers: bool = True,
+) -> None:
+    """Print a table of each kind that has objects, with a blank line between."""
+    from reconciler.cli.table import print_table
+    from reconciler.shell.clock import SystemClock
+
+    every = [key for keys in kinds.values() for key in keys]
+    rows = rows_of(world, every, SystemClock().now(), wide=layout.wide)
+    listed = [(kind, keys) for kind, keys in kinds.items() if keys]
+    for number, (kind, keys) in enumerate(listed):
+        if number:
+            click.echo()
+        table = table_of(kind, layout, namespaced=any(key.namespace for key in keys))
+        print_table(table.titles, [table.cells(key, rows[key]) for key in keys], headers=headers)
 
 
 def typed_name(key: "ObjectKey") -> str:

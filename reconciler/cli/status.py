@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from reconciler.audit.repository_status import RepositoryStatus
     from reconciler.audit.revisions import Commit
     from reconciler.cli.description import Line
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.known_kinds import Kind
     from reconciler.model.world import World
     from reconciler.shell.revisions import GitRevisions
 
@@ -165,18 +167,14 @@ def _listed(title: str, entries: Sequence[str], more: str) -> "Iterator[Line]":
 
 def _print_rebalancers(world: "World", status: "RepositoryStatus") -> None:
     """Print a table of the rebalancers of each kind."""
-    from reconciler.cli.object_tables import Layout, rows_of, table_of
-    from reconciler.cli.table import print_table
-    from reconciler.shell.clock import SystemClock
+    from reconciler.cli.object_tables import Layout, print_tables
 
-    now = SystemClock().now()
-    for kind in dict.fromkeys(key[:2] for key in status.rebalancers):
-        keys = [key for key in status.rebalancers if key[:2] == kind]
-        table = table_of(kind, Layout(kinds=True), namespaced=False)
+    kinds: dict[Kind, list[ObjectKey]] = {}
+    for key in status.rebalancers:
+        kinds.setdefault((key.group, key.kind), []).append(key)
+    if kinds:
         click.echo()
-        print_table(
-            table.titles, [table.cells(key, row) for key, row in rows_of(world, keys, now).items()]
-        )
+        print_tables(world, kinds, Layout(kinds=True))
 
 
 def _as_json(

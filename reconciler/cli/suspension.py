@@ -174,8 +174,7 @@ def _held(
 ) -> SuspensionEdit:
     """Return the edit."""
     from reconciler.core.dialects import PLACED
-    from reconciler.core.input_index import CONFIGURATION_PATH
-    from reconciler.model.settings import CONFIGURATION
+    from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH
 
     if word is None:
         found = [m for k, m in world.inputs.items() if (k.group, k.kind) == CONFIGURATION]

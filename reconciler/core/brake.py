@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.core.dialects import PLACED, dialect_of
-from reconciler.core.input_index import CONFIGURATION_PATH
 from reconciler.manifests.admission import digest
 from reconciler.model.decision import CauseKind, Decision
 from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ObjectKey
-from reconciler.model.settings import Safety
+from reconciler.model.settings import CONFIGURATION_PATH, Safety
 from reconciler.model.world import Body, Fault, Manifest, World
 
 FEWEST = 10  # placements from which on a share says something

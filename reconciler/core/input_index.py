@@ -12,10 +12,8 @@ from reconciler.manifests.identify import Identity
 from reconciler.manifests.scope import CRD, namespace_for, scopes_of_crds
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.known_kinds import Kind, KnownKinds
-from reconciler.model.settings import CONFIGURATION
+from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH
 from reconciler.model.world import Fault, Manifest, Trace
-
-CONFIGURATION_PATH = "reconciler.yaml"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.core.input_index import CONFIGURATION_PATH, InputIndex
+from reconciler.core.input_index import InputIndex
 from reconciler.core.step import EarlierVersion, Step
 from reconciler.manifests.admission import digest
 from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.world import Fault, HeldFile, Manifest
 
 FILE_LINK = "file-link"

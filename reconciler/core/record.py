@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.manifests.paths import FAULTS, RECORD
-from reconciler.model.fields import bodies, mapping, strings_or_none
+from reconciler.model.fields import bodies, mapping, number, strings_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment, stamp
 from reconciler.model.world import Body, Fault, HeldFile, Manifest
@@ -72,6 +72,26 @@ def faults_body(faults: Iterable[Fault], held: Iterable[HeldFile]) -> Body:
         "faults": [_encode_fault(fault) for fault in faults],
         "held": [_encode_held(entry) for entry in held],
     }
+
+
+def recorded_faults(outputs: Mapping[ObjectKey, Manifest]) -> tuple[Fault, ...]:
+    """Return the faults that the last committing pass recorded."""
+    report = outputs.get(FAULTS)
+    return () if report is None else tuple(map(_decode_fault, bodies(report.body, "faults")))
+
+
+def _decode_fault(body: Body) -> Fault:
+    """Return a fault as `_encode_fault` wrote it."""
+    return Fault(
+        path=text(body, "path"),
+        line=number(body, "line"),
+        column=number(body, "column"),
+        field=text(body, "field"),
+        rule=text(body, "rule"),
+        message=text(body, "message"),
+        expected=text(body, "expected"),
+        subject=text(body, "object"),
+    )
 
 
 def _encode_fault(fault: Fault) -> Body:

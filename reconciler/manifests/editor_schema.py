@@ -9,6 +9,7 @@ from posixpath import dirname, join, normpath
 
 from reconciler.manifests.nulls import Json
 from reconciler.manifests.schema import BASE, DEFINITIONS, kind_of
+from reconciler.model.settings import CONFIGURATION_PATH
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 CATALOG = "https://www.schemastore.org/schema-catalog.json"
@@ -16,7 +17,7 @@ MANIFESTS = "manifests.json"
 """The file with the schemas of all kinds, each for the documents that it is about."""
 
 FOLDERS = ("clusters", "feedback", "placements", "policies", "rebalancers", "scores", "workloads")
-FILES = ["reconciler.yaml", *(f"**/{folder}/**/*.yaml" for folder in FOLDERS)]
+FILES = [CONFIGURATION_PATH, *(f"**/{folder}/**/*.yaml" for folder in FOLDERS)]
 """Where manifests are, by convention."""
 
 
@@ -107,8 +108,7 @@ def _parts(names: list[str], documents: Mapping[str, Json]) -> dict[str, Json]:
     left = [(name, reference) for name in names for reference in _references(documents[name])]
     while left:
         origin, reference = left.pop()
-        file, _, pointer = reference.partition("#/$defs/")
-        name = normpath(join(dirname(origin), file)) if file else origin
+        name, pointer = _target(origin, reference)
         part = _part(name, pointer)
         if part not in found:
             definition = documents[name]["$defs"][pointer]
@@ -130,9 +130,8 @@ def _rewritten(origin: str, node: object) -> "Json":
         return node  # type: ignore[return-value]
     found = {key: _rewritten(origin, one) for key, one in node.items()}
     if isinstance(node.get("$ref"), str):
-        file, _, pointer = str(node["$ref"]).partition("#/$defs/")
-        name = normpath(join(dirname(origin), file)) if file else origin
-        found["$ref"] = f"#/definitions/{_part(name, pointer)}"  # type: ignore[assignment]
+        target = _part(*_target(origin, str(node["$ref"])))
+        found["$ref"] = f"#/definitions/{target}"  # type: ignore[assignment]
     return found
 
 
@@ -146,6 +145,12 @@ def _references(node: object) -> Iterator[str]:
             yield str(node["$ref"])
         for one in node.values():
             yield from _references(one)
+
+
+def _target(origin: str, reference: str) -> tuple[str, str]:
+    """Return the file and the definition in it that a reference in a file leads to."""
+    file, _, pointer = reference.partition("#/$defs/")
+    return (normpath(join(dirname(origin), file)) if file else origin), pointer
 
 
 def _part(file: str, pointer: str) -> str:

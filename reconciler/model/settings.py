@@ -7,6 +7,7 @@ from reconciler.model.fields import mapping, number_or_none, strings, text
 from reconciler.model.world import Body, World
 
 CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
+CONFIGURATION_PATH = "reconciler.yaml"
 DEFAULT_ASSUME_AFTER_SECONDS = 60
 DEFAULT_MAX_REMOVED_PERCENT = 50
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.core.file_validation import Rules, validate_file
-from reconciler.core.input_index import CONFIGURATION_PATH, index_inputs
+from reconciler.core.input_index import index_inputs
 from reconciler.core.last_known_good import LastKnownGood
 from reconciler.core.world_composition import configuration_of
 from reconciler.errors import UsageError
 from reconciler.manifests.limits import MAX_READ_BYTES, Oversized
 from reconciler.manifests.selection import SUFFIXES, selects
-from reconciler.model.settings import Settings, decode_settings
+from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.shell.manifest_source import FoundManifests, skipped_as
 
 STDIN = "<stdin>"
@@ -43,7 +43,7 @@ class FolderSource:
         self, paths: Sequence[Path], *, output_root: str, rules: Rules, forced: bool = True
     ) -> FoundManifests:
         """Return the files to check; a folder outside of the root has no configuration."""
-        settings = settings_in(_configuration(self.root), rules)
+        settings = settings_written(_configuration(self.root), rules)
         root, start = self.root.resolve(), self._start
 
         def is_read(path: str) -> bool:
@@ -128,7 +128,7 @@ def _configuration(directory: Path) -> bytes | Oversized | None:
     return read_file(directory, CONFIGURATION_PATH) if is_there else None
 
 
-def settings_in(data: bytes | Oversized | None, rules: Rules) -> Settings:
+def settings_written(data: bytes | Oversized | None, rules: Rules) -> Settings:
     """Return the settings of a configuration; a faulty one counts as absent, and is reported."""
     if data is None:
         return Settings()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation, Rules
-from reconciler.core.input_index import CONFIGURATION_PATH, InputIndex, follow_inputs, index_inputs
+from reconciler.core.input_index import InputIndex, follow_inputs, index_inputs
 from reconciler.core.last_known_good import LastKnownGood, last_known_good
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import StateTree, blocks_of, follow_state, read_state
@@ -18,7 +18,7 @@ from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.paths import FAULTS, RECORD, output_path
 from reconciler.manifests.schema import Schemas
 from reconciler.manifests.scope import CRD
-from reconciler.model.settings import Settings, decode_settings
+from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.repository import Repository

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.core.file_validation import Rules
-from reconciler.core.input_index import CONFIGURATION_PATH
 from reconciler.errors import UsageError
 from reconciler.manifests.limits import Oversized
 from reconciler.manifests.selection import SUFFIXES, matches_any, selects
-from reconciler.shell.files import settings_in
+from reconciler.model.settings import CONFIGURATION_PATH
+from reconciler.shell.files import settings_written
 from reconciler.shell.git.objects import TreeEntry, list_files, read_blobs
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import resolve_revision
@@ -65,7 +65,7 @@ class RevisionSource:
         """Return the files to check."""
         has_configuration = CONFIGURATION_PATH in self.entries
         written = dict(self.contents([CONFIGURATION_PATH] if has_configuration else []))
-        settings = settings_in(written.get(CONFIGURATION_PATH), rules)
+        settings = settings_written(written.get(CONFIGURATION_PATH), rules)
 
         def is_read(path: str) -> bool:
             return not path.startswith(f"{output_root}/") and selects(

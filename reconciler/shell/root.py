@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from reconciler.core.input_index import CONFIGURATION_PATH
 from reconciler.manifests.paths import RECORD
+from reconciler.model.settings import CONFIGURATION_PATH
 
 RECORD_KIND = f"kind: {RECORD.kind}".encode()
 PEEKED_BYTES = 4096  # our own records say their kind in the second line

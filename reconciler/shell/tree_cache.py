@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from reconciler.core.file_validation import FileValidation
-from reconciler.core.input_index import CONFIGURATION_PATH
 from reconciler.core.tree_change import TreeChange, change_between
 from reconciler.manifests.selection import selects
+from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.shell.git.objects import read_blobs
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listings

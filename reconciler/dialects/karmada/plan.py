@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -115,10 +115,11 @@ class Bindings:
         )
         needed = needed_bindings(claims, self.world, self.memory, decided.failed)
         own = {key: d for key, d in claims.drafts.items() if key not in needed}
-        decided.run(own, DraftedBindings.of(self, own))
+        bindings = DraftedBindings.of(self, own)
+        decided.run(own, bindings)
         if needed:
             attached = attach(claims, needed, decided.outputs, self.memory)
-            decided.run(attached, DraftedBindings.of(self, attached))
+            decided.run(attached, replace(bindings, drafts=attached))
         self.memory.rests.trim(decided.outputs)
         return decided.plan()
 

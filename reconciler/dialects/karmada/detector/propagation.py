@@ -8,7 +8,7 @@ from reconciler.dialects.karmada.api.policies import Template
 from reconciler.errors import Misconfigured
 from reconciler.model.fields import strings, text
 from reconciler.model.identity import group_of
-from reconciler.model.settings import Settings
+from reconciler.model.settings import CONFIGURATION_PATH, Settings
 
 GROUPS = frozenset(
     f"{name}.karmada.io"
@@ -29,7 +29,6 @@ NAMESPACES = ("kube-.*",)
 RESERVED = frozenset({"karmada-system", "karmada-cluster"})
 EXECUTION = "karmada-es-"
 AUTHENTICATION = ("v1", "ConfigMap", "kube-system", "extension-apiserver-authentication")
-CONFIGURATION = "reconciler.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def skipped_apis(flag: str) -> SkippedApis:
             case _:
                 raise Misconfigured(
                     f"`{entry}` must be a group, group/version, or group/version/Kind,Kind",
-                    path=CONFIGURATION,
+                    path=CONFIGURATION_PATH,
                     field="/spec/karmada/skippedPropagatingAPIs",
                 )
     return SkippedApis(frozenset(groups), frozenset(versions), frozenset(kinds))
@@ -112,7 +111,7 @@ class Propagation:
         return (api_version, kind, namespace, name) != AUTHENTICATION
 
 
-EVERYTHING_ELSE = Propagation()
+BY_DEFAULT = Propagation()
 
 
 def decode_propagation(settings: Settings) -> Propagation:
@@ -124,7 +123,7 @@ def decode_propagation(settings: Settings) -> Propagation:
     options: Mapping[str, object] = settings.options.get("karmada", {})
     named = "skippedPropagatingNamespaces" in options
     if not named and not text(options, "skippedPropagatingAPIs"):
-        return EVERYTHING_ELSE
+        return BY_DEFAULT
     namespaces = strings(options, "skippedPropagatingNamespaces") if named else NAMESPACES
     return Propagation(skipped_apis(text(options, "skippedPropagatingAPIs")), namespaces)
 
