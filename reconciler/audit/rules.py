@@ -139,6 +139,7 @@ ERRORS: Mapping[str, str] = {
 WARNINGS: Mapping[str, str] = {
     "feedback-cluster-unknown": "A cluster that reports should be there",
     "identity-kind-unknown": "A kind of ours should be spelled as it is read",
+    "interpreter-script": "A row, not a script, should say where a kind has replicas",
     "kind-not-read": "A kind of these APIs should be one that is read here",
     "link-skipped": "A manifest should stand in the repository itself, not behind a link",
     "placement-cluster-unknown": "PickFixed should name clusters that are there",
@@ -147,6 +148,7 @@ WARNINGS: Mapping[str, str] = {
     "placement-set-missing": "A Placement should stand where a cluster set is bound",
     "placement-set-unbound": "A Placement should name sets that are bound to its namespace",
     "policy-cluster-unknown": "A policy should name clusters that are there",
+    "policy-kind-undivided": "A policy should divide kinds whose replicas can be found",
     "policy-never-propagated": "A policy should select workloads that Karmada propagates",
     "policy-override-missing": "A policy should depend on override policies that are there",
     "policy-selects-nothing": "A policy should select workloads that are there",

@@ -113,7 +113,8 @@ class Dialect:
         roots: Kinds beside `placed` that placements hang on, such as policies.
         domains: Ends of the names of its groups, of those that are not known here, too.
         crds: Returns group to kinds of all that upstream defines.
-        content: Kinds of these that control nothing upstream either, and so need no warning.
+        content: Kinds of these that need no warning that they are not read: they control nothing
+            upstream either, or a rule of the API tells of them.
         admissions: Returns what its webhooks would refuse, given all kinds that are known.
         view: Returns what it answers about files.
         begin: Returns a memory that has seen nothing yet.

@@ -74,7 +74,11 @@ KARMADA = Dialect(
     domains=("karmada.io",),
     crds=_crds,
     content=frozenset(
-        {("multicluster.x-k8s.io", "ServiceExport"), ("multicluster.x-k8s.io", "ServiceImport")}
+        {
+            ("config.karmada.io", "ResourceInterpreterCustomization"),
+            ("multicluster.x-k8s.io", "ServiceExport"),
+            ("multicluster.x-k8s.io", "ServiceImport"),
+        }
     ),
     admissions=_admissions,
     view=_view,

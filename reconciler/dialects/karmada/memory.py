@@ -7,8 +7,8 @@ from reconciler.dialects.cluster_inventory import AdmittedCluster
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
 from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_match import Policies
-from reconciler.dialects.karmada.detector.propagation import Propagation
 from reconciler.dialects.object_pass import Part
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, CacheKey, KeyedCache, UnchangedUntil, forget
@@ -40,7 +40,7 @@ class KarmadaMemory:
         fleet: The clusters indexed, under one name.
         policies: Policy decoded.
         elections: All policies indexed, under one name.
-        propagation: What the configuration lets pass, under one name.
+        options: What the configuration says of detection, under one name.
         templates: Content of a workload; the workload as policies see it, with its binding's key.
         priorities: Values of the PriorityClasses, under one name.
         drafted: Workload and present binding; what they come to under all policies.
@@ -56,7 +56,7 @@ class KarmadaMemory:
     fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     policies: AnswerCache[ObjectKey, Policy] = field(default_factory=AnswerCache)
     elections: AnswerCache[None, Policies] = field(default_factory=AnswerCache)
-    propagation: AnswerCache[None, Propagation] = field(default_factory=AnswerCache)
+    options: AnswerCache[None, DetectorOptions] = field(default_factory=AnswerCache)
     templates: KeyedCache[ObjectKey, tuple[Body, tuple[Template, ObjectKey]]] = field(
         default_factory=KeyedCache
     )

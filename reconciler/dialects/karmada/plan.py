@@ -20,7 +20,6 @@ from reconciler.dialects.karmada.api.clusters import (
 )
 from reconciler.dialects.karmada.api.settings import (
     decode_failover,
-    may_preempt,
     propagates_empty,
 )
 from reconciler.dialects.karmada.decide import Surroundings, decide
@@ -34,7 +33,7 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     named_by,
 )
 from reconciler.dialects.karmada.detector.detect import Claims, claim_workloads
-from reconciler.dialects.karmada.detector.propagation import decode_propagation
+from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.karmada.view.binding_rendering import placed
 from reconciler.dialects.karmada.view.rebalance_target import target_of
@@ -216,10 +215,10 @@ class Karmada:
             world, (CLUSTER_GROUP, CLUSTER), self.memory.clusters, admit, under=under
         )
         options = settings.options.get("karmada")
-        propagation = self.memory.propagation.recall(
-            None, (options,), partial(decode_propagation, settings)
+        detector = self.memory.options.recall(
+            None, (options,), partial(decode_detector_options, settings)
         )
-        claims = claim_workloads(world, self.memory, propagation, preempting=may_preempt(settings))
+        claims = claim_workloads(world, self.memory, detector)
         members = _fleet(inventory, claims, self.memory, declared=declared)
         return Bindings(
             world=world,

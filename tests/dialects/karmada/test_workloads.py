@@ -2,7 +2,8 @@
 
 import pytest
 
-from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements, demand_of
+from reconciler.dialects.karmada.api.interpreter import demand_of
+from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements
 from tests.builders import Body
 
 

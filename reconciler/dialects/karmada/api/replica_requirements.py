@@ -1,12 +1,13 @@
-"""What a workload needs: its replicas, and the resources and nodes that one replica asks for.
+"""What one replica of a workload requires: the resources and the nodes of its pod.
 
-Known are the kinds that Karmada's native interpreter knows; any other has no replicas. Content that
-is not as Kubernetes would have it counts as absent: it is the member cluster's to judge.
+Content that is not as Kubernetes would have it counts as absent: it is the member cluster's to
+judge.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from reconciler.dialects.karmada.api.custom_kinds import MOST_REPLICAS
 from reconciler.dialects.karmada.api.node_claim import node_claim_of
 from reconciler.model.quantity import (
     Quantity,
@@ -19,7 +20,6 @@ from reconciler.model.world import Body
 
 NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 BINARY = frozenset({"memory", "ephemeral-storage"})
-MOST_REPLICAS = 2**31 - 1  # Kubernetes' int32
 KEPT_PREFIXES = ("hugepages-", "attachable-volumes-")
 
 
@@ -31,52 +31,17 @@ class ReplicaRequirements:
     requirements: Body | None
 
 
-def demand_of(api_version: str, kind: str, body: Body) -> ReplicaRequirements | None:
-    """Return what a workload asks for, `None` if its kind has no replicas.
-
-    Source: karmada@f8fdd02 pkg/resourceinterpreter/default/native/replica.go
-    `getAllDefaultReplicaInterpreter`.
-    """
-    interpreter = _INTERPRETERS.get((api_version, kind))
-    return interpreter(body) if interpreter is not None else None
+def pod_requirements(pod: Body) -> Body | None:
+    """Return what one pod requires, `None` if nothing."""
+    return requirements_of(pod, _request(pod))
 
 
-def _scaled(body: Body) -> ReplicaRequirements:
-    """Deployment, StatefulSet and ReplicaSet: `spec.replicas`, which counts 0 if unset."""
-    spec = _mapping(body.get("spec"))
-    return ReplicaRequirements(_count(spec.get("replicas")), _requirements(_pod_spec(spec)))
-
-
-def _job(body: Body) -> ReplicaRequirements:
-    """Job: the parallelism, but no more than the completions."""
-    spec = _mapping(body.get("spec"))
-    replicas = _count(spec.get("parallelism"))
-    if spec.get("completions") is not None:
-        replicas = min(replicas, _count(spec.get("completions")))
-    return ReplicaRequirements(replicas, _requirements(_pod_spec(spec)))
-
-
-def _pod(body: Body) -> ReplicaRequirements:
-    """Pod: one."""
-    return ReplicaRequirements(1, _requirements(_mapping(body.get("spec"))))
-
-
-_INTERPRETERS: Mapping[tuple[str, str], Callable[[Body], ReplicaRequirements]] = {
-    ("apps/v1", "Deployment"): _scaled,
-    ("apps/v1", "ReplicaSet"): _scaled,
-    ("apps/v1", "StatefulSet"): _scaled,
-    ("batch/v1", "Job"): _job,
-    ("v1", "Pod"): _pod,
-}
-
-
-def _pod_spec(spec: Body) -> Body:
-    """Return the pod spec of a pod template."""
-    return _mapping(_mapping(spec.get("template")).get("spec"))
-
-
-def _requirements(pod: Body) -> Body | None:
+def requirements_of(pod: Body, request: Mapping[str, Quantity]) -> Body | None:
     """Return what one replica requires, `None` if nothing.
+
+    Args:
+        pod: Says on which nodes.
+        request: Of resources, by name.
 
     Source: karmada@f8fdd02 pkg/util/helper/binding.go `GenerateReplicaRequirements`.
     """
@@ -84,14 +49,16 @@ def _requirements(pod: Body) -> Body | None:
     claim = node_claim_of(pod)
     if claim:
         requirements["nodeClaim"] = claim
-    request = _request(pod)
-    if request:
-        requirements["resourceRequest"] = request
+    wanted = {
+        name: _canonical(name, request[name]) for name in sorted(request) if request[name] > 0
+    }
+    if wanted:
+        requirements["resourceRequest"] = wanted
     return requirements or None
 
 
-def _request(pod: Body) -> dict[str, str]:
-    """Return the resources of one replica, by name, in canonical text.
+def _request(pod: Body) -> dict[str, Quantity]:
+    """Return the resources of one replica, by name.
 
     Containers add up, each init container counts alone, the overhead comes on top. A request that
     is missing is taken from the limits.
@@ -105,19 +72,19 @@ def _request(pod: Body) -> dict[str, str]:
     for container in _items(pod.get("initContainers")):
         for name, amount in _container(container).items():
             total[name] = max(total.get(name, amount), amount)
-    for name, amount in _amounts(_mapping(pod.get("overhead"))).items():
+    for name, amount in amounts_of(_mapping(pod.get("overhead"))).items():
         total[name] = Quantity(total.get(name, 0) + amount)
-    return {name: _canonical(name, total[name]) for name in sorted(total) if total[name] > 0}
+    return total
 
 
 def _container(body: Body) -> dict[str, Quantity]:
     """Return the requests of one container, filled from its limits."""
     resources = _mapping(body.get("resources"))
-    limits = _amounts(_mapping(resources.get("limits")))
-    return limits | _amounts(_mapping(resources.get("requests")))
+    limits = amounts_of(_mapping(resources.get("limits")))
+    return limits | amounts_of(_mapping(resources.get("requests")))
 
 
-def _amounts(body: Body) -> dict[str, Quantity]:
+def amounts_of(body: Body) -> dict[str, Quantity]:
     """Return the quantities of the resources that count.
 
     Names without a domain other than the native ones are dropped.
@@ -144,7 +111,7 @@ def _canonical(name: str, amount: Quantity) -> str:
     return canonical_decimal(amount)
 
 
-def _count(value: object) -> int:
+def count_of(value: object) -> int:
     """Return a number of replicas; what no API server would admit counts 0."""
     if isinstance(value, bool) or not isinstance(value, int):
         return 0

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
+from reconciler.dialects.karmada.api.interpreter import demand_of
 from reconciler.dialects.karmada.api.policies import NAMESPACED, Policy, Template
-from reconciler.dialects.karmada.api.replica_requirements import demand_of
+from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements
 from reconciler.errors import UserError
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, uid_of
@@ -101,6 +103,7 @@ def draft_binding(
     policy: Policy | None,
     present: Body | None,
     priority_classes: Mapping[str, int],
+    custom_kinds: CustomKinds = BUILT_IN,
 ) -> Draft:
     """Return the binding of a workload before its round.
 
@@ -112,9 +115,11 @@ def draft_binding(
         policy: The policy that claims it, `None` if there is none.
         present: The binding's file as the last pass left it, `None` if it is new.
         priority_classes: Name to value of the PriorityClasses that there are.
+        custom_kinds: Where custom kinds keep their replicas.
 
     Raises:
-        UserError: The policy names a PriorityClass that is not there.
+        UserError: The policy names a PriorityClass that is not there, or the workload's replicas
+            are no number.
 
     Source: karmada@f8fdd02 pkg/detector/detector.go `ApplyPolicy`, pkg/detector/policy.go
     `HandlePropagationPolicyDeletion`.
@@ -124,7 +129,8 @@ def draft_binding(
     if policy is not None and policy.lazy:
         annotations[TEMPLATE_DIGEST] = template.digest
     if policy is not None and not (policy.lazy and _is_unchanged(template, present)):
-        spec = claimed_spec(template, policy.spec, spec, priority_classes)
+        demand = demand_of(template.api_version, template.key.kind, template.body, custom_kinds)
+        spec = claimed_spec(template, demand, policy.spec, spec, priority_classes)
     key = template.key
     suspended = template.suspended or (policy is not None and policy.suspended)
     return Draft(
@@ -219,12 +225,17 @@ def claim_annotations(policy: Policy | None) -> dict[str, str]:
 
 
 def claimed_spec(
-    template: Template, policy_spec: Body, present: Body, priority_classes: Mapping[str, int]
+    template: Template,
+    demand: ReplicaRequirements | None,
+    policy_spec: Body,
+    present: Body,
+    priority_classes: Mapping[str, int],
 ) -> Body:
     """Return the spec of a claimed workload's binding.
 
     Args:
         template: The workload.
+        demand: What it asks for, `None` if its kind has no replicas.
         policy_spec: Its policy's spec after defaults and mutation.
         present: The binding's spec so far, empty if it is new; its decisions are kept.
         priority_classes: Name to value.
@@ -235,7 +246,6 @@ def claimed_spec(
     Source: karmada@f8fdd02 pkg/detector/detector.go `BuildResourceBinding`.
     """
     spec: dict[str, object] = {"resource": _resource(template)}
-    demand = demand_of(template.api_version, template.key.kind, template.body)
     if demand is not None:
         if demand.replicas:
             spec["replicas"] = demand.replicas

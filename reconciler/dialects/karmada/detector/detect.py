@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from reconciler.dialects.karmada.api.custom_kinds import CustomKinds
 from reconciler.dialects.karmada.api.policies import (
     CLUSTER_WIDE,
     NAMESPACED,
@@ -23,13 +24,13 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     named_by,
 )
 from reconciler.dialects.karmada.detector.dependencies import dependencies_of
+from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_faults import (
     name_fault,
     refused_fault,
     waiting_fault,
 )
 from reconciler.dialects.karmada.detector.policy_match import Policies, index_policies
-from reconciler.dialects.karmada.detector.propagation import Propagation
 from reconciler.dialects.karmada.memory import Drafted, KarmadaMemory
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
@@ -67,21 +68,18 @@ class Claims:
     failed: tuple[Failed, ...]
 
 
-def claim_workloads(
-    world: World, memory: KarmadaMemory, propagation: Propagation, *, preempting: bool
-) -> Claims:
+def claim_workloads(world: World, memory: KarmadaMemory, options: DetectorOptions) -> Claims:
     """Let policies claim workloads, and draft the bindings.
 
     Args:
         world: Its inputs hold workloads and policies, its outputs the bindings so far.
         memory: What earlier rounds found.
-        propagation: Which workloads a policy may claim at all.
-        preempting: Whether policies may take workloads over.
+        options: What the configuration says.
     """
     policies = _policies(world, memory)
     priorities = _priority_classes(world, memory)
     found = _Found()
-    known = memory.drafted.under(policies, priorities, propagation, preempting)
+    known = memory.drafted.under(policies, priorities, options)
     templates = _templates(world, memory, found)
     found.failed += policies.failed.values()
     for template, key in templates:
@@ -96,11 +94,12 @@ def claim_workloads(
         if policies.failed and claimant(body) in policies.failed:
             found.keep(key, body)
             continue
-        if not propagation.allows(template) and not _is_required(body):
+        if not options.propagation.allows(template) and not _is_required(body):
             found.never.add(key)
             continue
-        claim = partial(policies.claim, template, claimant(body), preempting=preempting)
-        drafted = _claimed(world, template, claim, body, priorities, memory)
+        claim = partial(policies.claim, template, claimant(body), preempting=options.preempting)
+        drafting = _Drafting(template, body, priorities, options.custom_kinds, memory)
+        drafted = drafting.claimed(world, claim)
         if isinstance(drafted, Failed):
             found.failed.append(drafted)
             found.keep(key, body)
@@ -186,50 +185,57 @@ def _policy(manifest: Manifest, world: World, memory: KarmadaMemory) -> Policy:
     return memory.policies.recall(manifest.key, (manifest.body, *there), decode)
 
 
-def _claimed(
-    world: World,
-    template: Template,
-    claim: Callable[[], Policy | None],
-    present: Body | None,
-    priorities: Mapping[str, int],
-    memory: KarmadaMemory,
-) -> Drafted | Failed:
-    """Return what a workload comes to under the policy that claims it."""
-    place = partial(place_of, world.inputs[template.key])
-    policy = attempt(claim, place)
-    if isinstance(policy, Failed):
-        return policy
-    refused = None if policy is None else partial(refused_fault, world, policy)
-    draw = partial(_drafted, template, policy, present, priorities, memory)
-    return attempt(draw, place, refused)
+@dataclass(frozen=True, slots=True)
+class _Drafting:
+    """One workload about to be claimed.
 
-
-def _drafted(
-    template: Template,
-    policy: Policy | None,
-    present: Body | None,
-    priorities: Mapping[str, int],
-    memory: KarmadaMemory,
-) -> Drafted:
-    """Return the binding of a workload before its round, if it has or gets one.
-
-    Raises:
-        UserError: See `draft_binding`.
+    Attributes:
+        template: The workload.
+        present: Its binding as the last pass left it, `None` if it has none.
+        priorities: Name to value of the PriorityClasses.
+        custom_kinds: Where custom kinds keep their replicas.
+        memory: What earlier rounds found.
     """
-    if policy is None and present is None:
-        return Drafted(None)
-    priority = None
-    if policy is not None and "schedulePriority" in policy.spec:
-        wanted = mapping(policy.spec, "schedulePriority")
-        priority = priorities.get(text(wanted, "priorityClassName"))
-    draw = partial(draft_binding, template, policy, present, priorities)
-    draft = memory.drafts.recall(template.key, (template, policy, present, priority), draw)
-    wanting = draft.spec.get("propagateDeps") is True
-    return Drafted(
-        draft,
-        named=named_by(draft),
-        needs=dependencies_of(template.key, template.api_version, template.body) if wanting else (),
-    )
+
+    template: Template
+    present: Body | None
+    priorities: Mapping[str, int]
+    custom_kinds: CustomKinds
+    memory: KarmadaMemory
+
+    def claimed(self, world: World, claim: Callable[[], Policy | None]) -> Drafted | Failed:
+        """Return what the workload comes to under the policy that claims it."""
+        place = partial(place_of, world.inputs[self.template.key])
+        policy = attempt(claim, place)
+        if isinstance(policy, Failed):
+            return policy
+        refused = None if policy is None else partial(refused_fault, world, policy, self.template)
+        return attempt(partial(self._drafted, policy), place, refused)
+
+    def _drafted(self, policy: Policy | None) -> Drafted:
+        """Return the binding of the workload before its round, if it has or gets one.
+
+        Raises:
+            UserError: See `draft_binding`.
+        """
+        template, present = self.template, self.present
+        if policy is None and present is None:
+            return Drafted(None)
+        priority = None
+        if policy is not None and "schedulePriority" in policy.spec:
+            wanted = mapping(policy.spec, "schedulePriority")
+            priority = self.priorities.get(text(wanted, "priorityClassName"))
+        draw = partial(draft_binding, template, policy, present, self.priorities, self.custom_kinds)
+        cache_key = (template, policy, present, priority, self.custom_kinds)
+        draft = self.memory.drafts.recall(template.key, cache_key, draw)
+        wanting = draft.spec.get("propagateDeps") is True
+        return Drafted(
+            draft,
+            named=named_by(draft),
+            needs=dependencies_of(template.key, template.api_version, template.body)
+            if wanting
+            else (),
+        )
 
 
 def _templates(

@@ -1,10 +1,13 @@
 """Faults that keep policies and workloads from each other, at the file of the one in the wrong."""
 
+from reconciler.dialects.karmada.api.custom_kinds import Uncountable
 from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.errors import UserError
 from reconciler.manifests.names import LONGEST_NAME
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault, World
+
+COUNTED = "a number, or another row under spec.karmada.interpreters of reconciler.yaml"
 
 
 def waiting_fault(world: World, policy: Policy) -> Fault:
@@ -25,8 +28,19 @@ def waiting_fault(world: World, policy: Policy) -> Fault:
     )
 
 
-def refused_fault(world: World, policy: Policy, error: UserError) -> Fault:
-    """Return the fault, at a policy's file, that it cannot be applied to a workload."""
+def refused_fault(world: World, policy: Policy, template: Template, error: UserError) -> Fault:
+    """Return the fault, at the file of the one in the wrong, that a policy cannot be applied."""
+    if isinstance(error, Uncountable):
+        return Fault(
+            path=world.inputs[template.key].origin.path,
+            line=0,
+            column=0,
+            field=error.field,
+            rule="workload-replicas",
+            message=error.message,
+            expected=COUNTED,
+            subject=str(template.key),
+        )
     return Fault(
         path=world.inputs[policy.key].origin.path,
         line=0,

@@ -3,7 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
+from reconciler.dialects.karmada.api.custom_kinds import CustomKinds, VersionedKind
 from reconciler.dialects.karmada.api.policies import (
     CLUSTER_WIDE,
     GROUP,
@@ -15,7 +17,15 @@ from reconciler.dialects.karmada.api.policies import (
     implicit_priority,
     template_of,
 )
-from reconciler.dialects.karmada.detector.propagation import Propagation, decode_propagation
+from reconciler.dialects.karmada.detector.options import decode_detector_options
+from reconciler.dialects.karmada.detector.propagation import Propagation
+from reconciler.dialects.karmada.view.custom_kind_references import (
+    divides,
+    scripted_kinds,
+    scripts,
+    uncountable,
+    undivided,
+)
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
@@ -30,14 +40,18 @@ CLUSTER = "Cluster"
 def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     """Yield the references of policies that lead nowhere."""
     templates = _templates(known)
-    propagation = decode_propagation(settings_in(known.world))
+    options = decode_detector_options(settings_in(known.world))
+    scripted = scripted_kinds(known)
+    yield from scripts(known, options.custom_kinds)
+    yield from uncountable(templates.by_kind, options.custom_kinds)
     clusters = known.names(CLUSTER_GROUP, CLUSTER)
     classes = known.names("scheduling.k8s.io", "PriorityClass")
     for kind in (NAMESPACED, CLUSTER_WIDE):
         for manifest in known.of_kind(GROUP, kind):
             policy = decode_policy(manifest, known.keys)
             yield from _selected(policy, known, templates)
-            yield from _propagated(policy, templates, propagation)
+            yield from _propagated(policy, templates, options.propagation)
+            yield from _divided(policy, templates, options.custom_kinds, scripted)
             yield from _clusters(manifest, clusters)
             yield from _overrides(policy)
             yield from _priority_class(manifest, classes)
@@ -111,6 +125,19 @@ def _propagated(
             f"all that the policy selects is never propagated, such as {never}",
             "workloads of other namespaces and APIs, or spec.karmada.skippedPropagatingNamespaces",
         )
+
+
+def _divided(
+    policy: Policy, templates: Templates, custom: CustomKinds, scripted: frozenset[VersionedKind]
+) -> Iterator[Dangling]:
+    """Yield each selector of a policy that divides what it cannot; once, however many there are."""
+    for position, selector in enumerate(policy.selectors if divides(policy) else ()):
+        found = (
+            dangling
+            for template in templates.matching(policy, selector)
+            for dangling in undivided(policy, position, template, custom, scripted)
+        )
+        yield from islice(found, 1)
 
 
 def _clusters(manifest: Manifest, names: frozenset[str]) -> Iterator[Dangling]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
+from reconciler.dialects.karmada.api.interpreter import is_interpreted
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, GROUP, NAMESPACED
-from reconciler.dialects.karmada.api.replica_requirements import demand_of
 from reconciler.dialects.karmada.detector.binding_draft import binding_key, claimant
 from reconciler.dialects.karmada.scheduler.batched_moves import MOVING_TO, read_goal
 from reconciler.dialects.merge_warning import MergeEffects, Warned
@@ -11,6 +12,7 @@ from reconciler.manifests.paths import output_path
 from reconciler.manifests.reader import read
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest
 from reconciler.rebalance.kinds import REBALANCER
 
@@ -75,7 +77,8 @@ def _meaning(effects: MergeEffects, manifest: Manifest, *, placed: bool) -> str:
     key = manifest.key
     if placed:
         return "no policy claims it, so it stays where it is"
-    replicated = demand_of(text(manifest.body, "apiVersion"), key.kind, manifest.body) is not None
+    custom = decode_custom_kinds(settings_in(effects.merged))
+    replicated = is_interpreted(text(manifest.body, "apiVersion"), key.kind, custom)
     policies = any(effects.merged.of_kind(GROUP, kind) for kind in POLICIES)
     if not replicated or not policies or effects.is_carried(key.namespace):
         return ""

@@ -1,0 +1,188 @@
+"""Custom kinds: where their replicas are found, and what is said where they are not."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, VersionedKind, spelled
+from reconciler.dialects.karmada.api.interpreter import demand_of
+from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements
+from reconciler.model.fields import mapping
+from tests.audit.test_references import told
+from tests.builders import DYNAMIC, Body, cluster, configuration, policy
+from tests.stories import Story, story
+
+DOCS = Path(__file__).parents[3] / "docs" / "repository.md"
+PODS: Body = {"spec": {"containers": [{"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]}}
+SHARD: Body = {
+    "apiVersion": "db.example.org/v1",
+    "kind": "Shard",
+    "specReplicasPath": ".spec.size",
+    "podTemplatePath": ".spec.pod",
+}
+
+
+def custom(api_version: str, kind: str, **spec: object) -> Body:
+    """A workload of a custom kind."""
+    metadata = {"name": "one", "namespace": "default"}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def nested(path: tuple[str, ...], value: object) -> Body:
+    """A value at a path."""
+    first, *rest = path
+    return {first: nested(tuple(rest), value) if rest else value}
+
+
+def merged(one: Body, other: Body) -> Body:
+    """Two objects as one, the other's values first."""
+    both = {
+        name: merged(value, other[name])  # type: ignore[arg-type]  # what these tests build
+        if isinstance(value, dict) and isinstance(other.get(name), dict)
+        else other.get(name, value)
+        for name, value in one.items()
+    }
+    return {**other, **both}
+
+
+def divided(kind: Body, *settings: Body) -> Story:
+    """A custom workload that a policy divides over two clusters."""
+    selecting = {"apiVersion": kind["apiVersion"], "kind": kind["kind"]}
+    placement: Body = {"replicaScheduling": DYNAMIC}
+    dividing = policy(selectors=[selecting], placement=placement)
+    return story(cluster("a"), cluster("b"), kind, dividing, *settings)
+
+
+def shares(told_story: Story, kind: str) -> dict[str, object]:
+    """Cluster to replicas, as the binding has them."""
+    clusters = mapping(told_story.binding(f"one-{kind}"), "spec")["clusters"]
+    assert isinstance(clusters, list)
+    return {item["name"]: item.get("replicas") for item in clusters}
+
+
+@pytest.mark.parametrize("named", sorted(BUILT_IN.rows), ids=lambda named: named.kind)
+def test_each_built_in_row_finds_replicas_and_pods(named: VersionedKind) -> None:
+    """The number at its path, the requests of the pod in its template."""
+    row = BUILT_IN.rows[named]
+    body = merged(
+        nested(row.replicas, 7), {} if row.template is None else nested((*row.template, "x"), 0)
+    )
+    if row.template:
+        body = merged(body, nested(row.template, PODS))
+    elif row.template is not None:
+        body = merged(body, PODS)
+
+    requirements = {"resourceRequest": {"cpu": "1", "memory": "1Gi"}}
+    expected = ReplicaRequirements(7, None if row.template is None else requirements)
+    assert expected == demand_of(*named, body)
+    assert row.default == demand_of(*named, {}).replicas  # type: ignore[union-attr]  # it has a row
+
+
+def test_the_table_of_the_documentation_is_the_built_in_one() -> None:
+    """Row by row."""
+    rows = re.findall(r"^\| (\S+) (\S+) \| `(\S+)` \| (\d+) \| ", DOCS.read_text(), re.MULTILINE)
+
+    assert [
+        (*named, spelled(row.replicas), str(row.default))
+        for named, row in sorted(BUILT_IN.rows.items())
+    ] == rows
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param({}, 2, id="one-of-each"),
+        pytest.param({"jobManager": {"replicas": 2}, "taskManager": {"replicas": 3}}, 5, id="sum"),
+        pytest.param(
+            {
+                "job": {"parallelism": 5},
+                "flinkConfiguration": {"taskmanager.numberOfTaskSlots": "2"},
+            },
+            4,
+            id="slots",
+        ),
+    ],
+)
+def test_a_flink_deployment_counts_both_managers(spec: Body, expected: int) -> None:
+    """Task managers follow from parallelism and slots, rounded up, where they are not written."""
+    found = demand_of("flink.apache.org/v1beta1", "FlinkDeployment", {"spec": spec})
+
+    assert ReplicaRequirements(expected, None) == found
+
+
+def test_a_flink_pod_is_as_large_as_the_larger() -> None:
+    """Of each resource the most; nodes as the common template says."""
+    spec: Body = {
+        "jobManager": {"resource": {"cpu": 1, "memory": "2Gi"}},
+        "taskManager": {"resource": {"cpu": 2.5, "memory": "1Gi"}},
+        "podTemplate": {
+            "spec": {"nodeSelector": {"disk": "ssd"}, "affinity": {"nodeAffinity": {}}}
+        },
+    }
+    found = demand_of("flink.apache.org/v1beta1", "FlinkDeployment", {"spec": spec})
+
+    assert found is not None
+    assert found.requirements == {
+        "nodeClaim": {"nodeSelector": {"disk": "ssd"}},
+        "resourceRequest": {"cpu": "2500m", "memory": "2Gi"},
+    }
+
+
+def test_a_rollout_is_divided() -> None:
+    """Without a row it would go whole to each cluster."""
+    rollout = divided(custom("argoproj.io/v1alpha1", "Rollout", replicas=4))
+    rollout.run(0)
+
+    assert {"a": 2, "b": 2} == shares(rollout, "rollout")
+
+
+def test_a_row_of_the_repository_is_used_at_the_next_pass() -> None:
+    """Before it the kind has no replicas."""
+    shard = divided(custom("db.example.org/v1", "Shard", size=4))
+    shard.run(0)
+    assert {"a": None, "b": None} == shares(shard, "shard")
+
+    shard.put(configuration(karmada={"interpreters": [SHARD]}))
+    shard.run(100)
+    assert {"a": 2, "b": 2} == shares(shard, "shard")
+
+
+def test_replicas_that_are_no_number_keep_the_binding() -> None:
+    """The fault stands at the workload, and names the field of the row."""
+    settings = configuration(karmada={"interpreters": [SHARD]})
+    shard = divided(custom("db.example.org/v1", "Shard", size=4), settings)
+    shard.run(0)
+    shard.put(custom("db.example.org/v1", "Shard", size="six"))
+    [fault] = shard.run(100).faults
+
+    assert ("workload-replicas", "/spec/size") == (fault.rule, fault.field)
+    assert "Shard.db.example.org default/one" == fault.subject
+    assert {"a": 2, "b": 2} == shares(shard, "shard")
+
+
+def test_validate_finds_replicas_that_are_no_number(tmp_path: Path) -> None:
+    """At the field's line, before anything is merged."""
+    rollout = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata:\n  name: a\n"
+        "  namespace: default\nspec:\n  replicas: x\n"
+    )
+
+    assert ["r.yaml:7 workload-replicas"] == told(tmp_path, {"r.yaml": rollout})
+
+
+def test_a_script_whose_kind_has_a_row_of_the_repository_is_not_warned_of(tmp_path: Path) -> None:
+    """One whose kind has a built-in row is: the script may say something else."""
+    script = (
+        "apiVersion: config.karmada.io/v1alpha1\nkind: ResourceInterpreterCustomization\n"
+        "metadata: {name: s}\nspec:\n  target: {apiVersion: argoproj.io/v1alpha1, kind: Rollout}\n"
+        "  customizations:\n    replicaResource: {luaScript: x}\n"
+    )
+    row = (
+        "apiVersion: reconciler.dev/v1alpha1\nkind: ReconcilerConfiguration\nmetadata: {name: f}\n"
+        "spec:\n  karmada:\n    interpreters:\n    - apiVersion: argoproj.io/v1alpha1\n"
+        "      kind: Rollout\n      specReplicasPath: .spec.replicas\n"
+    )
+
+    assert ["s.yaml:7 interpreter-script"] == told(tmp_path / "1", {"s.yaml": script})
+    assert [] == told(tmp_path / "2", {"s.yaml": script, "reconciler.yaml": row})
