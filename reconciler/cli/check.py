@@ -135,7 +135,7 @@ def _world(index: InputIndex, source: ManifestSource, output_root: str) -> World
     return compose(
         index,
         last_known_good(index, None),
-        StateTree(state.manifests, {}, Frozen(), frozenset(), ()),
+        StateTree(state.manifests, {}, Frozen(), {}, ()),
         revision="",
         output_root=output_root,
     )

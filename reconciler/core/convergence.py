@@ -9,10 +9,11 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 
 from reconciler.core.round import Round
-from reconciler.manifests.paths import FAULTS, RECORD, output_path
+from reconciler.manifests.paths import output_path
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.stamps import keep_present
+from reconciler.model.versioned import branched, differing
 from reconciler.model.world import Body, Fault, Manifest, World
 
 ROUNDS = 16  # ours: a chain of evict, schedule, observe and purge converges in five
@@ -33,9 +34,11 @@ def converge(world: World, run: Callable[[World], Round]) -> Round:
         latest = run(current)
         total = _joined(total, latest)
         current, moving = _after(current, latest)
+    written, gone = _final(world, current, moving)
     return replace(
         total,
-        outputs=_final(world, current, moving),
+        written=written,
+        gone=gone,
         oscillating=moving,
         decisions=tuple(one for one in _by_object(total.decisions) if one.key not in moving),
         faults=(*total.faults, *(_oscillates(world, key) for key in sorted(moving))),
@@ -82,16 +85,19 @@ def _is_news(decision: Decision) -> bool:
 
 def _after(world: World, result: Round) -> tuple[World, frozenset[ObjectKey]]:
     """Return the world as a round leaves it, and the outputs that moved."""
-    moved = _moved(world.outputs, result.outputs)
-    gone = world.outputs.keys() - result.outputs.keys() - {RECORD, FAULTS}
-    moving = frozenset(moved.keys() | gone)
+    moved = _moved(world.outputs, result.written)
+    moving = frozenset(moved.keys() | result.gone)
     if not moving and not result.removed:
         return world, moving
-    outputs = {key: m for key, m in world.outputs.items() if key not in gone}
-    for key, body in moved.items():
-        outputs[key] = Manifest(key, Origin(output_path(world.output_root, key)), body)
-    inputs = {key: m for key, m in world.inputs.items() if key not in result.removed}
-    changed = replace(world, outputs=outputs, inputs=inputs if result.removed else world.inputs)
+    root = world.output_root
+    came = {k: Manifest(k, Origin(output_path(root, k)), body) for k, body in moved.items()}
+    changed = replace(
+        world,
+        outputs=branched(world.outputs, came, result.gone),
+        inputs=branched(world.inputs, {}, result.removed) if result.removed else world.inputs,
+        kinds=world.kinds.next(),
+        output_kinds=world.output_kinds.next(),
+    )
     return changed, moving
 
 
@@ -104,25 +110,35 @@ def _moved(
         present = outputs.get(key)
         if present is None:
             moved[key] = body
-        elif present.body is not body:
+        else:
             kept = keep_present(body, present.body)
             if kept is not present.body:
                 moved[key] = kept
     return moved
 
 
-def _final(world: World, current: World, moving: Container[ObjectKey]) -> dict[ObjectKey, Body]:
-    """Return the outputs after all rounds; what oscillates is as the pass found it.
+def _final(
+    world: World, current: World, moving: Container[ObjectKey]
+) -> tuple[dict[ObjectKey, Body], frozenset[ObjectKey]]:
+    """Return the outputs that differ after all rounds, and those that are gone.
 
-    Rounds may have gone there and back, so each is compared with the world as it was.
+    Rounds may have gone there and back, so each is compared with the world as it was; what
+    oscillates stays as the pass found it.
     """
-    outputs = {
-        key: m.body if m is world.outputs.get(key) else _kept(world, key, m.body)
-        for key, m in current.outputs.items()
-        if key not in moving
-    }
-    outputs |= {key: m.body for key, m in world.outputs.items() if key in moving}
-    return {key: body for key, body in outputs.items() if key not in (RECORD, FAULTS)}
+    written: dict[ObjectKey, Body] = {}
+    gone: set[ObjectKey] = set()
+    told = differing(current.outputs, world.outputs)
+    for key in world.outputs.keys() | current.outputs.keys() if told is None else told:
+        before, after = world.outputs.get(key), current.outputs.get(key)
+        if before is after or key in moving:
+            continue
+        if after is None:
+            gone.add(key)
+            continue
+        body = _kept(world, key, after.body)
+        if before is None or body is not before.body:
+            written[key] = body
+    return written, frozenset(gone)
 
 
 def _kept(world: World, key: ObjectKey, body: Body) -> Body:

@@ -1,6 +1,6 @@
 """The world as a pass leaves it, for whoever asks what the pass after it would do."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
@@ -9,6 +9,7 @@ from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.paths import FAULTS, RECORD, blob_id, output_path
 from reconciler.manifests.reader import read
 from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.versioned import branched
 from reconciler.model.world import Body, Manifest, World
 
 
@@ -25,26 +26,33 @@ def next_world(world: World, outcome: Outcome) -> World:
     return _with_inputs(_with_outputs(world, ours), outcome, theirs)
 
 
-def _with_outputs(world: World, changes: Iterable[Change]) -> World:
+def _with_outputs(world: World, changes: Sequence[Change]) -> World:
     """Return the world with the outputs that a pass writes and deletes."""
-    outputs, present, written = dict(world.outputs), dict(world.present), set(world.canonical)
-    paths = {manifest.origin.path: key for key, manifest in outputs.items()}
+    outputs: dict[ObjectKey, Manifest] = {}
+    present: dict[str, str] = {}
+    inexact = dict(world.inexact)
+    deleted = {change.path for change in changes if isinstance(change, DeleteFile)}
+    gone = [key for key, one in world.outputs.items() if deleted and one.origin.path in deleted]
     for change in changes:
-        written.discard(change.path)
+        inexact.pop(change.path, None)
         if isinstance(change, DeleteFile):
-            present.pop(change.path, None)
-            if change.path in paths:
-                del outputs[paths[change.path]]
             continue
         data = change.content.encode()
         quickly = read_canonical(data)
         body = read(data, change.path).documents[0].body if quickly is None else quickly
-        if quickly is not None:
-            written.add(change.path)
         key = _key(world, change, body)
+        if quickly is None:
+            inexact[change.path] = key
         outputs[key] = Manifest(key, Origin(change.path), body)
         present[change.path] = blob_id(data, like=world.revision)
-    return replace(world, outputs=outputs, present=present, canonical=frozenset(written))
+    return replace(
+        world,
+        outputs=branched(world.outputs, outputs, gone),
+        present=branched(world.present, present, deleted),
+        inexact=inexact,
+        kinds=world.kinds.next(),
+        output_kinds=world.output_kinds.next(),
+    )
 
 
 def _key(world: World, change: WriteFile, body: Body) -> ObjectKey:

@@ -1,6 +1,6 @@
 """The pass: every dialect's answer until nothing moves, then desired files against present ones."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -100,10 +100,13 @@ def _changes(
     world: World, now: datetime, result: Round, braked: Brake, faults: tuple[Fault, ...]
 ) -> tuple[Change, ...]:
     """Return what the files lack; the record is written with anything else."""
-    outputs = {**result.outputs, **braked.outputs}
+    written = {k: body for k, body in result.written.items() if k not in braked.outputs}
+    gone = result.gone - braked.outputs.keys()
     if faults or world.held:
-        outputs[FAULTS] = faults_body(faults, world.held)
-    changes = [*_diff(world, outputs), *remove_documents(world, result.removed)]
+        written[FAULTS] = faults_body(faults, world.held)
+    elif FAULTS in world.outputs:
+        gone |= {FAULTS}
+    changes = [*_diff(world, written, gone), *remove_documents(world, result.removed)]
     if changes:
         record = record_body(world.revision, now, __version__)
         path = output_path(world.output_root, RECORD)
@@ -112,26 +115,37 @@ def _changes(
     return tuple(sorted(changes, key=lambda change: change.path))
 
 
-def _diff(world: World, outputs: Mapping[ObjectKey, Body]) -> list[Change]:
+def _diff(
+    world: World, written: Mapping[ObjectKey, Body], gone: Collection[ObjectKey]
+) -> list[Change]:
     """Compare desired outputs with the files that stand below the output root.
 
-    A body that is the one read from its file is not encoded where that file is as `encode` writes.
+    Beside what a pass writes and what goes, these are files that are not as `encode` writes: an
+    output that stays is put right, anything else is deleted.
     """
+    root, outputs, bodies = world.output_root, world.outputs, dict(written)
+    record = output_path(root, RECORD)
+    paths = {outputs[key].origin.path if key in outputs else output_path(root, key) for key in gone}
+    for path, key in world.inexact.items():
+        if path == record or (key is not None and (key in written or key in gone)):
+            continue
+        if key is None:
+            paths.add(path)
+        else:
+            bodies[key] = outputs[key].body
     changes: list[Change] = []
-    written: set[str] = set()
-    record = output_path(world.output_root, RECORD)
-    for key, body in outputs.items():
-        known = world.outputs.get(key)
-        path = output_path(world.output_root, key) if known is None else known.origin.path
-        written.add(path)
-        as_read = known is not None and known.body is body and path in world.canonical
-        if as_read or path in world.frozen:
+    for key, body in bodies.items():
+        known = outputs.get(key)
+        path = output_path(root, key) if known is None else known.origin.path
+        paths.discard(path)
+        if path in world.frozen:
             continue
         content = encode(body)
         if world.present.get(path) != blob_id(content.encode(), like=world.revision):
             changes.append(WriteFile(path, content))
-    gone = world.present.keys() - written - {record}
-    changes.extend(DeleteFile(path) for path in gone if path not in world.frozen)
+    changes.extend(
+        DeleteFile(path) for path in paths if path in world.present and path not in world.frozen
+    )
     return changes
 
 

@@ -1,6 +1,6 @@
 """One round: every dialect prepares, rebalancers trigger, every dialect plans."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,21 +11,25 @@ from reconciler.dialects.object_boundary import traces_of
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Fault, Trace, World
+from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """What one round wants: all outputs, the inputs to remove, and what is to be told.
+    """What one round wants: outputs that differ, the inputs to remove, and what is to be told.
 
-    `rescheduled` are the targets whose demand by a rebalancer was met, `oscillating` the outputs
-    that still moved in the last of many rounds.
+    `written` are the outputs with another body than the round found, `gone` those that should not
+    exist any more; every other output stays. `rescheduled` are the targets whose demand by a
+    rebalancer was met, `oscillating` the outputs that still moved in the last of many rounds.
     """
 
-    outputs: Mapping[ObjectKey, Body]
+    written: Mapping[ObjectKey, Body]
+    gone: frozenset[ObjectKey]
     removed: Mapping[ObjectKey, Removal]
     rescheduled: frozenset[ObjectKey]
     decisions: tuple[Decision, ...]
@@ -61,14 +65,18 @@ def run_round(
         dialect: memory.prepare(world, settings, now) for dialect, memory in memories.items()
     }
     wanted = ask_rebalancers(world, prepared, now, holds)
-    plans = [part.plan(wanted.triggers, asked) for part in prepared.values()]
+    planned = {dialect: part.plan(wanted.triggers, asked) for dialect, part in prepared.items()}
+    plans = planned.values()
     rescheduled = frozenset(key for plan in plans for key in plan.rescheduled)
     rebalances = wanted.close(rescheduled)
-    outputs = dict(rebalances.outputs)
-    for plan in plans:
-        outputs |= plan.outputs
+    written, gone = _differing(world, rebalances.outputs, (REBALANCER, TRIGGER))
+    for dialect, plan in planned.items():
+        own, lost = _differing(world, plan.outputs, dialect.written, plan.gone)
+        written |= own
+        gone |= lost
     return Round(
-        outputs=outputs,
+        written=written,
+        gone=frozenset(gone),
         removed=rebalances.removed,
         rescheduled=rescheduled,
         decisions=tuple(decision for plan in plans for decision in plan.decisions),
@@ -85,3 +93,21 @@ def run_round(
         waits=tuple(sorted((*rebalances.waits, *(w for plan in plans for w in plan.waits)))),
         explanations={key: explain for plan in plans for key, explain in plan.explanations.items()},
     )
+
+
+def _differing(
+    world: World,
+    outputs: Mapping[ObjectKey, Body],
+    kinds: Iterable[Kind],
+    gone: frozenset[ObjectKey] | None = None,
+) -> tuple[dict[ObjectKey, Body], set[ObjectKey]]:
+    """Return which outputs get another body, and which go: all that lack one unless it is said."""
+    present = world.outputs
+    written = {
+        key: body
+        for key, body in outputs.items()
+        if (known := present.get(key)) is None or known.body is not body
+    }
+    if gone is None:
+        gone = frozenset(one.key for one in world.outputs_of(kinds) if one.key not in outputs)
+    return written, {key for key in gone if key in present}

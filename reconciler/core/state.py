@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from reconciler.core.file_validation import FileValidation
 from reconciler.core.input_index import key_of
-from reconciler.core.tree_change import TreeChange, replaced
+from reconciler.core.tree_change import TreeChange
 from reconciler.manifests.paths import FAULTS, RECORD, folder_of, output_path
 from reconciler.model.frozen import Frozen, is_at_or_below
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.known_kinds import KnownKinds
+from reconciler.model.versioned import Versioned, patched
 from reconciler.model.world import Fault, Manifest, Trace
 
 
@@ -17,14 +18,14 @@ from reconciler.model.world import Fault, Manifest, Trace
 class StateTree:
     """What stands below the output root.
 
-    Readable outputs, blob ids, the paths of what is left alone, and of what is as we write it;
-    what is wrong, and the traces of unforeseen exceptions.
+    Readable outputs, blob ids, the paths of what is left alone, and of what is not as we write it
+    with the output that is there; what is wrong, and the traces of unforeseen exceptions.
     """
 
     manifests: Mapping[ObjectKey, Manifest]
     present: Mapping[str, str]
     frozen: Frozen
-    canonical: frozenset[str]
+    inexact: Mapping[str, ObjectKey | None]
     faults: tuple[Fault, ...]
     traces: tuple[Trace, ...] = ()
 
@@ -45,12 +46,12 @@ def read_state(
     """
     files = sorted(outputs, key=lambda inspection: inspection.path)
     found = [manifest for file in files if (manifest := _output(file, root, known)) is not None]
-    canonical = frozenset(file.path for file in files if file.canonical)
+    held = {manifest.origin.path: manifest.key for manifest in found}
     return StateTree(
-        manifests={manifest.key: manifest for manifest in found},
-        present={file.path: file.blob for file in files},
+        manifests=Versioned({manifest.key: manifest for manifest in found}),
+        present=Versioned({file.path: file.blob for file in files}),
         frozen=Frozen(frozenset(file.path for file in files if file.broken), blocks),
-        canonical=canonical & {manifest.origin.path for manifest in found},
+        inexact=_inexact(files, held),
         faults=(
             *(_blocked(path) for path in sorted(blocks)),
             *(_frozen(item.fault) for file in files for item in file.broken),
@@ -79,19 +80,32 @@ def follow_state(
         return read_state(move.files.values(), root, known, blocks)
     left = [manifest for file in move.gone if (manifest := _output(file, root, known)) is not None]
     found = [manifest for file in move.came if (manifest := _output(file, root, known)) is not None]
-    paths = {manifest.origin.path for manifest in found}
+    held = {manifest.origin.path: manifest.key for manifest in found}
     gone = {file.path for file in move.gone}
     return StateTree(
-        manifests=replaced(
-            before.manifests, [manifest.key for manifest in left], {m.key: m for m in found}
+        manifests=patched(
+            before.manifests, {m.key: m for m in found}, [manifest.key for manifest in left]
         ),
-        present=replaced(before.present, gone, {file.path: file.blob for file in move.came}),
+        present=patched(before.present, {file.path: file.blob for file in move.came}, gone),
         frozen=before.frozen,
-        canonical=(before.canonical - gone)
-        | {file.path for file in move.came if file.canonical and file.path in paths},
+        inexact={
+            **{path: key for path, key in before.inexact.items() if path not in gone},
+            **_inexact(move.came, held),
+        },
         faults=before.faults,
         traces=before.traces,
     )
+
+
+def _inexact(
+    files: Iterable[FileValidation], held: Mapping[str, ObjectKey]
+) -> dict[str, ObjectKey | None]:
+    """Return the files that are not to the letter as a body is written, with what they hold."""
+    return {
+        file.path: held.get(file.path)
+        for file in files
+        if not file.canonical or file.path not in held
+    }
 
 
 def blocks_of(odd: Iterable[str], root: str, known: KnownKinds) -> frozenset[str]:

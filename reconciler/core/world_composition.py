@@ -40,7 +40,7 @@ def compose(
         outputs=state.manifests,
         present=state.present,
         frozen=state.frozen,
-        canonical=state.canonical,
+        inexact=state.inexact,
         blobs={**index.blobs, **{entry.path: entry.blob for entry in good.held}},
         texts=index.texts,
         faults=tuple(sorted((*good.faults, *state.faults))),
@@ -48,6 +48,7 @@ def compose(
         held=good.held,
         output_root=output_root,
         kinds=Kinds() if last is None else last.kinds.next(),
+        output_kinds=Kinds() if last is None else last.output_kinds.next(),
     )
 
 

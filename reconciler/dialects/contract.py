@@ -17,7 +17,7 @@ from reconciler.manifests.violations import Admission
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds
+from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.settings import Settings
 from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Fault, Trace, World
@@ -32,7 +32,9 @@ class Plan:
     """One dialect's part of a pass.
 
     Attributes:
-        outputs: Every output of the dialect that should exist, with its body.
+        outputs: The outputs of the dialect that should exist, with their bodies.
+        gone: The outputs that should not exist any more, while others that `outputs` lacks stay as
+            they are; `None` if everything that it lacks goes.
         decisions: What moved, and what could not be placed, sorted by key.
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit.
@@ -45,6 +47,7 @@ class Plan:
     """
 
     outputs: Mapping[ObjectKey, Body]
+    gone: frozenset[ObjectKey] | None = None
     decisions: tuple[Decision, ...] = ()
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
@@ -138,6 +141,11 @@ class Dialect:
     def groups(self) -> frozenset[str]:
         """Its API groups."""
         return frozenset(one.group for one in self.kinds)
+
+    @property
+    def written(self) -> tuple[Kind, ...]:
+        """The kinds of its outputs, sorted."""
+        return tuple(sorted(one.id for one in self.kinds if one.writer is not Writer.PEOPLE))
 
     def prepare(self, world: World, settings: Settings, now: datetime) -> Prepared:
         """Begin a round without any memory."""

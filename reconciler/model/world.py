@@ -1,11 +1,16 @@
 """All that `reconcile` may look at: what people wrote, and what the last pass wrote."""
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from reconciler.model.frozen import Frozen
 from reconciler.model.identity import ObjectKey, Origin
-from reconciler.model.known_kinds import KnownKinds
+from reconciler.model.known_kinds import Kind, KnownKinds
+from reconciler.model.versioned import differing
+
+FEW = 16  # one in so many is put in its place; of more all are sorted
 
 Body = Mapping[str, object]
 """A decoded document: mappings with string keys, lists, str, int, float, bool and None."""
@@ -70,33 +75,51 @@ class Kinds:
     """
 
     _source: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
-    _found: Mapping[tuple[str, str], tuple[Manifest, ...]] = field(default_factory=dict)
+    _found: Mapping[Kind, tuple[Manifest, ...]] = field(default_factory=dict)
 
-    def of(
-        self, manifests: Mapping[ObjectKey, Manifest]
-    ) -> Mapping[tuple[str, str], tuple[Manifest, ...]]:
+    def of(self, manifests: Mapping[ObjectKey, Manifest]) -> Mapping[Kind, tuple[Manifest, ...]]:
         """Return the manifests of an unchanging mapping, by group and kind, sorted."""
         if self._source is not manifests:
-            before = self._source
-            listed: dict[tuple[str, str], dict[ObjectKey, Manifest]] = {}
-            for key in before.keys() - manifests.keys():
-                listed.setdefault(key[:2], {})
-            for key, one in manifests.items():
-                if before.get(key) is not one:
-                    listed.setdefault(key[:2], {})[key] = one
+            listed: dict[Kind, list[ObjectKey]] = {}
+            for key in _differing(self._source, manifests):
+                listed.setdefault(key[:2], []).append(key)
             found = dict(self._found)
-            for kind, came in listed.items():
-                stayed = {one.key: one for one in found.pop(kind, ()) if one.key in manifests}
-                stayed |= came
-                if stayed:
-                    found[kind] = tuple(stayed[key] for key in sorted(stayed))
-            self._found = {kind: found[kind] for kind in sorted(found)}
+            for kind, keys in listed.items():
+                found[kind] = _replaced(found.get(kind, ()), keys, manifests)
+            self._found = {kind: found[kind] for kind in sorted(found) if found[kind]}
             self._source = manifests
         return self._found
 
     def next(self) -> "Kinds":
         """Return the index for a following world."""
         return Kinds(self._source, self._found)
+
+
+def _differing(
+    before: Mapping[ObjectKey, Manifest], after: Mapping[ObjectKey, Manifest]
+) -> Iterable[ObjectKey]:
+    """Return the keys at which two mappings differ, and perhaps others."""
+    told = differing(after, before)
+    if told is not None:
+        return told
+    changed = [key for key, one in after.items() if before.get(key) is not one]
+    return [*changed, *(before.keys() - after.keys())]
+
+
+def _replaced(
+    before: tuple[Manifest, ...], keys: Collection[ObjectKey], now: Mapping[ObjectKey, Manifest]
+) -> tuple[Manifest, ...]:
+    """Return the manifests of one kind, sorted, given where they differ from those before."""
+    if len(keys) * FEW > len(before):
+        found = {one.key: one for one in before if one.key in now}
+        found |= {key: now[key] for key in keys if key in now}
+        return tuple(found[key] for key in sorted(found))
+    listed = list(before)
+    for key in keys:
+        at = bisect_left(listed, key, key=attrgetter("key"))
+        end = at + (at < len(listed) and listed[at].key == key)
+        listed[at:end] = [now[key]] if key in now else []
+    return tuple(listed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +135,8 @@ class World:
         outputs: What earlier passes wrote below `output_root`.
         present: Path to git blob id of every manifest file below `output_root`, readable or not.
         frozen: What stands below `output_root` and cannot be read; it is left as it is.
-        canonical: Those of them that are to the letter as their bodies are written.
+        inexact: Those of them that are not to the letter as a body is written, with the key of the
+            output that they hold, `None` if they hold none.
         blobs: Path to git blob id of the input files, of a held file that of its last good version.
         texts: Text of those input files from which a pass may have to remove a document.
         faults: What is wrong with the inputs and outputs, sorted.
@@ -120,6 +144,7 @@ class World:
         held: The faulty files whose last good documents are in force, sorted.
         output_root: Root-relative POSIX folder that the daemon owns.
         kinds: Index of the inputs, filled when first asked.
+        output_kinds: Index of the outputs, filled when first asked.
     """
 
     revision: str
@@ -129,7 +154,7 @@ class World:
     feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
     present: Mapping[str, str] = field(default_factory=dict)
     frozen: Frozen = field(default_factory=Frozen)
-    canonical: frozenset[str] = frozenset()
+    inexact: Mapping[str, ObjectKey | None] = field(default_factory=dict)
     blobs: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, bytes] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
@@ -137,7 +162,13 @@ class World:
     held: tuple[HeldFile, ...] = ()
     output_root: str = "status"
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
+    output_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
 
     def of_kind(self, group: str, kind: str) -> tuple[Manifest, ...]:
         """Return the inputs of one kind, sorted by key."""
         return self.kinds.of(self.inputs).get((group, kind), ())
+
+    def outputs_of(self, kinds: Iterable[Kind]) -> Iterator[Manifest]:
+        """Yield the outputs of some kinds, sorted by key where the kinds are."""
+        found = self.output_kinds.of(self.outputs)
+        return (manifest for kind in kinds for manifest in found.get(kind, ()))

@@ -119,7 +119,7 @@ CASES = {
         (BINDING,),
     ),
     "karmada-workload": Case(
-        claims, "_drafted", "bad", SCALED, "Deployment.apps default/bad", (BINDING,)
+        claims, "draft_binding", "bad", SCALED, "Deployment.apps default/bad", (BINDING,)
     ),
     "karmada-template": Case(
         claims, "template_of", "bad", SCALED, "Deployment.apps default/bad", (BINDING,)

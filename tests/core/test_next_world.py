@@ -19,7 +19,7 @@ pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
 def parts(world: World) -> tuple[object, ...]:
     """All of a world that a pass changes; the revision is that of its commit."""
-    files = (world.present, world.canonical, world.texts, world.blobs)
+    files = (world.present, world.inexact, world.texts, world.blobs)
     return (world.inputs, world.outputs, *files)
 
 
