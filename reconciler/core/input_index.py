@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 
 from reconciler.core.file_validation import FileValidation, ValidDocument, described
 from reconciler.core.record import DUPLICATE
-from reconciler.core.tree_change import TreeChange, replaced
+from reconciler.core.tree_change import TreeChange
 from reconciler.manifests.feedback import FEEDBACK, is_feedback, reporter_of
 from reconciler.manifests.identify import Identity
 from reconciler.manifests.scope import CRD, namespace_for, scopes_of_crds
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH
+from reconciler.model.versioned import Versioned, patched
 from reconciler.model.world import Fault, Manifest, Trace
 
 
@@ -20,14 +21,17 @@ from reconciler.model.world import Fault, Manifest, Trace
 class InputIndex:
     """The inputs at first sight: valid manifests with unique keys, and what is wrong.
 
-    `broken` maps a path to its faults; the key beside a fault is `None` where it cannot be told
-    whose it is. `foreign` are the faulty files that do not look like manifests at all. `partial`
-    has the files with documents that are no manifests, `texts` those that hold what a pass may
-    remove. `traces` are those of unforeseen exceptions, `scopes` those of all kinds that are known.
+    `reports` are those of them that member clusters wrote, by keys that name the reporter;
+    `manifests` are all others. Neither has an order. `broken` maps a path to its faults; the key
+    beside a fault is `None` where it cannot be told whose it is. `foreign` are the faulty files
+    that do not look like manifests at all. `partial` has the files with documents that are no
+    manifests, `texts` those that hold what a pass may remove. `traces` are those of unforeseen
+    exceptions, `scopes` those of all kinds that are known.
     """
 
     known: KnownKinds
     manifests: Mapping[ObjectKey, Manifest]
+    reports: Mapping[ObjectKey, Manifest]
     broken: Mapping[str, tuple[tuple[Fault, ObjectKey | None], ...]]
     foreign: frozenset[str]
     partial: Mapping[str, FileValidation]
@@ -35,6 +39,11 @@ class InputIndex:
     blobs: Mapping[str, str]
     texts: Mapping[str, bytes]
     traces: tuple[Trace, ...] = ()
+
+    @property
+    def keys(self) -> frozenset[ObjectKey]:
+        """The keys of all manifests and reports."""
+        return frozenset((*self.manifests, *self.reports))
 
 
 def index_inputs(
@@ -67,23 +76,26 @@ def index_inputs(
             else:
                 broken[file.path].append(_keyed(misplaced, key))
     manifests: dict[ObjectKey, Manifest] = {}
+    reports: dict[ObjectKey, Manifest] = {}
     for key in sorted(places):
         found = places[key]
         if len(found) == 1:
             file, document = found[0]
-            manifests[key] = Manifest(key, origin_of(file.path, document), document.body)
+            one = Manifest(key, origin_of(file.path, document), document.body)
+            (reports if key.reporter else manifests)[key] = one
             continue
         for file, document in found:
             broken[file.path].append(_keyed(_duplicate(file, document, found), key))
     foreign = frozenset(file.path for file in files if file.broken and not file.looks_ours)
     return InputIndex(
         known=known,
-        manifests=manifests,
+        manifests=Versioned(manifests),
+        reports=Versioned(reports),
         broken={path: tuple(broken[path]) for path in sorted(broken)},
         foreign=foreign,
         partial=_partial(files),
         scopes=scopes,
-        blobs={file.path: file.blob for file in files},
+        blobs=Versioned({file.path: file.blob for file in files}),
         texts=_texts(files, known),
         traces=tuple(trace for file in files for trace in file.traces),
     )
@@ -107,18 +119,23 @@ def follow_inputs(before: InputIndex, move: TreeChange) -> InputIndex:
     ]
     came = {manifest.key: manifest for manifest in found}
     disputed = {key for faults in before.broken.values() for _, key in faults}
-    taken = {key for key in came if key in before.manifests}.difference(left)
+    present = (before.manifests, before.reports)
+    taken = {key for key in came if any(key in one for one in present)}.difference(left)
     if len(came) < len(found) or taken or not disputed.isdisjoint((*left, *came)):
         return index_inputs(move.files.values(), known)
-    manifests = replaced(before.manifests, left, came)
     gone = {file.path for file in move.gone}
     return InputIndex(
         known=known,
-        manifests=manifests if came.keys() <= before.manifests.keys() else _sorted(manifests),
+        manifests=patched(
+            before.manifests, {key: one for key, one in came.items() if not key.reporter}, left
+        ),
+        reports=patched(
+            before.reports, {key: one for key, one in came.items() if key.reporter}, left
+        ),
         broken=before.broken,
         foreign=before.foreign,
         scopes=before.scopes,
-        blobs=replaced(before.blobs, gone, {file.path: file.blob for file in move.came}),
+        blobs=patched(before.blobs, {file.path: file.blob for file in move.came}, gone),
         partial={
             **{path: file for path, file in before.partial.items() if path not in gone},
             **_partial(move.came),
@@ -143,11 +160,6 @@ def _stands_alone(file: FileValidation, known: KnownKinds) -> bool:
 def _keys(file: FileValidation, scopes: Mapping[Kind, bool]) -> list[ObjectKey]:
     """Return the keys of the documents of a file."""
     return [key_of(file.path, document, scopes) for document in file.documents]
-
-
-def _sorted(manifests: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
-    """Return the manifests in order of their keys."""
-    return {key: manifests[key] for key in sorted(manifests)}
 
 
 def _partial(files: Iterable[FileValidation]) -> dict[str, FileValidation]:

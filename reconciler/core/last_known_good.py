@@ -134,7 +134,7 @@ def _lost_documents(step: Step, path: str) -> Iterator[EarlierVersion]:
 def _missing(step: Step, offers: Iterable[EarlierVersion]) -> list[ObjectKey]:
     """Return what earlier versions of a file held that stands nowhere now, sorted."""
     found = {key for offer in offers for key in offer.manifests}
-    return sorted(found - step.index.manifests.keys())
+    return sorted(found - step.index.keys)
 
 
 def _at_their_paths(step: Step, broken: Broken) -> Iterator[_Kept]:
@@ -143,7 +143,7 @@ def _at_their_paths(step: Step, broken: Broken) -> Iterator[_Kept]:
     If it cannot be told whose a broken document is, it may be any object that stood in the file
     and stands nowhere now.
     """
-    taken = set(step.index.manifests)
+    taken = set(step.index.keys)
     for path, faults in broken.items():
         wanted = {key for _, key in faults}
         for offer in step.offers_at(path):
@@ -164,7 +164,7 @@ def _gone(
             if key is not None:
                 paths_by_key[key].append(path)
     fresh = tuple(path for path in broken if path not in unheard and _became(step, broken, path))
-    known = taken | step.index.manifests.keys()
+    known = taken | step.index.keys
     for offer, beside in _offers_of_the_gone(step, broken, fresh):
         grouped: dict[tuple[str, ...], list[ObjectKey]] = defaultdict(list)
         for key in sorted(offer.manifests.keys() - known):

@@ -2,12 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 from reconciler.core.file_validation import FileValidation
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,17 +31,3 @@ def change_between(
         gone=tuple(before[path] for path in differing if path in before),
         came=tuple(files[path] for path in differing if path in files),
     )
-
-
-def replaced(before: Mapping[K, V], gone: Iterable[K], came: Mapping[K, V]) -> dict[K, V]:
-    """Return a mapping without some entries and with others; what stays keeps its place.
-
-    >>> replaced({"a": 1, "b": 2}, ["a", "b"], {"a": 3})
-    {'a': 3}
-    """
-    after = dict(before)
-    for key in gone:
-        if key not in came:
-            del after[key]
-    after.update(came)
-    return after

@@ -4,6 +4,7 @@ from reconciler.core.input_index import InputIndex
 from reconciler.core.last_known_good import LastKnownGood
 from reconciler.core.state import StateTree
 from reconciler.model.settings import CONFIGURATION
+from reconciler.model.versioned import branched
 from reconciler.model.world import Body, Kinds, World
 
 
@@ -28,10 +29,9 @@ def compose(
         output_root: Root-relative folder that the daemon owns.
         last: The world before, from which the index of kinds is told.
     """
-    inputs = {**index.manifests, **good.manifests}
-    feedback = {key: found for key, found in inputs.items() if key.reporter}
-    if feedback:
-        inputs = {key: found for key, found in inputs.items() if not key.reporter}
+    earlier = good.manifests.items()
+    inputs = branched(index.manifests, {key: one for key, one in earlier if not key.reporter})
+    feedback = branched(index.reports, {key: one for key, one in earlier if key.reporter})
     return World(
         revision=revision,
         known=index.known,
@@ -41,7 +41,7 @@ def compose(
         present=state.present,
         frozen=state.frozen,
         inexact=state.inexact,
-        blobs={**index.blobs, **{entry.path: entry.blob for entry in good.held}},
+        blobs=branched(index.blobs, {entry.path: entry.blob for entry in good.held}),
         texts=index.texts,
         faults=tuple(sorted((*good.faults, *state.faults))),
         traces=(*index.traces, *state.traces),
@@ -54,7 +54,8 @@ def compose(
 
 def configuration_of(index: InputIndex, good: LastKnownGood) -> Body | None:
     """Return the configuration in force, `None` if there is none; see `compose`."""
-    found = {**index.manifests, **good.manifests}
-    return next(
-        (one.body for key, one in found.items() if (key.group, key.kind) == CONFIGURATION), None
-    )
+    for manifests in (good.manifests, index.manifests):
+        for key, one in manifests.items():
+            if (key.group, key.kind) == CONFIGURATION:
+                return one.body
+    return None

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from reconciler.manifests.selection import SUFFIXES
 from reconciler.model.frozen import is_at_or_below
+from reconciler.model.versioned import Versioned, patched
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.objects import ChangedFile, TreeEntry, changed_files, list_files
 from reconciler.shell.git.repository import Repository
@@ -77,7 +78,7 @@ class Listings:
         """List a whole commit."""
         listed = list_files(self._repository, revision, prefix=self._repository.prefix)
         return Listing(
-            {path: entry for path, entry in listed.items() if _is_manifest(path, entry)},
+            Versioned({path: one for path, one in listed.items() if _is_manifest(path, one)}),
             frozenset(path for path, entry in listed.items() if not entry.is_file),
             frozenset(
                 other for path, entry in listed.items() for other in self._other(path, entry)
@@ -106,16 +107,17 @@ class Listings:
         before = self._known[last]
         if any(self._is_odd(change) for change in changes):
             return self._list(revision)  # seldom, and others may still need a folder of that name
-        entries, links = dict(before.files), set(before.links)
+        came: dict[str, TreeEntry] = {}
+        gone = {change.path for change in changes}
+        links = set(before.links)
         for change in changes:
-            entries.pop(change.path, None)
             links.discard(change.path)
             if change.after is not None and _is_manifest(change.path, change.after):
-                entries[change.path] = change.after
+                came[change.path] = change.after
             elif change.after is not None and not change.after.is_file:
                 links.add(change.path)
         self._differing[last, revision] = frozenset(change.path for change in changes)
-        return Listing(entries, frozenset(links), before.others)
+        return Listing(patched(before.files, came, gone), frozenset(links), before.others)
 
     def _is_odd(self, change: ChangedFile) -> bool:
         """Return whether a change may add to `others`, or take from them."""

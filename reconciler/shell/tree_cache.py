@@ -8,6 +8,7 @@ from reconciler.core.file_validation import FileValidation
 from reconciler.core.tree_change import TreeChange, change_between
 from reconciler.manifests.selection import selects
 from reconciler.model.settings import CONFIGURATION_PATH
+from reconciler.model.versioned import Versioned, patched
 from reconciler.shell.git.objects import read_blobs
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listings
@@ -69,7 +70,7 @@ class TreeCache:
         self._listings = listings
         self._name = name
         self._track = track
-        self._files: Mapping[str, FileValidation] = {}
+        self._files: Mapping[str, FileValidation] = Versioned()
         self._last: tuple[str, Choice] | None = None
         self._versions: dict[tuple[str, str], FileValidation] = {}
 
@@ -86,16 +87,13 @@ class TreeCache:
         else:
             paths = entries.keys() | before.keys()
         chosen = {path: entries[path].blob for path in paths if path in entries and choice(path)}
-        files = dict(before)
-        for path in paths:
-            if path in before and path not in chosen:
-                del files[path]
+        gone = [path for path in paths if path in before and path not in chosen]
         fresh = [
             (path, blob)
             for path, blob in chosen.items()
             if path not in before or before[path].blob != blob
         ]
-        files |= {file.path: file for file in self._read(fresh, by)}
+        files = patched(before, {file.path: file for file in self._read(fresh, by)}, gone)
         self._files, self._last = files, (revision, choice)
         move = change_between(before, files, paths)
         self._versions |= {(file.path, file.blob): file for file in move.gone}

@@ -5,29 +5,16 @@ from dataclasses import dataclass, field
 
 from reconciler.dialects.cluster_inventory import AdmittedCluster
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
-from reconciler.dialects.karmada.api.policies import Policy, Template
+from reconciler.dialects.karmada.api.policies import Policy
+from reconciler.dialects.karmada.detector.affected import Seen
 from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.detector.claim_table import ClaimTable
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_match import Policies
 from reconciler.dialects.object_pass import Part
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, CacheKey, KeyedCache, UnchangedUntil, forget
 from reconciler.model.world import Body
-
-
-@dataclass(frozen=True, slots=True)
-class Drafted:
-    """What a workload is before its round.
-
-    Attributes:
-        draft: Its binding, `None` if it has none and no policy claims it.
-        named: The clusters that the binding names.
-        needs: What it needs beside itself, if that follows it.
-    """
-
-    draft: Draft | None
-    named: frozenset[str] = frozenset()
-    needs: tuple[ObjectKey, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -41,10 +28,10 @@ class KarmadaMemory:
         policies: Policy decoded.
         elections: All policies indexed, under one name.
         options: What the configuration says of detection, under one name.
-        templates: Content of a workload; the workload as policies see it, with its binding's key.
         priorities: Values of the PriorityClasses, under one name.
-        drafted: Workload and present binding; what they come to under all policies.
-        drafts: Binding of a workload under its policy.
+        claims: What each workload came to.
+        seen: What that was drawn from, `None` before the first round.
+        drafts: Binding of an object that only others need.
         attached: Binding with those who require it.
         snapshots: What a required binding knows of the one that requires it.
         reports: A mark for each report of a cluster, another one once the report differs.
@@ -57,13 +44,9 @@ class KarmadaMemory:
     policies: AnswerCache[ObjectKey, Policy] = field(default_factory=AnswerCache)
     elections: AnswerCache[None, Policies] = field(default_factory=AnswerCache)
     options: AnswerCache[None, DetectorOptions] = field(default_factory=AnswerCache)
-    templates: KeyedCache[ObjectKey, tuple[Body, tuple[Template, ObjectKey]]] = field(
-        default_factory=KeyedCache
-    )
     priorities: AnswerCache[None, Mapping[str, int]] = field(default_factory=AnswerCache)
-    drafted: KeyedCache[ObjectKey, tuple[Template, Body | None, Drafted]] = field(
-        default_factory=KeyedCache
-    )
+    claims: ClaimTable = field(default_factory=ClaimTable)
+    seen: Seen | None = None
     drafts: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
     attached: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
     snapshots: AnswerCache[ObjectKey, Body] = field(default_factory=AnswerCache)

@@ -32,7 +32,7 @@ def needed_bindings(
     An object that is not in the repository, or whose binding cannot be read, is left alone; what
     fails is added to `failed`.
     """
-    found = {key: draft for key, draft in claims.drafts.items() if draft.spec.get("requiredBy")}
+    found = dict(claims.required)
     for needs in claims.needs.values():
         for need in needs:
             key = binding_key(need)

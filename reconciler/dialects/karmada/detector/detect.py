@@ -1,10 +1,10 @@
 """Which workloads have a binding, and what their policies want of it; nothing is decided here."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 
-from reconciler.dialects.karmada.api.custom_kinds import CustomKinds
 from reconciler.dialects.karmada.api.policies import (
     CLUSTER_WIDE,
     NAMESPACED,
@@ -15,7 +15,10 @@ from reconciler.dialects.karmada.api.policies import (
     template_of,
 )
 from reconciler.dialects.karmada.api.policies import GROUP as POLICIES
+from reconciler.dialects.karmada.detector.affected import Seen, affected_workloads
 from reconciler.dialects.karmada.detector.binding_draft import (
+    BINDING,
+    CLUSTER_BINDING,
     GROUP,
     Draft,
     binding_key,
@@ -23,6 +26,7 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     draft_binding,
     named_by,
 )
+from reconciler.dialects.karmada.detector.claim_table import Claim, ClaimTable
 from reconciler.dialects.karmada.detector.dependencies import dependencies_of
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_faults import (
@@ -31,11 +35,13 @@ from reconciler.dialects.karmada.detector.policy_faults import (
     waiting_fault,
 )
 from reconciler.dialects.karmada.detector.policy_match import Policies, index_policies
-from reconciler.dialects.karmada.memory import Drafted, KarmadaMemory
+from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.keyed_cache import same
+from reconciler.model.versioned import differing
 from reconciler.model.world import Body, Fault, Manifest, World
 
 OVERRIDES = ("OverridePolicy", "ClusterOverridePolicy")
@@ -48,6 +54,7 @@ class Claims:
 
     Attributes:
         drafts: By key of the binding.
+        required: Those of them that others require.
         needs: Binding to the objects that its workload needs beside itself, where they follow it.
         kept: The bindings that stay as they are since their policy cannot be applied.
         gone: The bindings whose workload is no more.
@@ -58,10 +65,11 @@ class Claims:
     """
 
     drafts: Mapping[ObjectKey, Draft]
+    required: Mapping[ObjectKey, Draft]
     needs: Mapping[ObjectKey, tuple[ObjectKey, ...]]
     kept: Mapping[ObjectKey, Body]
     gone: Mapping[ObjectKey, Manifest]
-    never: frozenset[ObjectKey]
+    never: Collection[ObjectKey]
     named: frozenset[str]
     waiting: frozenset[str]
     faults: tuple[Fault, ...]
@@ -76,94 +84,196 @@ def claim_workloads(world: World, memory: KarmadaMemory, options: DetectorOption
         memory: What earlier rounds found.
         options: What the configuration says.
     """
-    policies = _policies(world, memory)
-    priorities = _priority_classes(world, memory)
-    found = _Found()
-    known = memory.drafted.under(policies, priorities, options)
-    templates = _templates(world, memory, found)
-    found.failed += policies.failed.values()
-    for template, key in templates:
-        if world.frozen and is_frozen(world, key):
-            continue
-        present = None if key in found.owners else world.outputs.get(key)
-        body = present.body if present is not None else None
-        before = known.get(template.key)
-        if before is not None and before[0] is template and before[1] is body:
-            found.take(template, key, before[2], world)
-            continue
-        if policies.failed and claimant(body) in policies.failed:
-            found.keep(key, body)
-            continue
-        if not options.propagation.allows(template) and not _is_required(body):
-            found.never.add(key)
-            continue
-        claim = partial(policies.claim, template, claimant(body), preempting=options.preempting)
-        drafting = _Drafting(template, body, priorities, options.custom_kinds, memory)
-        drafted = drafting.claimed(world, claim)
-        if isinstance(drafted, Failed):
-            found.failed.append(drafted)
-            found.keep(key, body)
-            continue
-        known[template.key] = (template, body, drafted)
-        found.take(template, key, drafted, world)
-    memory.drafted.trim(world.inputs)
-    found.faults += [waiting_fault(world, one) for one in policies.by_key.values() if one.waits_for]
+    seen = Seen(
+        inputs=world.inputs,
+        outputs=world.outputs,
+        frozen=world.frozen,
+        policies=_policies(world, memory),
+        priorities=_priority_classes(world, memory),
+        options=options,
+    )
+    detection = _Detection(world, seen, memory.claims)
+    gone = detection.follow(memory.seen)
+    memory.claims, memory.seen = detection.table, replace(seen, gone=frozenset(gone))
+    table, policies = detection.table, seen.policies
+    faults = [waiting_fault(world, one) for one in policies.by_key.values() if one.waits_for]
     held = {str(key) for entry in world.held for key in entry.keys}
     return Claims(
-        drafts=found.drafts,
-        needs=found.needs,
-        kept=found.kept,
-        gone={
-            key: world.outputs[key]
-            for key in sorted(world.outputs.keys() - found.drafts.keys() - found.kept.keys())
-            if key.group == GROUP
-        },
-        never=frozenset(found.never),
-        named=frozenset[str]().union(*found.named),
+        drafts=table.drafts,
+        required=table.required,
+        needs=table.needs,
+        kept=table.kept,
+        gone={key: world.outputs[key] for key in sorted(gone)},
+        never=table.never,
+        named=table.named,
         waiting=frozenset(held | {fault.subject for fault in world.faults}),
-        faults=tuple(sorted(set(found.faults))),
-        failed=tuple(found.failed),
+        faults=tuple(sorted({*faults, *table.faults.values()})),
+        failed=(*policies.failed.values(), *table.failed.values()),
     )
 
 
 @dataclass(slots=True)
-class _Found:
-    """What was found so far, workload by workload; `owners` has the workload of each binding."""
+class _Detection:
+    """One look at the workloads: at those that may come to something else, or at all of them."""
 
-    drafts: dict[ObjectKey, Draft] = field(default_factory=dict)
-    needs: dict[ObjectKey, tuple[ObjectKey, ...]] = field(default_factory=dict)
-    kept: dict[ObjectKey, Body] = field(default_factory=dict)
-    named: set[frozenset[str]] = field(default_factory=set)  # most bindings share a few
-    owners: dict[ObjectKey, ObjectKey] = field(default_factory=dict)
-    never: set[ObjectKey] = field(default_factory=set)
-    faults: list[Fault] = field(default_factory=list)
-    failed: list[Failed] = field(default_factory=list)
+    world: World
+    seen: Seen
+    table: ClaimTable
 
-    def keep(self, key: ObjectKey, present: Body | None) -> None:
-        """Leave a binding as it is."""
-        if present is not None:
-            self.kept[key] = present
+    def follow(self, before: Seen | None) -> set[ObjectKey]:
+        """Bring the table up to date, and return the bindings whose workload is no more."""
+        affected = None if before is None else affected_workloads(self.table, before, self.seen)
+        if affected is None or before is None:
+            return self._all(before)
+        table, outputs = self.table, self.world.outputs
+        found = {key: self._claim(key) for key in sorted(affected)}
+        bindings = {one.binding for key in affected if (one := table.claims.get(key)) is not None}
+        bindings |= {claim.binding for claim in found.values() if claim is not None}
+        shared = any(len(table.wanting(key)) > 1 for key in bindings)
+        table.replace(affected, filter(None, found.values()))
+        if shared or any(len(table.wanting(key)) > 1 for key in bindings):
+            return self._all(before)  # who has the binding depends on all who want it
+        asked = before.gone | bindings | (differing(before.outputs, outputs) or frozenset())
+        return {key for key in asked if key.group == GROUP and self._is_gone(key)}
 
-    def take(self, template: Template, key: ObjectKey, drafted: Drafted, world: World) -> None:
-        """Take what a workload comes to, if its binding can have that name."""
-        if drafted.draft is None:
-            return
-        fault = name_fault(template, key, world, self.owners.get(key))
-        if fault is not None:
-            self.faults.append(fault)
-            return
-        self.drafts[key] = drafted.draft
-        self.owners[key] = template.key
-        self.named.add(drafted.named)
-        if drafted.needs:
-            self.needs[key] = drafted.needs
+    def _all(self, before: Seen | None) -> set[ObjectKey]:
+        """Look at every workload; what was drawn from the same is taken over."""
+        known, self.table = self.table, ClaimTable()
+        unchanged = before is not None and before.draws_as(self.seen)
+        keys = [
+            manifest.key
+            for (group, _), manifests in self.world.kinds.of(self.world.inputs).items()
+            for manifest in (manifests if group not in self.world.known.groups else ())
+        ]
+        if len(set(map(binding_key, keys))) < len(keys):  # those that have their binding come first
+            keys.sort(key=lambda key: not _is_bound(self.world.outputs.get(binding_key(key)), key))
+        owners: dict[ObjectKey, ObjectKey] = {}
+        claims = []
+        for key in keys:
+            claim = self._claim(key, known.claims.get(key), owners, unchanged=unchanged)
+            if claim is not None:
+                claims.append(claim)
+                if claim.draft is not None:
+                    owners[claim.binding] = key
+        self.table.replace((), claims)
+        written = self.world.outputs_of(((GROUP, BINDING), (GROUP, CLUSTER_BINDING)))
+        return {manifest.key for manifest in written if self._is_gone(manifest.key)}
+
+    def _is_gone(self, key: ObjectKey) -> bool:
+        """Return whether a binding is there that no workload has."""
+        table = self.table
+        return key in self.world.outputs and key not in table.drafts and key not in table.kept
+
+    def _claim(
+        self,
+        key: ObjectKey,
+        before: Claim | None = None,
+        owners: Mapping[ObjectKey, ObjectKey] = MappingProxyType({}),
+        *,
+        unchanged: bool = False,
+    ) -> Claim | None:
+        """Return what a workload comes to, `None` if it has nothing to do with bindings.
+
+        Args:
+            key: Of the workload.
+            before: What it came to before.
+            owners: Who has which binding already.
+            unchanged: Whether all policies and options are as they were before.
+        """
+        world, binding = self.world, binding_key(key)
+        manifest = world.inputs.get(key)
+        if manifest is None or key.group in world.known.groups or is_frozen(world, binding):
+            return None
+        before = before or self.table.claims.get(key)
+        output = None if binding in owners else world.outputs.get(binding)
+        present = output.body if output is not None else None
+        drawn = None if before is None else before.template
+        if drawn is None or drawn.body is not manifest.body:
+            template = attempt(partial(template_of, manifest), partial(place_of, manifest))
+            if isinstance(template, Failed):
+                return Claim(
+                    workload=key, template=None, binding=binding, present=present, kept=True,
+                    failed=template,
+                )  # fmt: skip
+            drawn = template
+        if unchanged and before is not None and before.is_of(drawn, present):
+            settled = before
+        else:
+            settled = self._settle(drawn, binding, present, before)
+        if settled.draft is None:
+            return settled
+        fault = name_fault(drawn, binding, world, owners.get(binding))
+        if fault is None:
+            return settled if settled.fault is None else replace(settled, fault=None)
+        return replace(settled, draft=None, needs=(), named=frozenset(), fault=fault)
+
+    def _settle(
+        self, template: Template, binding: ObjectKey, present: Body | None, before: Claim | None
+    ) -> Claim:
+        """Return what a workload comes to under the policies."""
+        seen, key = self.seen, template.key
+        kept = Claim(workload=key, template=template, binding=binding, present=present, kept=True)
+        if seen.policies.failed and claimant(present) in seen.policies.failed:
+            return kept
+        if not seen.options.propagation.allows(template) and not _is_required(present):
+            return replace(kept, kept=False, never=True)
+        place = partial(place_of, self.world.inputs[key])
+        elect = partial(
+            seen.policies.claim, template, claimant(present), preempting=seen.options.preempting
+        )
+        policy = attempt(elect, place)
+        if isinstance(policy, Failed):
+            return replace(kept, failed=policy)
+        refused = None if policy is None else partial(refused_fault, self.world, policy, template)
+        draw = partial(self._drafted, template, binding, policy, present, before)
+        drafted = attempt(draw, place, refused)
+        return replace(kept, failed=drafted) if isinstance(drafted, Failed) else drafted
+
+    def _drafted(
+        self,
+        template: Template,
+        binding: ObjectKey,
+        policy: Policy | None,
+        present: Body | None,
+        before: Claim | None,
+    ) -> Claim:
+        """Return the claim of a workload with its binding before its round, if it has one.
+
+        Raises:
+            UserError: See `draft_binding`.
+        """
+        claim = Claim(
+            workload=template.key, template=template, binding=binding, present=present,
+            policy=policy,
+        )  # fmt: skip
+        if policy is None and present is None:
+            return claim
+        custom_kinds = self.seen.options.custom_kinds
+        under = (self.seen.priority_of(policy), custom_kinds)
+        drawn_from = (template, policy, present, *under)
+        if (
+            before is not None
+            and before.draft is not None
+            and same((before.template, before.policy, before.present, *before.under), drawn_from)
+        ):
+            return before
+        draft = draft_binding(template, policy, present, self.seen.priorities, custom_kinds)
+        wanting = draft.spec.get("propagateDeps") is True
+        needs = dependencies_of(template.key, template.api_version, template.body)
+        return replace(
+            claim,
+            under=under,
+            draft=draft,
+            named=named_by(draft),
+            needs=needs if wanting else (),
+        )
 
 
 def _policies(world: World, memory: KarmadaMemory) -> Policies:
     """Return the policies indexed, those as before that are as before."""
-    manifests = [*world.of_kind(POLICIES, NAMESPACED), *world.of_kind(POLICIES, CLUSTER_WIDE)]
-    overrides = [manifest for kind in OVERRIDES for manifest in world.of_kind(POLICIES, kind)]
-    cache_key = tuple(manifest.body for manifest in (*manifests, *overrides))
+    kinds = (NAMESPACED, CLUSTER_WIDE, *OVERRIDES)
+    own, wide, *overrides = (world.of_kind(POLICIES, kind) for kind in kinds)
+    manifests = (*own, *wide)
 
     def index() -> Policies:
         found, failed = [], {}
@@ -175,7 +285,7 @@ def _policies(world: World, memory: KarmadaMemory) -> Policies:
                 found.append(policy)
         return index_policies(found, failed)
 
-    return memory.elections.recall(None, cache_key, index)
+    return memory.elections.recall(None, (own, wide, *overrides), index)
 
 
 def _policy(manifest: Manifest, world: World, memory: KarmadaMemory) -> Policy:
@@ -185,94 +295,9 @@ def _policy(manifest: Manifest, world: World, memory: KarmadaMemory) -> Policy:
     return memory.policies.recall(manifest.key, (manifest.body, *there), decode)
 
 
-@dataclass(frozen=True, slots=True)
-class _Drafting:
-    """One workload about to be claimed.
-
-    Attributes:
-        template: The workload.
-        present: Its binding as the last pass left it, `None` if it has none.
-        priorities: Name to value of the PriorityClasses.
-        custom_kinds: Where custom kinds keep their replicas.
-        memory: What earlier rounds found.
-    """
-
-    template: Template
-    present: Body | None
-    priorities: Mapping[str, int]
-    custom_kinds: CustomKinds
-    memory: KarmadaMemory
-
-    def claimed(self, world: World, claim: Callable[[], Policy | None]) -> Drafted | Failed:
-        """Return what the workload comes to under the policy that claims it."""
-        place = partial(place_of, world.inputs[self.template.key])
-        policy = attempt(claim, place)
-        if isinstance(policy, Failed):
-            return policy
-        refused = None if policy is None else partial(refused_fault, world, policy, self.template)
-        return attempt(partial(self._drafted, policy), place, refused)
-
-    def _drafted(self, policy: Policy | None) -> Drafted:
-        """Return the binding of the workload before its round, if it has or gets one.
-
-        Raises:
-            UserError: See `draft_binding`.
-        """
-        template, present = self.template, self.present
-        if policy is None and present is None:
-            return Drafted(None)
-        priority = None
-        if policy is not None and "schedulePriority" in policy.spec:
-            wanted = mapping(policy.spec, "schedulePriority")
-            priority = self.priorities.get(text(wanted, "priorityClassName"))
-        draw = partial(draft_binding, template, policy, present, self.priorities, self.custom_kinds)
-        cache_key = (template, policy, present, priority, self.custom_kinds)
-        draft = self.memory.drafts.recall(template.key, cache_key, draw)
-        wanting = draft.spec.get("propagateDeps") is True
-        return Drafted(
-            draft,
-            named=named_by(draft),
-            needs=dependencies_of(template.key, template.api_version, template.body)
-            if wanting
-            else (),
-        )
-
-
-def _templates(
-    world: World, memory: KarmadaMemory, found: _Found
-) -> list[tuple[Template, ObjectKey]]:
-    """Return the workloads with the keys of their bindings, sorted by key.
-
-    Two workloads may want a binding of the same name: then the one that has it keeps it, so those
-    that have their binding come first.
-    """
-    known = memory.templates.under()
-    templates = []
-    for (group, _), manifests in world.kinds.of(world.inputs).items():
-        for manifest in manifests if group not in world.known.groups else ():
-            before = known.get(manifest.key)
-            if before is None or before[0] is not manifest.body:
-                drawn = attempt(partial(_template, manifest), partial(place_of, manifest))
-                if isinstance(drawn, Failed):
-                    found.failed.append(drawn)
-                    key = binding_key(manifest.key)
-                    found.keep(key, world.outputs[key].body if key in world.outputs else None)
-                    continue
-                before = known[manifest.key] = (manifest.body, drawn)
-            templates.append(before[1])
-    memory.templates.trim(world.inputs)
-    if len({key for _, key in templates}) == len(templates):
-        return templates
-    return sorted(templates, key=lambda one: not _is_bound(world.outputs.get(one[1]), one[0].key))
-
-
 def _is_required(binding: Body | None) -> bool:
     """Return whether others need what a binding places, so that no policy is asked."""
     return bool(mapping(binding or {}, "spec").get("requiredBy"))
-
-
-def _template(manifest: Manifest) -> tuple[Template, ObjectKey]:
-    return template_of(manifest), binding_key(manifest.key)
 
 
 def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:
@@ -289,7 +314,7 @@ def _priority_classes(world: World, memory: KarmadaMemory) -> Mapping[str, int]:
     manifests = world.of_kind(*PRIORITY_CLASS)
     return memory.priorities.recall(
         None,
-        tuple(manifest.body for manifest in manifests),
+        (manifests,),
         lambda: {
             manifest.key.name: value
             for manifest in manifests

@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 
 from reconciler.dialects.kubefleet.api.gojson import go_json, hash_of, sorted_keys
 from reconciler.dialects.kubefleet.snapshots.propagated_resources import (
@@ -105,7 +106,7 @@ def select_resources(
     listed = tuple(selectors)
     partial = _partial_namespace(listed, candidates)
     for selector in listed:
-        for key, item in _selected(selector, candidates, partial):
+        for key, item in sorted(_selected(selector, candidates, partial), key=itemgetter(0)):
             if key in chosen:
                 raise UserError(f"{key} must be selected once", field="/spec/resourceSelectors")
             chosen[key] = item
