@@ -85,6 +85,8 @@ class ObjectPass:
     Attributes:
         triggers: What rebalancers demand, by the key of the target.
         asked: Objects and files to explain.
+        gone: The files that should not exist any more, where the objects that are not run keep
+            theirs; `None` where those have none.
     """
 
     triggers: Mapping[ObjectKey, RescheduleTrigger]
@@ -93,6 +95,7 @@ class ObjectPass:
     failed: list[Failed] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
+    gone: set[ObjectKey] | None = None
     _edited: list[ObjectKey] = field(default_factory=list)
     _rescheduled: set[ObjectKey] = field(default_factory=set)
     _untils: list[datetime | None] = field(default_factory=list)
@@ -114,10 +117,23 @@ class ObjectPass:
             else:
                 self._take(key, found, objects)
 
+    def rest(self, parts: Iterable[Part], until: datetime | None) -> None:
+        """Add what objects that stay as they are, and are not run, have to tell.
+
+        Args:
+            parts: Of those that wait for something, or are faulty.
+            until: When time alone may change any of them, `None` if never.
+        """
+        self._untils.append(until)
+        for part in parts:
+            self._waits += part.waits
+            self.faults += part.faults
+
     def plan(self) -> Plan:
         """Return the plan that all parts make."""
         return Plan(
             outputs=self.outputs,
+            gone=None if self.gone is None else frozenset(self.gone),
             decisions=tuple(sorted(self.decisions, key=lambda decision: decision.key)),
             edited=tuple(sorted(self._edited)),
             faults=tuple(sorted((*self.faults, *(one.fault for one in self.failed)))),
@@ -152,6 +168,8 @@ class ObjectPass:
     def _take(self, key: ObjectKey, part: Part, objects: Objects) -> None:
         """Add the part of an object to the plan."""
         self.outputs.update(part.outputs)
+        if self.gone is not None:
+            self.gone.update(objects.present(key).keys() - part.outputs.keys())
         self._untils.append(part.until)
         self._waits += part.waits
         self.faults += part.faults

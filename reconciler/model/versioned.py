@@ -125,13 +125,11 @@ class Versioned(Mapping[K, V], Generic[K, V]):
         if not isinstance(other, Versioned):
             return None
         mine = list(self._node.line())
-        ids = set(map(id, mine))
+        places = {node: place for place, node in enumerate(mine)}
         found: set[K] = set()
         for node in other._node.line():  # noqa: SLF001  # of its own class
-            if id(node) in ids:
-                for between in mine[: next(i for i, one in enumerate(mine) if one is node)]:
-                    found.update(between.own)
-                return frozenset(found)
+            if node in places:
+                return frozenset(found.union(*(between.own for between in mine[: places[node]])))
             found.update(node.own)
         return None
 

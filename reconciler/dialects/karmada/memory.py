@@ -11,9 +11,9 @@ from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_match import Policies
-from reconciler.dialects.object_pass import Part
+from reconciler.dialects.karmada.settled_bindings import SettledBindings
 from reconciler.model.identity import ObjectKey
-from reconciler.model.keyed_cache import AnswerCache, CacheKey, KeyedCache, UnchangedUntil, forget
+from reconciler.model.keyed_cache import AnswerCache, forget
 from reconciler.model.world import Body
 
 
@@ -34,8 +34,7 @@ class KarmadaMemory:
         drafts: Binding of an object that only others need.
         attached: Binding with those who require it.
         snapshots: What a required binding knows of the one that requires it.
-        reports: A mark for each report of a cluster, another one once the report differs.
-        rests: Draft, marks of reports; the part that leaves a binding as it is, and how long.
+        settled: The bindings that a round leaves as they are, and how long.
     """
 
     clusters: AnswerCache[str, AdmittedCluster[MemberCluster]] = field(default_factory=AnswerCache)
@@ -50,10 +49,7 @@ class KarmadaMemory:
     drafts: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
     attached: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
     snapshots: AnswerCache[ObjectKey, Body] = field(default_factory=AnswerCache)
-    reports: AnswerCache[ObjectKey, object] = field(default_factory=AnswerCache)
-    rests: KeyedCache[ObjectKey, tuple[Draft, CacheKey, UnchangedUntil, Part]] = field(
-        default_factory=KeyedCache
-    )
+    settled: SettledBindings = field(default_factory=SettledBindings)
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""

@@ -1,7 +1,6 @@
 """Karmada's part of a pass: policies claim workloads, then each binding is decided."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -35,6 +34,7 @@ from reconciler.dialects.karmada.detector.binding_draft import (
 from reconciler.dialects.karmada.detector.detect import Claims, claim_workloads
 from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.memory import KarmadaMemory
+from reconciler.dialects.karmada.settled_bindings import Settled, SettledBindings
 from reconciler.dialects.karmada.view.binding_rendering import placed
 from reconciler.dialects.karmada.view.rebalance_target import target_of
 from reconciler.dialects.object_boundary import FaultPlace
@@ -45,7 +45,7 @@ from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.keyed_cache import CacheKey, UnchangedUntil, same
+from reconciler.model.keyed_cache import UnchangedUntil
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
@@ -99,49 +99,57 @@ class Bindings:
     def plan(
         self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: frozenset[ObjectKey], /
     ) -> Plan:
-        """Decide every binding: those that need others first, then those that they need."""
-        claims = self.claims
+        """Decide the bindings that may move: those that need others first, then what they need."""
+        claims, settled = self.claims, self.memory.settled
+        left = {one.key for one in self.world.outputs_of([(CLUSTER_GROUP, CLUSTER)])}
         decided = ObjectPass(
             triggers=triggers,
             asked=asked,
-            outputs={**self.inventory.records, **claims.kept},
+            outputs=dict(self.inventory.records),
             failed=[*self.inventory.failed.values(), *claims.failed],
             faults=list(claims.faults),
             decisions=[
                 _removed(key, manifest, never=key in claims.never)
                 for key, manifest in claims.gone.items()
             ],
+            gone={*claims.gone, *(left - self.inventory.records.keys())},
         )
+        under = (self.around.members, self.settings)
+        affected = settled.begin(under, claims.drafts, self.world.feedback, self.around.now)
         needed = needed_bindings(claims, self.world, self.memory, decided.failed)
-        own = {key: d for key, d in claims.drafts.items() if key not in needed}
-        bindings = DraftedBindings.of(self, own)
+        also = (key for key in (*triggers, *asked) if key in claims.drafts)
+        own = [key for key in dict.fromkeys((*affected, *also)) if key not in needed]
+        bindings = DraftedBindings(before=self, drafts=claims.drafts, settled=settled)
         decided.run(own, bindings)
+        looked_at = set(own)
         if needed:
-            attached = attach(claims, needed, decided.outputs, self.memory)
+            standing = partial(_standing, decided.outputs, settled)
+            attached = attach(claims, needed, standing, self.memory)
             decided.run(attached, replace(bindings, drafts=attached))
-        self.memory.rests.trim(decided.outputs)
+            decided.gone = {*(decided.gone or ()), *(needed.keys() - attached.keys())}
+            looked_at |= needed.keys()
+        settled.end(looked_at, needed)
+        decided.rest(settled.telling(but=looked_at), settled.until())
         return decided.plan()
+
+
+def _standing(
+    outputs: Mapping[ObjectKey, Body], settled: SettledBindings, key: ObjectKey
+) -> Body | None:
+    """Return a binding as it stands by now, `None` if there is none."""
+    if key in outputs:
+        return outputs[key]
+    part = settled.part_of(key)
+    return None if part is None else part.outputs.get(key)
 
 
 @dataclass(slots=True, kw_only=True)
 class DraftedBindings:
-    """Some of the bindings, as the loop over objects asks for them.
-
-    `rests` are the parts that leave a binding as it is in this fleet, `marks` returns what marks
-    the reports of a binding's workload, `None` if there are no reports.
-    """
+    """Bindings, as the loop over objects asks for them."""
 
     before: Bindings
     drafts: Mapping[ObjectKey, Draft]
-    rests: dict[ObjectKey, tuple[Draft, CacheKey, UnchangedUntil, Part]]
-    marks: Callable[[Draft], CacheKey] | None
-
-    @classmethod
-    def of(cls, before: Bindings, drafts: Mapping[ObjectKey, Draft]) -> "DraftedBindings":
-        """Return bindings with what is remembered of them."""
-        rests = before.memory.rests.under(before.around.members, before.settings)
-        marks = _marks(before.world, before.memory)
-        return cls(before=before, drafts=drafts, rests=rests, marks=marks)
+    settled: SettledBindings
 
     def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
         """Return the file of a binding, if it has one."""
@@ -156,11 +164,10 @@ class DraftedBindings:
 
     def remembered(self, key: ObjectKey, /) -> Part | None:
         """Return the part of a binding that would be left as it is, `None` if unknown."""
-        known, draft = self.rests.get(key), self.drafts[key]
-        if known is None or known[0] is not draft or not draft.present:
+        draft = self.drafts[key]
+        if not draft.present:
             return None
-        is_same = known[2].holds(self.before.around.now) and same(known[1], self._seen(draft))
-        return known[3] if is_same else None
+        return self.settled.find(key, draft, self._mark(draft), self.before.around.now)
 
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a binding."""
@@ -169,7 +176,7 @@ class DraftedBindings:
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Remember a part that leaves its binding as it is."""
         draft, rest = self.drafts[key], UnchangedUntil(self.before.around.now, part.until)
-        self.rests[key] = (draft, self._seen(draft), rest, part)
+        self.settled.settle(key, Settled(draft, self._mark(draft), rest, part))
 
     def explain_kept(self, _key: ObjectKey, _reason: str, /) -> Explain | None:
         """Return nothing: a binding that stays is explained by its file."""
@@ -183,20 +190,9 @@ class DraftedBindings:
         """Return what a decoder found as a fault at the binding's file."""
         return _undecided(self.drafts[key], self.place(key), error)
 
-    def _seen(self, draft: Draft) -> CacheKey:
+    def _mark(self, draft: Draft) -> object:
         """Return what marks the reports of a binding's workload."""
-        return self.marks(draft) if self.marks else ()
-
-
-def _marks(world: World, memory: KarmadaMemory) -> Callable[[Draft], CacheKey] | None:
-    """Return what marks the reports of a binding's workload, `None` if there are no reports."""
-    marks: dict[ObjectKey, list[object]] = defaultdict(list)
-    for key in sorted(world.feedback):
-        mark = memory.reports.recall(key, (world.feedback[key].body,), object)
-        marks[key._replace(reporter="")].append(mark)
-    if not marks:
-        return None
-    return lambda draft: tuple(marks.get(reports_of(draft.spec, {}).workload, ()))
+        return self.settled.mark(reports_of(draft.spec, {}).workload)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,8 +107,8 @@ class Fleets:
             failed=list(self.inventory.failed.values()),
             decisions=[
                 record_removal(key, self.left.get(key.name, {}))
-                for key in self.world.outputs
-                if key.kind == PLACEMENT and key.group == GROUP and key not in self.placements
+                for key in (one.key for one in self.world.outputs_of([(GROUP, PLACEMENT)]))
+                if key not in self.placements
             ],
         )
         decided.run(sorted(self.placements), self)
@@ -250,9 +250,8 @@ class KubeFleet:
     def prepare(self, world: World, settings: Settings, now: datetime, /) -> Fleets:
         """Gather placements, and their outputs by the name of their placement."""
         left: dict[str, dict[ObjectKey, Body]] = {}
-        owned = [key for key in world.outputs if key.group == GROUP and key.kind in OWNED]
-        for key in sorted(owned):
-            body = world.outputs[key].body
+        for manifest in world.outputs_of((GROUP, kind) for kind in sorted(OWNED)):
+            key, body = manifest.key, manifest.body
             name = self.memory.owners.recall(key, (body,), partial(owner_of, key, body))
             left.setdefault(name, {})[key] = body
         held = {str(key) for entry in world.held for key in entry.keys}

@@ -102,7 +102,7 @@ class Placements:
     def _left(self, key: ObjectKey) -> dict[ObjectKey, Body]:
         """Return the files of a placement as they are."""
         outputs = self.world.outputs
-        found = decisions_in(outputs, [(key.namespace, key.name)], self.memory.decisions)
+        found = decisions_in(self.world, [(key.namespace, key.name)], self.memory.decisions)
         own = [k for k, item in found.items() if item.owner == (key.namespace, key.name)]
         return {name: outputs[name].body for name in (*own, key) if name in outputs}
 
@@ -110,13 +110,13 @@ class Placements:
         """Return the decisions on placements whose manifest is gone; their files go with them."""
         gone = [
             key
-            for key in sorted(k for k in self.world.outputs if k.kind == KIND)
-            if key.group == GROUP and key not in self.drafts and key not in self.failed
+            for key in (one.key for one in self.world.outputs_of([(GROUP, KIND)]))
+            if key not in self.drafts and key not in self.failed
         ]
         if not gone:
             return []
         owners = [(key.namespace, key.name) for key in gone]
-        found = decisions_in(self.world.outputs, owners, self.memory.decisions)
+        found = decisions_in(self.world, owners, self.memory.decisions)
         return [
             Decision(
                 key=key,
@@ -146,7 +146,7 @@ class PlacementsInTurn:
         resync, memory = decode_resync(before.settings), before.memory
         around = Surroundings(hub=before.hub, resync=resync, now=before.now)
         owners = [(key.namespace, key.name) for key in before.drafts]
-        known = decisions_in(before.world.outputs, owners, memory.decisions).values()
+        known = decisions_in(before.world, owners, memory.decisions).values()
         standing = memory.standing.recall(None, tuple(known), partial(decided_by, known))
         return cls(before=before, around=around, standing=standing)
 
@@ -236,7 +236,7 @@ class Ocm:
         manifests = world.of_kind(GROUP, KIND)
         owners = [(manifest.key.namespace, manifest.key.name) for manifest in manifests]
         files: dict[tuple[str, str], dict[ObjectKey, Body]] = {}
-        for key, item in decisions_in(world.outputs, owners, memory.decisions).items():
+        for key, item in decisions_in(world, owners, memory.decisions).items():
             if item.owner is not None:
                 files.setdefault(item.owner, {})[key] = world.outputs[key].body
         drafts: dict[ObjectKey, Draft] = {}

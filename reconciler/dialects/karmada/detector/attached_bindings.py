@@ -1,7 +1,7 @@
 """Bindings of what workloads need beside themselves: they are where those workloads are."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -58,7 +58,10 @@ def _unclaimed(manifest: Manifest) -> Draft:
 
 
 def attach(
-    claims: Claims, needed: Needed, decided: Mapping[ObjectKey, Body], memory: KarmadaMemory
+    claims: Claims,
+    needed: Needed,
+    standing: Callable[[ObjectKey], Body | None],
+    memory: KarmadaMemory,
 ) -> Needed:
     """Return the needed bindings with those who require them, by name.
 
@@ -67,7 +70,7 @@ def attach(
     Args:
         claims: Says who needs what.
         needed: The bindings of what is needed.
-        decided: The bindings that need something, as decided in this round.
+        standing: Returns a binding as decided in this round, `None` if there is none.
         memory: What earlier rounds found.
 
     Source: karmada@f8fdd02 pkg/dependenciesdistributor/dependencies_distributor.go
@@ -75,8 +78,8 @@ def attach(
     """
     required: dict[ObjectKey, list[Body]] = defaultdict(list)
     for key in sorted(claims.needs):
-        if key in decided:
-            body = decided[key]
+        body = standing(key)
+        if body is not None:
             taken = memory.snapshots.recall(key, (body,), partial(_snapshot, key, body))
             for need in claims.needs[key]:
                 required[binding_key(need)].append(taken)

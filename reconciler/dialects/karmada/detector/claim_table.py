@@ -14,7 +14,7 @@ from reconciler.model.world import Body, Fault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class WorkloadClaim:
     """What one workload came to.
 
     Attributes:
@@ -68,7 +68,7 @@ class ClaimTable:
         failed: By key of the workload.
     """
 
-    claims: dict[ObjectKey, Claim] = field(default_factory=dict)
+    claims: dict[ObjectKey, WorkloadClaim] = field(default_factory=dict)
     owners: dict[ObjectKey, ObjectKey] = field(default_factory=dict)
     drafts: Versioned[ObjectKey, Draft] = field(default_factory=Versioned)
     required: dict[ObjectKey, Draft] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class ClaimTable:
             self._names = frozenset(self._named)
         return self._names
 
-    def replace(self, gone: Collection[ObjectKey], came: Iterable[Claim]) -> None:
+    def replace(self, gone: Collection[ObjectKey], came: Iterable[WorkloadClaim]) -> None:
         """Put claims in the place of those of some workloads."""
         drafts: dict[ObjectKey, Draft] = {}
         dropped = [key for workload in gone if (key := self._drop(workload)) is not None]
@@ -123,7 +123,7 @@ class ClaimTable:
                 if policy.key.kind != NAMESPACED or key.namespace == policy.key.namespace:
                     yield key
 
-    def _put(self, claim: Claim) -> None:
+    def _put(self, claim: WorkloadClaim) -> None:
         """Add a claim to every index."""
         workload, binding = claim.workload, claim.binding
         self.claims[workload] = claim

@@ -26,7 +26,7 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     draft_binding,
     named_by,
 )
-from reconciler.dialects.karmada.detector.claim_table import Claim, ClaimTable
+from reconciler.dialects.karmada.detector.claim_table import ClaimTable, WorkloadClaim
 from reconciler.dialects.karmada.detector.dependencies import dependencies_of
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_faults import (
@@ -167,11 +167,11 @@ class _Detection:
     def _claim(
         self,
         key: ObjectKey,
-        before: Claim | None = None,
+        before: WorkloadClaim | None = None,
         owners: Mapping[ObjectKey, ObjectKey] = MappingProxyType({}),
         *,
         unchanged: bool = False,
-    ) -> Claim | None:
+    ) -> WorkloadClaim | None:
         """Return what a workload comes to, `None` if it has nothing to do with bindings.
 
         Args:
@@ -191,7 +191,7 @@ class _Detection:
         if drawn is None or drawn.body is not manifest.body:
             template = attempt(partial(template_of, manifest), partial(place_of, manifest))
             if isinstance(template, Failed):
-                return Claim(
+                return WorkloadClaim(
                     workload=key, template=None, binding=binding, present=present, kept=True,
                     failed=template,
                 )  # fmt: skip
@@ -208,11 +208,17 @@ class _Detection:
         return replace(settled, draft=None, needs=(), named=frozenset(), fault=fault)
 
     def _settle(
-        self, template: Template, binding: ObjectKey, present: Body | None, before: Claim | None
-    ) -> Claim:
+        self,
+        template: Template,
+        binding: ObjectKey,
+        present: Body | None,
+        before: WorkloadClaim | None,
+    ) -> WorkloadClaim:
         """Return what a workload comes to under the policies."""
         seen, key = self.seen, template.key
-        kept = Claim(workload=key, template=template, binding=binding, present=present, kept=True)
+        kept = WorkloadClaim(
+            workload=key, template=template, binding=binding, present=present, kept=True
+        )
         if seen.policies.failed and claimant(present) in seen.policies.failed:
             return kept
         if not seen.options.propagation.allows(template) and not _is_required(present):
@@ -235,14 +241,14 @@ class _Detection:
         binding: ObjectKey,
         policy: Policy | None,
         present: Body | None,
-        before: Claim | None,
-    ) -> Claim:
+        before: WorkloadClaim | None,
+    ) -> WorkloadClaim:
         """Return the claim of a workload with its binding before its round, if it has one.
 
         Raises:
             UserError: See `draft_binding`.
         """
-        claim = Claim(
+        claim = WorkloadClaim(
             workload=template.key, template=template, binding=binding, present=present,
             policy=policy,
         )  # fmt: skip

@@ -16,7 +16,7 @@ from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.labels import is_label_key
 from reconciler.model.moments import format_moment, parse_moment, stamp
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Body, Manifest, World
 
 API_VERSION = f"{GROUP}/v1beta1"
 DECISION = "PlacementDecision"
@@ -190,14 +190,14 @@ def _clusters_digest(decision: DecisionObject) -> str:
 
 
 def decisions_in(
-    outputs: Mapping[ObjectKey, Manifest],
+    world: World,
     owners: Iterable[tuple[str, str]],
     known: AnswerCache[ObjectKey, DecisionObject],
 ) -> dict[ObjectKey, DecisionObject]:
     """Return the PlacementDecisions of these placements, by namespace and name, sorted by key."""
     asked = frozenset(owners)
     found = {}
-    for key in sorted(k for k in outputs if k.kind == DECISION and k.group == GROUP):
-        body = outputs[key].body
+    for manifest in world.outputs_of([(GROUP, DECISION)]):
+        key, body = manifest.key, manifest.body
         found[key] = known.recall(key, (body,), partial(decode_decision, body))
     return {key: item for key, item in found.items() if item.owner in asked}
