@@ -10,8 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
+from reconciler.dialects.kubefleet.api.kinds import (
+    BINDINGS,
+    POLICY_SNAPSHOTS,
+    named_in,
+    placement_key,
+)
 from reconciler.dialects.kubefleet.api.names import (
-    BINDING,
     CANDIDATE_SEEN_AT,
     CRP_GENERATION,
     IS_LATEST,
@@ -20,10 +25,8 @@ from reconciler.dialects.kubefleet.api.names import (
     NUMBER_OF_SNAPSHOTS,
     PARENT,
     POLICY_INDEX,
-    POLICY_SNAPSHOT,
     RESOURCE_HASH,
     RESOURCE_INDEX,
-    RESOURCE_SNAPSHOT,
     SUBINDEX,
 )
 from reconciler.dialects.kubefleet.placement_cycle import Present
@@ -85,16 +88,20 @@ class RepairedFiles:
     edited: tuple[str, ...]
 
 
-def owner_of(key: ObjectKey, body: Body) -> str:
-    """Return the name of the placement that an output belongs to, `""` if it cannot be told."""
-    if key.kind == BINDING:
+def owner_of(key: ObjectKey, body: Body) -> ObjectKey:
+    """Return the placement that an output belongs to, with the name `""` if it cannot be told."""
+    return placement_key(key.namespace, _owner_name(key, body))
+
+
+def _owner_name(key: ObjectKey, body: Body) -> str:
+    if key.kind in BINDINGS:
         label = labels_of(body).get(PARENT, "")
         if label and key.name.startswith(f"{label[:PLACEMENT_PART]}-"):
             return label
         policy = text(mapping(body, "spec"), "schedulingPolicySnapshotName")
         found = _POLICY_NAME.fullmatch(policy)
     else:
-        pattern = _POLICY_NAME if key.kind == POLICY_SNAPSHOT else _RESOURCE_NAME
+        pattern = _POLICY_NAME if key.kind in POLICY_SNAPSHOTS else _RESOURCE_NAME
         found = pattern.fullmatch(key.name)
     return found[1] if found else ""
 
@@ -112,10 +119,10 @@ def repair_drift(
     Raises:
         UserError: A field of a file has the wrong type.
     """
-    policies = _policies(owner, _of(left, POLICY_SNAPSHOT), wanted)
+    policies = _policies(owner, _of(left, owner.kinds.policy_snapshot), wanted)
     latest = next((body for body in policies if is_latest(body)), {})
     decisions = _decisions(latest)
-    found = _of(left, BINDING)
+    found = _of(left, owner.kinds.binding)
     edited = tuple(sorted(name for name, body in found.items() if is_edited(body)))
     name = text(mapping(latest, "metadata"), "name") or f"{owner.name}-0"
     bindings = [
@@ -125,7 +132,7 @@ def repair_drift(
     return RepairedFiles(
         present=Present(
             policies=policies,
-            resources=_resources(owner, _of(left, RESOURCE_SNAPSHOT), wanted),
+            resources=_resources(owner, _of(left, owner.kinds.resource_snapshot), wanted),
             bindings=keep_one_a_cluster(bindings, edited),
             renew=bool(edited),
         ),
@@ -173,7 +180,7 @@ def _policies(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> l
         if _is_changed(marks, STATUS_DIGEST, _lasting(mapping(body, "status"))):
             body = without(body, "status")
         counts = _counts(marks, wanted.policy if index == last else None)
-        restored.append(_snapshot(body, POLICY_SNAPSHOT, owner, labels, counts, spec))
+        restored.append(_snapshot(body, owner.kinds.policy_snapshot, owner, labels, counts, spec))
     return restored
 
 
@@ -224,7 +231,7 @@ def _resources(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> 
             kept[NUMBER_OF_ENVELOPES] = str(wanted.selection.envelopes)
         if index == last and _is_changed(marks, SPEC_DIGEST, spec):
             spec = {"selectedResources": entries}
-        restored.append(_snapshot(body, RESOURCE_SNAPSHOT, owner, labels, kept, spec))
+        restored.append(_snapshot(body, owner.kinds.resource_snapshot, owner, labels, kept, spec))
     return restored
 
 
@@ -248,7 +255,7 @@ def _snapshot(
         "apiVersion": body["apiVersion"],
         "kind": kind,
         "metadata": {
-            "name": metadata["name"],
+            **owner.identity(text(metadata, "name")),
             "generation": 1,
             **({"creationTimestamp": created} if is_moment(created) else {}),
             "labels": dict(labels),
@@ -277,7 +284,7 @@ def snapshot_file(key: ObjectKey, body: Body, at: str) -> Body:
     return {
         **body,
         "metadata": {
-            "name": key.name,
+            **named_in(key.namespace, key.name),
             "uid": uid_of(key),
             "creationTimestamp": at,
             **metadata,
