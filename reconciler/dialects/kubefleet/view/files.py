@@ -4,9 +4,9 @@ from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.kinds import kinds_in
 from reconciler.dialects.kubefleet.api.names import GROUP
-from reconciler.dialects.kubefleet.drift_repair import snapshot_file
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.view.binding_rendering import binding_file, key_of
+from reconciler.dialects.kubefleet.view.snapshot_rendering import snapshot_file
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import stamp
 from reconciler.model.world import Body
