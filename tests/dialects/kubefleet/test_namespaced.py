@@ -136,6 +136,15 @@ def test_what_it_cannot_select_is_a_fault(selector: Body, message: str) -> None:
     assert [] == outputs_of(told)
 
 
+def test_a_name_that_no_label_holds_is_a_fault() -> None:
+    """Its CRD allows it, yet snapshots carry it in labels."""
+    told = story(member("a"), deployment(), namespaced_placement(name="n" * 64))
+    [fault] = told.run(0).faults
+
+    assert ("kubefleet-unexpected", "/metadata/name") == (fault.rule, fault.field)
+    assert [] == outputs_of(told)
+
+
 def test_kinds_that_are_never_placed_are_passed_over() -> None:
     """Without a word, as upstream does, even if they are cluster-scoped."""
     node = {"group": "", "version": "v1", "kind": "Node"}
