@@ -8,10 +8,12 @@ import pytest
 
 from reconciler.dialects.kubefleet.api.kinds import placement_key
 from reconciler.dialects.kubefleet.dialect import KUBEFLEET
+from reconciler.dialects.kubefleet.view.answers import VIEW
 from reconciler.model.decision import CauseKind
+from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.rebalance.target import Reference, Target
-from tests.builders import NOW, Body, configmap, deployment, rebalancer
+from tests.builders import NOW, Body, configmap, deployment, rebalancer, text
 from tests.dialects.kubefleet.fleet import (
     GROUP,
     fixed,
@@ -248,3 +250,33 @@ def test_a_rebalancer_has_its_clusters_chosen_anew() -> None:
     told.run(400)
 
     assert ["a"] == clusters_of(told, "default")
+
+
+def available(told: Story) -> object:
+    """The status of its condition Available."""
+    body = told.output(f"status/resourceplacements.{GROUP}/default/web.yaml")
+    conditions = cast(Sequence[Body], cast(Body, body["status"])["conditions"])
+    return {one["type"]: one["status"] for one in conditions}.get("ResourcePlacementAvailable")
+
+
+def test_reports_of_its_clusters_count() -> None:
+    """An unhealthy one is not assumed away; health ends it."""
+    told = story(member("a"), deployment(), namespaced_placement())
+    told.run(0)
+    body = deployment()
+    for seconds, replicas, expected in ((1, 1, "False"), (1000, 1, "False"), (1001, 2, "True")):
+        status = {"updatedReplicas": 2, "availableReplicas": replicas}
+        told.files["feedback/a/web.yaml"] = text({**body, "status": status})
+        told.run(seconds)
+
+        assert expected == available(told)
+
+
+@pytest.mark.parametrize(("namespace", "expected"), [("default", True), ("shop", False)])
+def test_it_carries_what_it_selects(namespace: str, expected: bool) -> None:  # noqa: FBT001  # a table
+    """So a question about a workload leads to it."""
+    told = placed(namespaced_placement())
+    workload = ObjectKey("apps", "Deployment", namespace, "web")
+
+    assert (placement_key("default", "web"),) * expected == VIEW.carriers(told.world(), workload)
+    assert expected == VIEW.may_carry(told.world(), namespace)
