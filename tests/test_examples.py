@@ -17,6 +17,7 @@ VALID = [
     "placement-disaster-recovery",
     "placement-least-cpu",
     "placement-most-cpu",
+    "placement-of-a-namespace",
     "placement-steady-and-scores",  # in the spelling of its time
     "policy-one-group",
     "policy-three-groups",

@@ -15,7 +15,11 @@ from reconciler.model.world import Body
 
 FOLDERS = frozenset(
     folder_of(*kind)
-    for kind in (*KINDS.removable, *PLACED, *(one.part for one in DIALECTS if one.part is not None))
+    for kind in (
+        *KINDS.removable,
+        *PLACED,
+        *(part for one in DIALECTS for part in one.parts.values()),
+    )
 )
 """Where the outputs stand that events are told from."""
 

@@ -45,9 +45,9 @@ def parts_of(world: World, key: ObjectKey) -> tuple[Manifest, ...]:
     That is the output that it is about, or those of a kind that its API has for it.
     """
     dialect = dialect_of(key.group)
-    if dialect is None or dialect.part is None:
+    if dialect is None or not dialect.parts:
         return tuple(m for m in (world.outputs.get(key),) if m is not None and dialect is not None)
-    view, kind = dialect.view(), dialect.part
+    view, kind = dialect.view(), dialect.parts.get((key.group, key.kind))
     return tuple(
         manifest
         for found, manifest in sorted(world.outputs.items())
@@ -68,9 +68,10 @@ def places_of(key: ObjectKey, output_root: str) -> tuple[str, ...]:
     """
     own = output_path(output_root, key)
     dialect = dialect_of(key.group)
-    if dialect is None or dialect.part is None:
+    kind = None if dialect is None else dialect.parts.get((key.group, key.kind))
+    if kind is None:
         return (own,)
-    part = output_path(output_root, ObjectKey(*dialect.part, key.namespace, key.name))
+    part = output_path(output_root, ObjectKey(*kind, key.namespace, key.name))
     return own, part.rpartition("/")[0]
 
 

@@ -144,7 +144,7 @@ WARNINGS: Mapping[str, str] = {
     "link-skipped": "A manifest should stand in the repository itself, not behind a link",
     "placement-cluster-unknown": "PickFixed should name clusters that are there",
     "placement-names-empty": "PickFixed should name a cluster at least",
-    "placement-selects-nothing": "A ClusterResourcePlacement should select something",
+    "placement-selects-nothing": "A placement of KubeFleet should select something",
     "placement-set-missing": "A Placement should stand where a cluster set is bound",
     "placement-set-unbound": "A Placement should name sets that are bound to its namespace",
     "policy-cluster-unknown": "A policy should name clusters that are there",

@@ -111,7 +111,7 @@ class Dialect:
         kinds: Its kinds, those that are not read here included.
         cluster: The kind of its clusters.
         placed: The kinds of outputs that its decisions are about.
-        part: The kind that decisions are written in, `None` if in what they are about.
+        parts: Of these the kinds whose decisions are written in another kind, and that kind.
         noun: What a decision of its is called.
         roots: Kinds beside `placed` that placements hang on, such as policies.
         domains: Ends of the names of its groups, of those that are not known here, too.
@@ -127,7 +127,7 @@ class Dialect:
     kinds: tuple[ApiKind, ...]
     cluster: Kind
     placed: frozenset[Kind]
-    part: Kind | None = None
+    parts: Mapping[Kind, Kind] = field(default_factory=dict)
     noun: str = "decision"
     roots: frozenset[Kind] = frozenset()
     domains: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from tests.conformance import (
     front_karmada_rebalancer,
     front_kubefleet,
     front_kubefleet_admission,
+    front_kubefleet_placement,
     front_kubefleet_snapshots,
     front_ocm,
 )
@@ -24,6 +25,7 @@ from tests.conformance.karmada_policies import (
 from tests.conformance.karmada_rebalancer import check_rebalancer
 from tests.conformance.kubefleet import check_schedule as check_kubefleet_schedule
 from tests.conformance.kubefleet_admission import check_admission
+from tests.conformance.kubefleet_placement import check_resourceplacement
 from tests.conformance.kubefleet_rollout import check_rollout
 from tests.conformance.kubefleet_snapshots import check_policysnapshot, check_resourcesnapshot
 from tests.conformance.ocm import check_placement
@@ -68,13 +70,23 @@ FAMILIES: Mapping[str, Family] = {
     "kubefleet/resourcesnapshot": Family(
         check_resourcesnapshot, front_kubefleet_snapshots.check_resourcesnapshot
     ),
+    "kubefleet/resourceplacement": Family(
+        check_resourceplacement, front_kubefleet_placement.check_resourceplacement
+    ),
     "kubefleet/rollout": Family(check_rollout),
     "kubefleet/schedule": Family(check_kubefleet_schedule, front_kubefleet.check_schedule),
 }
 
 _INPUTS = {
     "ocm": {"managedClusters", "placementDecisions"},
-    "kubefleet": {"existing", "memberClusters", "policySnapshot", "snapshots", "resourceSnapshots"},
+    "kubefleet": {
+        "existing",
+        "memberClusters",
+        "objects",
+        "policySnapshot",
+        "resourceSnapshots",
+        "snapshots",
+    },
 }
 
 

@@ -7,10 +7,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
+from reconciler.dialects.kubefleet.api.kinds import (
+    PlacementKinds,
+    kinds_in,
+    named_in,
+    placement_key,
+)
 from reconciler.dialects.kubefleet.api.placement import decode_placement
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash
 from reconciler.manifests.admission import admit
-from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment
 from tests.builders import Body
 from tests.conformance.compare import first_difference
@@ -19,7 +24,7 @@ from tests.conformance.judgements import forgives
 from tests.conformance.kubefleet import snapshot_status
 
 GROUP = "placement.kubernetes-fleet.io"
-BINDING, SNAPSHOT = "ClusterResourceBinding", "ClusterSchedulingPolicySnapshot"
+SNAPSHOT = "ClusterSchedulingPolicySnapshot"
 PARENT = "kubernetes-fleet.io/parent-CRP"
 GENERATION = "kubernetes-fleet.io/CRP-generation"
 NUMBER = "kubernetes-fleet.io/number-of-clusters"
@@ -35,14 +40,19 @@ SUFFIX = re.compile(r"-[0-9a-f]{8}$")
 
 
 def check_schedule(case: Body) -> str | None:
-    """Compare bindings and the status of the policy snapshot after one pass."""
+    """Compare bindings and the status of the policy snapshot after one pass.
+
+    Bindings of other placements are not looked at.
+    """
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     if expected["requeue"]:
         raise LeftOut("one-cycle")
     now = str(given["now"])
     passed = walk_in(_inputs(given), _outputs(given), parse_moment(now))
     snapshot = field(given, "policySnapshot")
-    found = passed.of_kind(SNAPSHOT)[str(field(snapshot, "metadata")["name"])]
+    kinds, namespace = _kinds(given), _namespace(snapshot)
+    name = str(field(snapshot, "metadata")["name"])
+    found = passed.of_kind(kinds.policy_snapshot, namespace)[name]
     wanted = {
         "failed": expected["error"] is not None,
         "bindings": sorted((_plain(b) for b in _written(given, expected)), key=_by_target),
@@ -50,7 +60,7 @@ def check_schedule(case: Body) -> str | None:
     }
     actual = {
         "failed": bool(passed.outcome.faults),
-        "bindings": sorted(_described(given, passed), key=_by_target),
+        "bindings": sorted((_plain(b) for b in _described(given, passed)), key=_by_target),
         "policySnapshotStatus": _status(
             snapshot_status(field(found, "status"), field(snapshot, "status"), now)
         ),
@@ -106,14 +116,29 @@ def _placement(given: Body) -> Body:
         if not str(number).isdecimal():
             raise LeftOut("no-number")
         policy = {**policy, "numberOfClusters": int(str(number))}
-    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "nothing"}
+    kind = "ConfigMap" if _namespace(snapshot) else "Namespace"
+    selector = {"group": "", "version": "v1", "kind": kind, "name": "nothing"}
     spec = {"resourceSelectors": [selector], "strategy": {"type": "External"}}
     return {
         "apiVersion": f"{GROUP}/v1beta1",
-        "kind": "ClusterResourcePlacement",
-        "metadata": {"name": _owner(snapshot)},
+        "kind": _kinds(given).placement,
+        "metadata": named_in(_namespace(snapshot), _owner(snapshot)),
         "spec": spec if policy is None else {**spec, "policy": policy},
     }
+
+
+def _namespace(body: Body) -> str:
+    return str(field(body, "metadata").get("namespace", ""))
+
+
+def _kinds(given: Body) -> PlacementKinds:
+    return kinds_in(_namespace(field(given, "policySnapshot")))
+
+
+def _own(given: Body) -> Sequence[Body]:
+    """The bindings of the placement's scope and namespace."""
+    namespace = _namespace(field(given, "policySnapshot"))
+    return [body for body in items(given, "bindings") if _namespace(body) == namespace]
 
 
 def _owner(snapshot: Body) -> str:
@@ -122,7 +147,7 @@ def _owner(snapshot: Body) -> str:
 
 def _outputs(given: Body) -> Iterator[Body]:
     snapshot, now = field(given, "policySnapshot"), parse_moment(str(given["now"]))
-    bindings = items(given, "bindings")
+    bindings = _own(given)
     for binding in bindings:
         _refuse_binding(binding, snapshot)
     targets = [field(binding, "spec")["targetCluster"] for binding in bindings]
@@ -132,22 +157,24 @@ def _outputs(given: Body) -> Iterator[Body]:
     if not str(marks.get(GENERATION, "")).isdecimal():
         raise LeftOut("no-generation")
     placement = _placement(given)
-    key = ObjectKey(GROUP, "ClusterResourcePlacement", "", _owner(snapshot))
+    key = placement_key(_namespace(snapshot), _owner(snapshot))
     _, metadata = admit(key, placement["spec"], None, now)
     generation = int(str(marks[GENERATION]))
     head = {name: placement[name] for name in ("apiVersion", "kind")}
     yield {**head, "metadata": {**metadata, "generation": generation}}
     yield _snapshot(given, placement)
-    yield from bindings
+    yield from items(given, "bindings")
 
 
 def _snapshot(given: Body, placement: Body) -> Body:
     """The snapshot that the last pass left: the vector's, or the one before if it is to come."""
     snapshot = field(given, "policySnapshot")
     name = str(field(snapshot, "metadata")["name"])
-    staying = [b for b in items(given, "bindings") if field(b, "spec")["state"] in STAYING]
+    staying = [b for b in _own(given) if field(b, "spec")["state"] in STAYING]
     names = {str(field(b, "spec").get("schedulingPolicySnapshotName")) for b in staying}
-    policy = decode_placement(placement).policy  # with its defaults, as it is hashed
+    policy = decode_placement(
+        placement, _namespace(placement)
+    ).policy  # with its defaults, as it is hashed
     if names <= {name}:
         spec = {**field(snapshot, "spec"), "policyHash": encoded_hash(policy)}
         return _known({**snapshot, "spec": spec})
@@ -184,8 +211,11 @@ def _refuse_binding(binding: Body, snapshot: Body) -> None:
 
 def _written(given: Body, expected: Body) -> Iterator[Body]:
     """The bindings that upstream leaves; what it left as it was is as in the input."""
-    before = {field(b, "metadata")["name"]: b for b in items(given, "bindings")}
+    before = {field(b, "metadata")["name"]: b for b in _own(given)}
+    namespace = _namespace(field(given, "policySnapshot"))
     for item in items(expected, "bindings"):
+        if item["op"] == "removed" or item.get("namespace", "") != namespace:
+            continue
         known = before.get(item["name"], {})
         spec = item.get("spec", known.get("spec"))
         marks = item.get("annotations", field(known, "metadata").get("annotations", {}))
@@ -195,17 +225,18 @@ def _written(given: Body, expected: Body) -> Iterator[Body]:
 
 
 def _described(given: Body, passed: Passed) -> Iterator[Body]:
-    known = {field(b, "metadata")["name"] for b in items(given, "bindings")}
-    for name, body in passed.of_kind(BINDING).items():
+    known = {field(b, "metadata")["name"] for b in _own(given)}
+    namespace = _namespace(field(given, "policySnapshot"))
+    for name, body in passed.of_kind(_kinds(given).binding, namespace).items():
         marks = field(body, "metadata", "annotations")
         shown = name if name in known else SUFFIX.sub("-????????", name)
         labels = field(body, "metadata", "labels")
-        yield _plain({"name": shown, "spec": body["spec"], "labels": labels, "annotations": marks})
+        yield {"name": shown, "spec": body["spec"], "labels": labels, "annotations": marks}
 
 
 def _plain(binding: Body) -> Body:
     spec = field(binding, "spec")
-    marks = field(binding, "annotations")
+    marks, decision = field(binding, "annotations"), field(spec, "clusterDecision")
     return {
         "name": binding["name"],
         "spec": {
@@ -213,7 +244,7 @@ def _plain(binding: Body) -> Body:
             "targetCluster": spec.get("targetCluster"),
             "schedulingPolicySnapshotName": spec.get("schedulingPolicySnapshotName"),
             "resourceSnapshotName": spec.get("resourceSnapshotName"),
-            "clusterDecision": _timeless({"clusterScore": None, **field(spec, "clusterDecision")}),
+            "clusterDecision": _timeless({"clusterScore": None, **decision}),
         },
         "labels": binding["labels"],
         "previous": marks.get(PREVIOUS),

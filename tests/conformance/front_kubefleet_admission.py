@@ -16,7 +16,7 @@ def check_admission(case: Body) -> str | None:
 
 
 def _refused(body: Body) -> Refused:
-    faults = Story().put(configuration(), body).world().faults
+    faults = Story().put(configuration()).put(body, path="object.yaml").world().faults
     return [(fault.field, fault.rule) for fault in faults]
 
 

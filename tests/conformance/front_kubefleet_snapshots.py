@@ -34,8 +34,8 @@ def check_policysnapshot(case: Body) -> str | None:
     if passed.faults(IMMUTABLE):
         raise Refused(IMMUTABLE)
     found = passed.of_kind(SNAPSHOT)
-    wanted = [_described(body) for body in items(expected, "snapshots")]
-    actual = [_described({**field(body, "metadata"), **body}) for body in found.values()]
+    wanted = [described_snapshot(body) for body in items(expected, "snapshots")]
+    actual = [described_snapshot({**field(body, "metadata"), **body}) for body in found.values()]
     latest = [str(body["name"]) for body in actual if field(body, "labels")[LATEST] == "true"]
     failed = expected["error"] is not None
     return first_difference(
@@ -62,18 +62,20 @@ def check_resourcesnapshot(case: Body) -> str | None:
         parse_moment(str(given["now"])),
     )
     found = list(passed.of_kind(RESOURCES).values())
-    actual = [_described({**field(body, "metadata"), **body}) for body in found]
+    actual = [described_snapshot({**field(body, "metadata"), **body}) for body in found]
     return first_difference(
         {
             "failed": expected["error"] is not None,
-            "snapshots": [_described(_hashed(body)) for body in items(expected, "snapshots")],
+            "snapshots": [
+                described_snapshot(_hashed(body)) for body in items(expected, "snapshots")
+            ],
             "counts": [body["selectedResourceCount"] for body in items(expected, "snapshots")],
             "latest": [expected["latest"]],
             "requeueAfterSeconds": expected["requeueAfterSeconds"],
         },
         {
             "failed": bool(passed.outcome.faults),
-            "snapshots": [{**body, "spec": _located(field(body, "spec"))} for body in actual],
+            "snapshots": [{**body, "spec": without_places(field(body, "spec"))} for body in actual],
             "counts": [len(items(body, "spec", "selectedResources")) for body in found],
             "latest": [body["name"] for body in actual if field(body, "labels")[LATEST] == "true"],
             "requeueAfterSeconds": passed.seconds or 0,
@@ -83,11 +85,12 @@ def check_resourcesnapshot(case: Body) -> str | None:
 
 def _hashed(snapshot: Body) -> Body:
     """A snapshot with what its file holds of each resource."""
-    resources = [_entry(body) for body in items(snapshot, "spec", "selectedResources")]
+    resources = [entry_of(body) for body in items(snapshot, "spec", "selectedResources")]
     return {**snapshot, "spec": {"selectedResources": resources}}
 
 
-def _entry(resource: Body) -> Body:
+def entry_of(resource: Body) -> Body:
+    """Return what a snapshot file holds of a resource, but for the place in the repository."""
     text = json.dumps(resource, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     for character in "&<>\u2028\u2029":  # as Go writes them
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -99,7 +102,7 @@ def _entry(resource: Body) -> Body:
     }
 
 
-def _located(spec: Body) -> Body:
+def without_places(spec: Body) -> Body:
     """The spec of a snapshot without the places of its resources in the repository."""
     resources = [
         {name: value for name, value in body.items() if name not in ("blob", "document")}
@@ -152,7 +155,8 @@ def _record(given: Body) -> Iterator[Body]:
     yield {**head, "metadata": {**record, "generation": metadata["generation"]}}
 
 
-def _described(body: Body) -> Body:
+def described_snapshot(body: Body) -> Body:
+    """Return a snapshot as it is compared: without uids and marks of ours."""
     marks = field(body, "annotations")
     return {
         "name": body["name"],

@@ -32,9 +32,11 @@ def check_schedule(case: Body) -> str | None:
     names = [*sorted(result.bindings.keys() & before.keys()), *created]
     brief = str(case["name"]).startswith("rand")
     actual = {
-        "error": _error(result),
+        "error": failure(result),
         "requeue": result.requeue,
-        "bindings": [_binding(before.get(n), result.bindings[n], brief=brief) for n in names],
+        "bindings": [
+            described_binding(before.get(n), result.bindings[n], brief=brief) for n in names
+        ],
         "removed": sorted(result.removed),
         "statusUpdated": result.status is not None,
         "policySnapshotStatus": snapshot_status(status, snapshot.status, str(given["now"])),
@@ -46,7 +48,8 @@ def check_schedule(case: Body) -> str | None:
     return first_difference(expected, actual)
 
 
-def _error(result: Scheduled) -> Body | None:
+def failure(result: Scheduled) -> Body | None:
+    """Return the kind of an error, `None` if there is none."""
     if result.error is None:
         return None
     crashed = isinstance(result.error, UpstreamCrash)
@@ -57,7 +60,8 @@ def _order(result: Scheduled, name: str) -> tuple[str, str]:
     return result.bindings[name].target, name
 
 
-def _binding(before: Binding | None, after: Binding, *, brief: bool) -> Body:
+def described_binding(before: Binding | None, after: Binding, *, brief: bool) -> Body:
+    """Return a binding as vectors have it; with `brief` one that stays has no content."""
     op = _op(before, after)
     name = _SUFFIX.sub("-????????", after.name) if before is None else after.name
     body: dict[str, object] = {"name": name, "op": op, "generation": after.generation}

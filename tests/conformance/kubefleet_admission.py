@@ -26,7 +26,8 @@ Refused = Sequence[tuple[str, str]]
 
 RULES = Rules(load_schemas(), ADMISSIONS, KINDS)
 PLACEMENT = "ClusterResourcePlacement"
-READ = (PLACEMENT, "MemberCluster")
+PLACEMENTS = (PLACEMENT, "ResourcePlacement")
+READ = (*PLACEMENTS, "MemberCluster")
 DEFAULT_SCOPE = "ClusterScopeOnly"
 UNKNOWN = "schema-unknown-field"
 
@@ -35,10 +36,12 @@ def check_admission(case: Body) -> str | None:
     """Compare what is allowed, which fields a CRD refuses, and a placement as it is stored."""
     difference = compare_admission(case, _refused, _changed)
     body = field(case, "input", "object")
-    if difference or body["kind"] != PLACEMENT:
+    if difference or body["kind"] not in PLACEMENTS:
         return difference
     expected, spec = cast(Body, case["expected"]), field(body, "spec")
     defaulted = expected["afterSchemaDefaults"] or with_defaults({})
+    if body["kind"] != PLACEMENT:  # no webhook changes it
+        return first_difference({"defaulted": defaulted}, {"defaulted": with_defaults(spec)})
     return first_difference(
         {"defaulted": defaulted, "mutated": expected.get("afterMutation", defaulted)},
         {"defaulted": with_defaults(spec), "mutated": mutated(spec)},
@@ -98,16 +101,20 @@ def _refused(body: Body) -> Refused:
 
 
 def _changed(before: Body, after: Body) -> Refused:
-    return list(_immutable(before, after)) if after["kind"] == PLACEMENT else []
+    return list(_immutable(before, after)) if after["kind"] in PLACEMENTS else []
 
 
 def _immutable(before: Body, after: Body) -> Iterator[tuple[str, str]]:
-    known, wanted = decode_placement(before), decode_placement(after)
+    known, wanted = (decode_placement(one, _namespace(one)) for one in (before, after))
     try:
         refuse_departure(with_kept_fields({}, known), wanted)
-        refuse_change(known.policy, wanted.policy)
+        refuse_change(known.policy, wanted)
     except Misconfigured as error:
         yield error.field, "placement-immutable"
+
+
+def _namespace(body: Body) -> str:
+    return str(field(body, "metadata").get("namespace", ""))
 
 
 def _compare_fields(theirs: set[str], found: Refused) -> str | None:

@@ -23,8 +23,7 @@ from reconciler.dialects.karmada import decide as karmada
 from reconciler.dialects.karmada import plan as bindings
 from reconciler.dialects.karmada.detector.binding_draft import GROUP as WORK
 from reconciler.dialects.kubefleet import plan as kubefleet
-from reconciler.dialects.kubefleet.api.names import GROUP as FLEET
-from reconciler.dialects.kubefleet.api.names import PLACEMENT
+from reconciler.dialects.kubefleet.api.kinds import placement_key
 from reconciler.dialects.ocm import decide as ocm
 from reconciler.dialects.ocm.api.placement import GROUP as OCM
 from reconciler.manifests.admission import GENERATION_SEEN_AT
@@ -92,7 +91,7 @@ class Heard:
         """Listen to KubeFleet's."""
         settled = real(*args, rebalanced=rebalanced)
         if rebalanced:
-            self.moments[ObjectKey(FLEET, PLACEMENT, "", args[0].name)].append(args[5])
+            self.moments[placement_key(args[0].namespace, args[0].name)].append(args[5])
         return settled
 
 

@@ -13,10 +13,11 @@ EACH = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.
 def test_facts_speak_of_kinds_that_are_listed(dialect: Dialect) -> None:
     """What is decided about and written in has files of ours; people write clusters."""
     listed = {kind.id for kind in dialect.kinds}
-    parts = frozenset() if dialect.part is None else frozenset({dialect.part})
+    parts = frozenset(dialect.parts.values())
 
     assert {dialect.cluster} | dialect.placed | dialect.roots | parts <= listed
     assert dialect.placed | parts <= KINDS.outputs
+    assert dialect.parts.keys() <= dialect.placed
     assert parts <= KINDS.owned
     assert dialect.cluster not in KINDS.owned
 
@@ -49,8 +50,12 @@ def test_outputs_stand_where_they_always_stood() -> None:
         "managedclusters.cluster.open-cluster-management.io",
         "placementdecisions.cluster.open-cluster-management.io",
         "placements.cluster.open-cluster-management.io",
+        "resourcebindings.placement.kubernetes-fleet.io",
         "resourcebindings.work.karmada.io",
+        "resourceplacements.placement.kubernetes-fleet.io",
+        "resourcesnapshots.placement.kubernetes-fleet.io",
         "scheduletriggers.policy.karmada.io",
+        "schedulingpolicysnapshots.placement.kubernetes-fleet.io",
         "workloadrebalancers.apps.karmada.io",
     ]
 

@@ -26,7 +26,8 @@ QUANTITIES = re.compile(
     r"|spec\.resourceModels\[\]\.ranges\[\]\.(min|max)"
 )
 
-# KubeFleet's webhook writes a placement anew before the CRD looks at it: these get zero values.
+# KubeFleet's webhook writes a placement anew before the CRD looks at it: these get zero values. It
+# has none for a placement of a namespace, of which `placement_fields.py` says what is missing.
 ZEROED = re.compile(
     r"spec\.resourceSelectors\[\]\.group"
     r"|spec\.policy\.topologySpreadConstraints\[\]\.topologyKey"
@@ -74,9 +75,9 @@ def table_of(name: str) -> dict[str, Facts]:
         for path, facts in table.items():
             if QUANTITIES.fullmatch(path):
                 facts |= {"type": quantity["type"], "pattern": pattern_of(quantity)}
-    if name == "placement.kubernetes-fleet.io/clusterresourceplacement_v1.json":
+    if name.startswith("placement.kubernetes-fleet.io/") and name.endswith("placement_v1.json"):
         # A status is what passes write: of envelopes what v1beta1 says, which v1 narrows.
-        later = "placement.kubernetes-fleet.io/clusterresourceplacement_v1beta1.json"
+        later = name.replace("_v1.", "_v1beta1.")
         table |= {path: one for path, one in table_of(later).items() if ".envelope.type" in path}
     if name.startswith("placement.kubernetes-fleet.io/"):
         for path, facts in table.items():

@@ -18,6 +18,9 @@ In which order, for one placement (`plan.py`, `placement_cycle.py`):
    maxUnavailable and maxSurge allow.
 4. 2 and 3 repeat until nothing changes; then the status is told, cluster by cluster.
 
+A placement is of the whole fleet or of one namespace; both are decided by the same code under other
+kinds (`api/kinds.py`). One of a namespace selects there only, and goes where the namespace is.
+
 In which states a binding is: Scheduled, Bound, Unscheduled (its cluster is to lose the resources),
 deleted.
 

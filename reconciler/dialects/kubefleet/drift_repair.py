@@ -10,8 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
+from reconciler.dialects.kubefleet.api.kinds import (
+    BINDINGS,
+    POLICY_SNAPSHOTS,
+    placement_key,
+)
 from reconciler.dialects.kubefleet.api.names import (
-    BINDING,
     CANDIDATE_SEEN_AT,
     CRP_GENERATION,
     IS_LATEST,
@@ -20,14 +24,11 @@ from reconciler.dialects.kubefleet.api.names import (
     NUMBER_OF_SNAPSHOTS,
     PARENT,
     POLICY_INDEX,
-    POLICY_SNAPSHOT,
     RESOURCE_HASH,
     RESOURCE_INDEX,
-    RESOURCE_SNAPSHOT,
     SUBINDEX,
 )
 from reconciler.dialects.kubefleet.placement_cycle import Present
-from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
 from reconciler.dialects.kubefleet.scheduler.failure import as_integer
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
@@ -44,13 +45,13 @@ from reconciler.dialects.kubefleet.view.binding_rendering import (
     keep_one_a_cluster,
     read_binding,
 )
+from reconciler.dialects.kubefleet.view.snapshot_rendering import STATUS_DIGEST, lasting
 from reconciler.manifests.admission import SPEC_DIGEST, digest
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.identity import ObjectKey, uid_of
+from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import is_moment
 from reconciler.model.world import Body
 
-STATUS_DIGEST = "reconciler.dev/status-digest"
 MASTER = "snapshot"
 
 _POLICY_NAME = re.compile(r"(.+)-(0|[1-9][0-9]*)", re.ASCII)
@@ -85,16 +86,20 @@ class RepairedFiles:
     edited: tuple[str, ...]
 
 
-def owner_of(key: ObjectKey, body: Body) -> str:
-    """Return the name of the placement that an output belongs to, `""` if it cannot be told."""
-    if key.kind == BINDING:
+def owner_of(key: ObjectKey, body: Body) -> ObjectKey:
+    """Return the placement that an output belongs to, with the name `""` if it cannot be told."""
+    return placement_key(key.namespace, _owner_name(key, body))
+
+
+def _owner_name(key: ObjectKey, body: Body) -> str:
+    if key.kind in BINDINGS:
         label = labels_of(body).get(PARENT, "")
         if label and key.name.startswith(f"{label[:PLACEMENT_PART]}-"):
             return label
         policy = text(mapping(body, "spec"), "schedulingPolicySnapshotName")
         found = _POLICY_NAME.fullmatch(policy)
     else:
-        pattern = _POLICY_NAME if key.kind == POLICY_SNAPSHOT else _RESOURCE_NAME
+        pattern = _POLICY_NAME if key.kind in POLICY_SNAPSHOTS else _RESOURCE_NAME
         found = pattern.fullmatch(key.name)
     return found[1] if found else ""
 
@@ -112,10 +117,10 @@ def repair_drift(
     Raises:
         UserError: A field of a file has the wrong type.
     """
-    policies = _policies(owner, _of(left, POLICY_SNAPSHOT), wanted)
+    policies = _policies(owner, _of(left, owner.kinds.policy_snapshot), wanted)
     latest = next((body for body in policies if is_latest(body)), {})
     decisions = _decisions(latest)
-    found = _of(left, BINDING)
+    found = _of(left, owner.kinds.binding)
     edited = tuple(sorted(name for name, body in found.items() if is_edited(body)))
     name = text(mapping(latest, "metadata"), "name") or f"{owner.name}-0"
     bindings = [
@@ -125,7 +130,7 @@ def repair_drift(
     return RepairedFiles(
         present=Present(
             policies=policies,
-            resources=_resources(owner, _of(left, RESOURCE_SNAPSHOT), wanted),
+            resources=_resources(owner, _of(left, owner.kinds.resource_snapshot), wanted),
             bindings=keep_one_a_cluster(bindings, edited),
             renew=bool(edited),
         ),
@@ -170,10 +175,10 @@ def _policies(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> l
         spec = mapping(body, "spec")
         if index == last and _is_changed(marks, SPEC_DIGEST, spec):
             spec = _policy_spec(spec, wanted.policy)
-        if _is_changed(marks, STATUS_DIGEST, _lasting(mapping(body, "status"))):
+        if _is_changed(marks, STATUS_DIGEST, lasting(mapping(body, "status"))):
             body = without(body, "status")
         counts = _counts(marks, wanted.policy if index == last else None)
-        restored.append(_snapshot(body, POLICY_SNAPSHOT, owner, labels, counts, spec))
+        restored.append(_snapshot(body, owner.kinds.policy_snapshot, owner, labels, counts, spec))
     return restored
 
 
@@ -204,6 +209,8 @@ def _resources(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> 
     last = max((index for index, part in named.values() if part == MASTER), default=-1)
     chunks = split(wanted.selection.resources)
     hashed = resources_hash(wanted.selection.resources)
+    group = {part: found[name] for name, (index, part) in named.items() if index == last}
+    same = _listed(group) == [_identity(item.entry) for item in wanted.selection.resources]
     restored = []
     for name, (index, part) in named.items():
         body = found[name]
@@ -215,17 +222,24 @@ def _resources(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> 
             kept |= {SUBINDEX: part}
         position = 0 if part == MASTER else int(part) + 1
         entries = [item.entry for item in chunks[position]] if position < len(chunks) else []
-        same = [_identity(item) for item in bodies(spec, "selectedResources")] == [
-            _identity(item) for item in entries
-        ]
         if index == last and part == MASTER and (same or marks.get(RESOURCE_HASH) == hashed):
             kept[RESOURCE_HASH] = hashed
             kept[NUMBER_OF_SNAPSHOTS] = str(len(chunks))
             kept[NUMBER_OF_ENVELOPES] = str(wanted.selection.envelopes)
         if index == last and _is_changed(marks, SPEC_DIGEST, spec):
             spec = {"selectedResources": entries}
-        restored.append(_snapshot(body, RESOURCE_SNAPSHOT, owner, labels, kept, spec))
+        restored.append(_snapshot(body, owner.kinds.resource_snapshot, owner, labels, kept, spec))
     return restored
+
+
+def _listed(group: Mapping[str, Body]) -> list[tuple[object, ...]]:
+    """Return what a group of snapshots holds, given by their parts: the master comes first."""
+    ordered = sorted(group, key=lambda part: -1 if part == MASTER else int(part))
+    return [
+        _identity(item)
+        for part in ordered
+        for item in bodies(mapping(group[part], "spec"), "selectedResources")
+    ]
 
 
 def _identity(entry: Body) -> tuple[object, ...]:
@@ -248,7 +262,7 @@ def _snapshot(
         "apiVersion": body["apiVersion"],
         "kind": kind,
         "metadata": {
-            "name": metadata["name"],
+            **owner.identity(text(metadata, "name")),
             "generation": 1,
             **({"creationTimestamp": created} if is_moment(created) else {}),
             "labels": dict(labels),
@@ -259,47 +273,6 @@ def _snapshot(
     }
     status = mapping(body, "status")
     return {**fresh, "status": status} if status else fresh
-
-
-def snapshot_file(key: ObjectKey, body: Body, at: str) -> Body:
-    """Return the file of a snapshot: with uid, date, and the digests by which edits are seen.
-
-    Args:
-        key: Its key.
-        body: Where the pass leaves it.
-        at: Text of the present moment, for one that is new.
-    """
-    metadata = mapping(body, "metadata")
-    annotations = {**annotations_of(body), SPEC_DIGEST: digest(mapping(body, "spec"))}
-    status = mapping(body, "status")
-    if status:
-        annotations[STATUS_DIGEST] = digest(_lasting(status))
-    return {
-        **body,
-        "metadata": {
-            "name": key.name,
-            "uid": uid_of(key),
-            "creationTimestamp": at,
-            **metadata,
-            "labels": _by_name(labels_of(body)),
-            "annotations": _by_name(annotations),
-        },
-    }
-
-
-def _by_name(pairs: Mapping[str, str]) -> dict[str, str]:
-    """Return labels or annotations in one order, however they came about."""
-    return {name: pairs[name] for name in sorted(pairs)}
-
-
-def _lasting(status: Body) -> Body:
-    """Return what of a snapshot's status only scheduling changes, moments left out."""
-    conditions = [without(item, "lastTransitionTime") for item in bodies(status, "conditions")]
-    decisions = [
-        {**item, "reason": timeless(text(item, "reason"))}
-        for item in bodies(status, "targetClusters")
-    ]
-    return {"targetClusters": decisions, "conditions": conditions}
 
 
 def _is_changed(marks: Mapping[str, str], mark: str, value: Body) -> bool:

@@ -26,7 +26,7 @@ class KubeFleetMemory:
 
     clusters: AnswerCache[str, AdmittedCluster[Member]] = field(default_factory=AnswerCache)
     fleet: AnswerCache[None, tuple[Member, ...]] = field(default_factory=AnswerCache)
-    owners: AnswerCache[ObjectKey, str] = field(default_factory=AnswerCache)
+    owners: AnswerCache[ObjectKey, ObjectKey] = field(default_factory=AnswerCache)
     placements: AnswerCache[ObjectKey, Placement] = field(default_factory=AnswerCache)
     selections: AnswerCache[ObjectKey, SelectedResources] = field(default_factory=AnswerCache)
     rests: AnswerCache[ObjectKey, tuple[UnchangedUntil, Part]] = field(default_factory=AnswerCache)

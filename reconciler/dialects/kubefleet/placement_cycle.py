@@ -13,7 +13,7 @@ from reconciler.dialects.kubefleet.rollout.availability import keep_marks, obser
 from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
 from reconciler.dialects.kubefleet.rollout.rollout import roll_out
 from reconciler.dialects.kubefleet.scheduler.binding_groups import classify
-from reconciler.dialects.kubefleet.scheduler.failure import as_count
+from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, reschedule, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import (
     SCHEDULED_CONDITION,
@@ -25,6 +25,7 @@ from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_po
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_resources
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
+from reconciler.manifests.names import LONGEST_LABEL
 from reconciler.model import fields
 from reconciler.model.moments import earliest
 from reconciler.model.world import Body
@@ -84,6 +85,7 @@ def converge(
     Raises:
         UnexpectedBehavior: One of them cannot go on; nothing of the placement is changed then.
     """
+    _check_name(owner.name)
     revisions = snapshot_policy(owner, placement.policy, present.policies, placement.history)
     selected = snapshot_resources(
         owner,
@@ -114,6 +116,19 @@ def converge(
         until=earliest(until, members.until),
         result=result,
     )
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that no label can hold; of a ResourcePlacement no admission has asked.
+
+    Raises:
+        UnexpectedBehavior: It is too long.
+    """
+    if len(name) > LONGEST_LABEL:
+        raise UnexpectedBehavior(
+            f"the name has {len(name)} characters, it must have at most {LONGEST_LABEL}",
+            field="/metadata/name",
+        )
 
 
 def _with_status(body: Body, status: Body) -> Body:

@@ -7,6 +7,7 @@ from functools import partial
 
 from reconciler.dialects.cluster_inventory import ClusterInventory, take_inventory
 from reconciler.dialects.contract import Plan, RescheduleTrigger
+from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
 from reconciler.dialects.kubefleet.api.clusters import Member, Members, admit_cluster, members_of
 from reconciler.dialects.kubefleet.api.immutable_fields import (
     policy_in_force,
@@ -14,13 +15,8 @@ from reconciler.dialects.kubefleet.api.immutable_fields import (
     refuse_departure,
     with_kept_fields,
 )
-from reconciler.dialects.kubefleet.api.names import (
-    BINDING,
-    GROUP,
-    PLACEMENT,
-    POLICY_SNAPSHOT,
-    RESOURCE_SNAPSHOT,
-)
+from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, kinds_in, placement_key
+from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
 from reconciler.dialects.kubefleet.drift_repair import WantedFiles, owner_of, repair_drift
 from reconciler.dialects.kubefleet.memory import KubeFleetMemory
@@ -59,7 +55,6 @@ from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
 CLUSTER = ("cluster.kubernetes-fleet.io", "MemberCluster")
-OWNED = (BINDING, POLICY_SNAPSHOT, RESOURCE_SNAPSHOT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,16 +70,15 @@ class Fleets:
     inventory: ClusterInventory[Member]
     members: Members
     placements: Mapping[ObjectKey, Manifest]
-    left: Mapping[str, Mapping[ObjectKey, Body]]
+    left: Mapping[ObjectKey, Mapping[ObjectKey, Body]]
     waiting: frozenset[str]
     memory: KubeFleetMemory
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the placement that a rebalancer refers to."""
-        named = (group_of(reference.api_version), reference.kind)
-        if named != (GROUP, PLACEMENT) or reference.namespace:
+        key = placement_key(reference.namespace, reference.name)
+        if (group_of(reference.api_version), reference.kind) != (key.group, key.kind):
             return None
-        key = ObjectKey(GROUP, PLACEMENT, "", reference.name)
         waiting = str(key) in self.waiting or bool(self._idle(key))
         return Target(key, waiting=waiting) if waiting or key in self.placements else None
 
@@ -93,7 +87,8 @@ class Fleets:
         if selection.policy is not None:
             return
         for key, manifest in sorted(self.placements.items()):
-            reference = Reference(str(manifest.body["apiVersion"]), PLACEMENT, "", key.name)
+            version = str(manifest.body["apiVersion"])
+            reference = Reference(version, key.kind, key.namespace, key.name)
             if selects(selection, reference, labels_of(manifest.body)):
                 yield reference
 
@@ -106,9 +101,9 @@ class Fleets:
             asked=asked,
             failed=list(self.inventory.failed.values()),
             decisions=[
-                record_removal(key, self.left.get(key.name, {}))
-                for key in (one.key for one in self.world.outputs_of([(GROUP, PLACEMENT)]))
-                if key not in self.placements
+                record_removal(manifest.key, self.left.get(manifest.key, {}))
+                for manifest in self.world.outputs_of((GROUP, kind) for kind in sorted(PLACEMENTS))
+                if manifest.key not in self.placements
             ],
         )
         decided.run(sorted(self.placements), self)
@@ -118,12 +113,12 @@ class Fleets:
         """Return the files of a placement as the round found them."""
         own = self.world.outputs.get(key)
         status = {key: own.body} if own is not None else {}
-        return {**self.left.get(key.name, {}), **status}
+        return {**self.left.get(key, {}), **status}
 
     def held(self, key: ObjectKey, /) -> str:
         """Return why a placement stays as it is whatever happens, `""` if it does not."""
         lost = self.inventory.failed
-        if lost and not targets_in(self.left.get(key.name, {})).isdisjoint(lost):
+        if lost and not targets_in(self.left.get(key, {})).isdisjoint(lost):
             return "one of its clusters cannot be read"
         return self._idle(key)
 
@@ -160,7 +155,9 @@ class Fleets:
     def _placement(self, key: ObjectKey) -> Placement:
         """Decode a placement."""
         body = self.placements[key].body
-        return self.memory.placements.recall(key, (body,), partial(decode_placement, body))
+        return self.memory.placements.recall(
+            key, (body,), partial(decode_placement, body, key.namespace)
+        )
 
     def _selection(self, key: ObjectKey) -> Selected:
         """Return what a placement selects, the same as before if nothing of it differs."""
@@ -170,7 +167,9 @@ class Fleets:
         if found is None:
             before = known.latest(manifest.key)
             selectors = self._placement(key).selectors
-            drawn = select_resources(selectors, world.inputs, world.blobs, world.known.groups)
+            drawn = select_resources(
+                selectors, world.inputs, world.blobs, world.known, key.namespace
+            )
             found = known.keep(manifest.key, cache_key, before if before == drawn else drawn)
         return found
 
@@ -178,18 +177,18 @@ class Fleets:
         """Decide a placement."""
         manifest, placement = self.placements[key], self._placement(key)
         selection = self._selection(key)
-        left = self.left.get(key.name, {})
+        left = self.left.get(key, {})
         own = self.world.outputs.get(key)
         record = None if own is None else mapping(own.body, "metadata")
         status = {} if own is None else mapping(own.body, "status")
         admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, self.now)
-        owner = Owner(key.name, uid_of(key), admitted.generation)
+        owner = Owner(key.name, uid_of(key), admitted.generation, key.namespace)
         repaired = repair_drift(
             owner, left, WantedFiles(policy=placement.policy, selection=selection)
         )
         refuse_departure(record or {}, placement)
         if repaired.present.policies:
-            refuse_change(policy_in_force(repaired.present.policies), placement.policy)
+            refuse_change(policy_in_force(repaired.present.policies), placement)
         reports = AvailabilityReports(
             resources=keys_of(selection.resources),
             feedback=self.world.feedback,
@@ -200,7 +199,7 @@ class Fleets:
         converged = converge(
             placement, owner, selection, present, members, now, reports, rebalanced=rebalanced
         )
-        outputs = files_of(converged, now)
+        outputs = files_of(converged, key.namespace, now)
         version = str(manifest.body["apiVersion"])
         kept = with_kept_fields(metadata, placement)
         outputs[key] = placement_file(
@@ -212,7 +211,10 @@ class Fleets:
             decision=decision_on(
                 key, left, converged, members, demand, known_problem=problem, edited=edited
             ),
-            edited=tuple(ObjectKey(GROUP, BINDING, "", name) for name in repaired.edited),
+            edited=tuple(
+                ObjectKey(GROUP, owner.kinds.binding, key.namespace, name)
+                for name in repaired.edited
+            ),
             rescheduled=rebalanced,
             until=converged.until,
             explain=partial(explain, asked_of(key, converged, members, now)),
@@ -231,8 +233,11 @@ class Fleets:
         if not self.world.frozen or is_frozen(self.world, key):
             return bool(self.world.frozen)
         stems = (
-            output_path(self.world.output_root, ObjectKey(GROUP, kind, "", f"{key.name[:26]}-"))
-            for kind in OWNED
+            output_path(
+                self.world.output_root,
+                ObjectKey(GROUP, kind, key.namespace, f"{key.name[:PLACEMENT_PART]}-"),
+            )
+            for kind in kinds_in(key.namespace).owned
         )
         prefixes = tuple(stem.removesuffix(".yaml") for stem in stems)
         frozen = self.world.frozen
@@ -248,12 +253,12 @@ class KubeFleet:
     memory: KubeFleetMemory = field(default_factory=KubeFleetMemory)
 
     def prepare(self, world: World, settings: Settings, now: datetime, /) -> Fleets:
-        """Gather placements, and their outputs by the name of their placement."""
-        left: dict[str, dict[ObjectKey, Body]] = {}
+        """Gather placements, and their outputs by their placement."""
+        left: dict[ObjectKey, dict[ObjectKey, Body]] = {}
         for manifest in world.outputs_of((GROUP, kind) for kind in sorted(OWNED)):
             key, body = manifest.key, manifest.body
-            name = self.memory.owners.recall(key, (body,), partial(owner_of, key, body))
-            left.setdefault(name, {})[key] = body
+            owner = self.memory.owners.recall(key, (body,), partial(owner_of, key, body))
+            left.setdefault(owner, {})[key] = body
         held = {str(key) for entry in world.held for key in entry.keys}
         declared = settings.declared_clusters
         admit = partial(admit_cluster, declared=declared)
@@ -269,7 +274,8 @@ class KubeFleet:
             members=members_of(views, now, heartbeats=settings.heartbeats),
             placements={
                 manifest.key: manifest
-                for manifest in world.of_kind(GROUP, PLACEMENT)
+                for kind in sorted(PLACEMENTS)
+                for manifest in world.of_kind(GROUP, kind)
                 if not mapping(manifest.body, "metadata").get("deletionTimestamp")
             },
             left=left,

@@ -61,7 +61,7 @@ OCM = Dialect(
     ),
     cluster=(GROUP, "ManagedCluster"),
     placed=frozenset({(GROUP, "Placement")}),
-    part=(GROUP, "PlacementDecision"),
+    parts={(GROUP, "Placement"): (GROUP, "PlacementDecision")},
     domains=("open-cluster-management.io",),
     crds=_crds,
     admissions=_admissions,

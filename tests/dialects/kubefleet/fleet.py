@@ -7,6 +7,7 @@ from tests.builders import Body, metadata
 from tests.stories import Story
 
 GROUP = "placement.kubernetes-fleet.io"
+PLACEMENT = "ClusterResourcePlacement"
 BINDINGS = f"status/clusterresourcebindings.{GROUP}"
 PLACEMENTS = f"status/clusterresourceplacements.{GROUP}"
 POLICIES = f"status/clusterschedulingpolicysnapshots.{GROUP}"
@@ -42,7 +43,7 @@ def placement(
     selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "default"}
     return {
         "apiVersion": f"{GROUP}/v1beta1",
-        "kind": "ClusterResourcePlacement",
+        "kind": PLACEMENT,
         "metadata": metadata(name),
         "spec": {
             "resourceSelectors": [selector],
@@ -104,3 +105,23 @@ def condition(story: Story, kind: str) -> Mapping[str, object]:
     """A condition of the placement, its prefix left out."""
     found = cast(Sequence[Mapping[str, object]], status_of(story)["conditions"])
     return next(item for item in found if item["type"] == f"ClusterResourcePlacement{kind}")
+
+
+def namespaced_placement(
+    policy: Body | None = None, *, name: str = "web", namespace: str = "default", **spec: object
+) -> Body:
+    """A ResourcePlacement of all Deployments and ConfigMaps of its namespace."""
+    selectors = [
+        {"group": "apps", "version": "v1", "kind": "Deployment"},
+        {"group": "", "version": "v1", "kind": "ConfigMap"},
+    ]
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "ResourcePlacement",
+        "metadata": metadata(name, namespace=namespace),
+        "spec": {
+            "resourceSelectors": selectors,
+            **({} if policy is None else {"policy": policy}),
+            **spec,
+        },
+    }

@@ -5,13 +5,16 @@ from datetime import timedelta
 import pytest
 
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.kubefleet.api.names import BINDING, GROUP, PLACEMENT, POLICY_SNAPSHOT
+from reconciler.dialects.kubefleet.api.kinds import CLUSTER_SCOPED
+from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, deployment
 from tests.dialects.kubefleet.fleet import fixed, member, path_of_binding, pick, placement
 from tests.stories import Story, applied, story
 
+PLACEMENT, BINDING = CLUSTER_SCOPED.placement, CLUSTER_SCOPED.binding
+POLICY_SNAPSHOT = CLUSTER_SCOPED.policy_snapshot
 KEY = ObjectKey(GROUP, PLACEMENT, "", "web")
 PROD = {
     "affinity": {

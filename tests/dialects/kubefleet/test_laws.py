@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from reconciler.core.reconcile import reconcile
-from reconciler.dialects.kubefleet.api.names import GROUP, PLACEMENT
-from reconciler.dialects.kubefleet.drift_repair import snapshot_file
+from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.view.snapshot_rendering import snapshot_file
 from reconciler.manifests.emitter import encode
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, rebalancer
-from tests.dialects.kubefleet.fleet import pick, placement, specs_of, states
+from tests.dialects.kubefleet.fleet import PLACEMENT, pick, placement, specs_of, states
 from tests.fleets import MEMBERS, fleets, members
 from tests.stories import Story, applied, story
 

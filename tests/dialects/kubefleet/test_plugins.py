@@ -238,10 +238,22 @@ def test_ties_go_to_kept_clusters_then_to_the_greater_name() -> None:
     assert ["a", "c", "b"] == [item.name for item in rank(kept, fleet, fleet.fleet.all, NOW)]
 
 
-def test_namespaced_placement_needs_its_namespace() -> None:
-    """A cluster that does not tell its namespaces is out; without a namespace nobody is asked."""
-    fleet = members(member("a", status={"namespaces": {"web": ""}}), member("b"))
-    request = request_of(Policy(), fleet, namespace="web")
+@pytest.mark.parametrize(
+    ("namespace", "expected"),
+    [
+        pytest.param("web", ["c", "d"], id="of-a-namespace"),
+        pytest.param("", [], id="of-the-fleet"),
+    ],
+)
+def test_a_namespaced_placement_needs_its_namespace(namespace: str, expected: list[str]) -> None:
+    """A cluster that gathers its namespaces must tell this one; others are trusted to have it."""
+    gathers = {"conditions": [{"type": "NamespaceCollectionSucceeded", "status": "False"}]}
+    fleet = members(
+        member("a", status={**gathers, "namespaces": {"web": ""}}),
+        member("b", status={"namespaces": {"api": ""}}),
+        member("c", status={**gathers, "namespaces": {"api": ""}}),
+        member("d", status=gathers),
+    )
+    request = request_of(Policy(), fleet, namespace=namespace)
 
-    assert ["b"] == names_of(reject_namespace(request, fleet, NOW), fleet)
-    assert [] == names_of(reject_namespace(request_of(Policy(), fleet), fleet, NOW), fleet)
+    assert expected == sorted(names_of(reject_namespace(request, fleet, NOW), fleet))

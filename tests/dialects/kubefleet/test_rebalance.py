@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import pytest
 
 from reconciler.dialects.contract import RescheduleTrigger
-from reconciler.dialects.kubefleet.api.names import GROUP, PLACEMENT
+from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.dialect import KUBEFLEET
 from reconciler.model.decision import CauseKind
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.rebalance.target import Reference, Target
 from tests.builders import NOW, Body, deployment, rebalancer
-from tests.dialects.kubefleet.fleet import member, pick, placement, states
+from tests.dialects.kubefleet.fleet import PLACEMENT, member, pick, placement, states
 from tests.stories import Story, story
 
 KEY = ObjectKey(GROUP, PLACEMENT, "", "web")

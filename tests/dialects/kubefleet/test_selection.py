@@ -37,7 +37,7 @@ def namespace(name: str, **labels: str) -> Body:
 
 def selected(*bodies: Body, by: list[Body]) -> list[str]:
     """Kind and name of what is selected, in order."""
-    found = select_resources(by, world(*bodies).inputs, {}, KINDS.groups)
+    found = select_resources(by, world(*bodies).inputs, {}, KINDS)
     metadatas = [(i.entry["kind"], i.entry["metadata"]) for i in found.resources]
     return [f"{kind} {item['name']}" for kind, item in metadatas]  # type: ignore[index]
 
@@ -110,9 +110,7 @@ def test_what_a_cluster_makes_itself_stays_there(body: Body) -> None:
 def test_envelopes_are_selected_and_counted() -> None:
     """They are the only objects of the scheduling APIs that are."""
     body = an("ResourceEnvelope", "e", api="placement.kubernetes-fleet.io/v1beta1", data={})
-    found = select_resources(
-        [DEFAULT], world(body, member("a"), placement()).inputs, {}, KINDS.groups
-    )
+    found = select_resources([DEFAULT], world(body, member("a"), placement()).inputs, {}, KINDS)
 
     assert (1, ["ResourceEnvelope"]) == (
         found.envelopes,

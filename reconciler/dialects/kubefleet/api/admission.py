@@ -5,10 +5,17 @@ from functools import partial
 
 from reconciler.dialects.kubefleet.api.defaults import mutated
 from reconciler.dialects.kubefleet.api.member_admission import refuse_member
-from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
-from reconciler.dialects.kubefleet.api.policy_admission import refuse_affinity, refuse_tolerations
+from reconciler.dialects.kubefleet.api.namespaced_admission import refuse_namespaced_placement
+from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, PICK_N
+from reconciler.dialects.kubefleet.api.policy_admission import (
+    refuse_affinity,
+    refuse_fields_of_others,
+    refuse_tolerations,
+)
 from reconciler.dialects.kubefleet.api.selector_admission import (
+    refuse_names_beside_labels,
     refuse_namespaces,
+    refuse_reporting,
     refuse_selectors,
 )
 from reconciler.dialects.kubefleet.api.strategy_admission import refuse_strategy
@@ -17,21 +24,11 @@ from reconciler.manifests.violations import Admission, Violation
 from reconciler.model.fields import (
     bodies,
     mapping,
-    number_or_none,
     strings,
     text,
 )
 from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.world import Body
-
-_ONLY_IN: Mapping[str, tuple[str, ...]] = {
-    "clusterNames": (PICK_FIXED,),
-    "numberOfClusters": (PICK_N,),
-    "affinity": (PICK_ALL, PICK_N),
-    "topologySpreadConstraints": (PICK_N,),
-    "tolerations": (PICK_ALL, PICK_N),
-}
-"""Fields of a policy, and the placement types that they may stand beside."""
 
 
 def refuse_placement(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation, ...]:
@@ -44,6 +41,8 @@ def refuse_placement(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation
     return (
         *_name(body),
         *refuse_selectors(spec, scopes),
+        *refuse_names_beside_labels(spec),
+        *refuse_reporting(spec),
         *refuse_namespaces(spec),
         *_policy(mapping(spec, "policy")),
         *refuse_strategy(mapping(spec, "strategy")),
@@ -69,24 +68,10 @@ def _policy(policy: Body) -> Iterator[Violation]:
     """
     at = "/spec/policy"
     kind = text(policy, "placementType")
-    for field, types in _ONLY_IN.items():
-        if kind not in types and field in policy:
-            yield Violation(
-                f"{at}/{field}",
-                "placement-policy-field",
-                f"`{field}` must not be given where `placementType` is {kind}",
-                f"{' or '.join(types)}, or no {field}",
-            )
+    yield from refuse_fields_of_others(policy)
     if kind == PICK_FIXED:
         yield from _cluster_names(strings(policy, "clusterNames"), f"{at}/clusterNames")
         return
-    if kind == PICK_N and number_or_none(policy, "numberOfClusters") is None:
-        yield Violation(
-            at,
-            "placement-number",
-            "`numberOfClusters` must be given where `placementType` is PickN",
-            "0 or more",
-        )
     affinity = mapping(mapping(policy, "affinity"), "clusterAffinity")
     yield from refuse_affinity(affinity, f"{at}/affinity/clusterAffinity", picks_all=kind != PICK_N)
     yield from refuse_tolerations(bodies(policy, "tolerations"), f"{at}/tolerations")
@@ -118,4 +103,5 @@ def kubefleet_admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
         ("placement.kubernetes-fleet.io", "ClusterResourcePlacement"): partial(
             refuse_placement, known.scopes
         ),
+        ("placement.kubernetes-fleet.io", "ResourcePlacement"): refuse_namespaced_placement,
     }

@@ -1,16 +1,13 @@
-"""ClusterResourceBinding: one cluster of a placement, and how far it is."""
+"""A binding: one cluster of a placement, and how far it is."""
 
 import hashlib
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 
+from reconciler.dialects.kubefleet.api.kinds import kinds_in, named_in
 from reconciler.dialects.kubefleet.api.names import (
     API_VERSION,
-    BINDING,
-    PARENT,
     PREVIOUS_STATE,
-    SCHEDULED,
-    SCHEDULER_FINALIZER,
     UNSCHEDULED,
 )
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
@@ -30,6 +27,7 @@ class Binding:
 
     Attributes:
         name: Name.
+        namespace: Of its placement, `""` for a cluster-scoped one.
         target: Cluster.
         state: Scheduled, Bound, Unscheduled, or whatever was written.
         policy_snapshot: Name of the policy snapshot that decided.
@@ -46,6 +44,7 @@ class Binding:
     """
 
     name: str
+    namespace: str = ""
     target: ClusterName
     state: str
     policy_snapshot: str
@@ -70,6 +69,7 @@ def decode_binding(body: Body) -> Binding:
     metadata, spec = fields.mapping(body, "metadata"), fields.mapping(body, "spec")
     return Binding(
         name=fields.text(metadata, "name"),
+        namespace=fields.text(metadata, "namespace"),
         target=ClusterName(fields.text(spec, "targetCluster")),
         state=fields.text(spec, "state"),
         policy_snapshot=fields.text(spec, "schedulingPolicySnapshotName"),
@@ -88,7 +88,8 @@ def decode_binding(body: Body) -> Binding:
 
 def encode_binding(binding: Binding) -> dict[str, object]:
     """Return the manifest of a binding; unknown fields stay as they were read."""
-    metadata = {**fields.mapping(binding.body, "metadata"), "name": binding.name}
+    identity = named_in(binding.namespace, binding.name)
+    metadata: dict[str, object] = {**fields.mapping(binding.body, "metadata"), **identity}
     metadata["generation"] = binding.generation
     for name, value in (
         ("labels", dict(binding.labels)),
@@ -111,33 +112,11 @@ def encode_binding(binding: Binding) -> dict[str, object]:
     status = {**fields.mapping(binding.body, "status"), "conditions": list(binding.conditions)}
     return {
         "apiVersion": API_VERSION,
-        "kind": BINDING,
+        "kind": kinds_in(binding.namespace).binding,
         "metadata": metadata,
         "spec": spec,
         "status": status,
     }
-
-
-def new_binding(
-    placement: str, decision: Body, policy_snapshot: str, taken: Container[str]
-) -> Binding:
-    """Return a fresh binding for a picked cluster.
-
-    Raises:
-        UnexpectedBehavior: No binding can have a name made of these.
-
-    Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go `generateBinding`.
-    """
-    target = ClusterName(fields.text(decision, "clusterName"))
-    return Binding(
-        name=binding_name(placement, target, taken),
-        target=target,
-        state=SCHEDULED,
-        policy_snapshot=policy_snapshot,
-        decision=decision,
-        labels={PARENT: placement},
-        finalizers=(SCHEDULER_FINALIZER,),
-    )
 
 
 def binding_name(placement: str, target: str, taken: Container[str]) -> str:

@@ -23,6 +23,9 @@ from reconciler.model.world import Body, Manifest
 from reconciler.schedule.fleet import Fleet, fleet_of
 from reconciler.schedule.framework import NO_CLUSTERS, Levels, Mask, Rejection, mask_of
 
+NAMESPACES_GATHERED = "NamespaceCollectionSucceeded"
+"""Condition of a cluster that tells its namespaces, whatever its status."""
+
 Usage = Mapping[str, Mapping[str, str]]
 """Kind of capacity (`total`, `allocatable`, `available`) to resource to quantity, as written."""
 
@@ -38,7 +41,7 @@ class Member:
     """KubeFleet's view of a cluster.
 
     `declared` says that the manifest has no status at all and that this counts as a promise: the
-    cluster is joined and healthy. `namespaces` is `None` where the cluster reports none.
+    cluster is joined and healthy. `namespaces` is `None` where the cluster does not gather them.
     """
 
     cluster: Cluster
@@ -74,7 +77,10 @@ def decode_member(body: Body, *, declared: bool = True) -> Member:
     status = fields.mapping(body, "status")
     usage = fields.mapping(status, "resourceUsage")
     properties = fields.mapping(status, "properties")
-    namespaces = fields.mapping_or_none(status, "namespaces")
+    gathers = any(
+        condition.get("type") == NAMESPACES_GATHERED
+        for condition in fields.bodies(status, "conditions")
+    )
     return Member(
         cluster=Cluster(
             name=ClusterName(fields.text(metadata, "name")),
@@ -90,7 +96,7 @@ def decode_member(body: Body, *, declared: bool = True) -> Member:
             capacity: {name: str(amount) for name, amount in fields.mapping(usage, place).items()}
             for capacity, place in _FIELD_OF_CAPACITY.items()
         },
-        namespaces=None if namespaces is None else frozenset(namespaces),
+        namespaces=frozenset(fields.mapping(status, "namespaces")) if gathers else None,
         declared=declared and not status,
     )
 

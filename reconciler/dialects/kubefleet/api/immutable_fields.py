@@ -1,7 +1,8 @@
 """What must not change while a placement exists: its type, tolerations, strategy, reporting.
 
-Type and tolerations in force stand in the latest policy snapshot. Of the other two the status file
-keeps what is not the default, in annotations.
+Type and tolerations in force stand in the latest policy snapshot. Of the others the status file
+keeps what is not the default, in annotations. Of a ResourcePlacement, which no webhook watches,
+tolerations may change; its policy, which no webhook fills in, must not go.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,6 +16,7 @@ from reconciler.model.world import Body
 
 ROLLOUT_TYPE = "reconciler.dev/rollout-type"
 REPORTING_SCOPE = "reconciler.dev/reporting-scope"
+POLICY = "reconciler.dev/policy"
 EXTERNAL = "External"
 NAMESPACE_ACCESSIBLE = "NamespaceAccessible"
 
@@ -26,26 +28,27 @@ def policy_in_force(policies: Iterable[Body]) -> Body | None:
     return policy if isinstance(policy, Mapping) else None
 
 
-def refuse_change(before: Body | None, after: Body | None) -> None:
+def refuse_change(before: Body | None, placement: Placement) -> None:
     """Compare a policy with the one in force.
 
     Args:
         before: `spec.policy` in force, defaults applied, `None` if there is none.
-        after: The one that is wanted, likewise.
+        placement: The one that is wanted.
 
     Raises:
         Misconfigured: The type changed, or a toleration is gone.
 
     Source: kubefleet@e160c1c pkg/utils/validator/placement.go `HandlePlacementValidation`.
     """
-    types = [text(policy or {}, "placementType") or PICK_ALL for policy in (before, after)]
+    policies = (before or {}, placement.policy)
+    types = [text(policy, "placementType") or PICK_ALL for policy in policies]
     if types[0] != types[1]:
         raise Misconfigured(
             f"`placementType` must stay {types[0]} while the placement exists",
             field="/spec/policy/placementType",
         )
-    tolerated = [_tolerations(policy or {}) for policy in (before, after)]
-    if not tolerated[0] <= tolerated[1]:
+    tolerated = [_tolerations(policy) for policy in policies]
+    if not placement.namespace and not tolerated[0] <= tolerated[1]:
         raise Misconfigured(
             "tolerations may only be added while the placement exists",
             field="/spec/policy/tolerations",
@@ -70,8 +73,14 @@ def with_kept_fields(metadata: Body, placement: Placement) -> Body:
 
 def _kept_fields(placement: Placement) -> dict[str, str]:
     """Return what is kept, by annotation; a default is not."""
-    values = {ROLLOUT_TYPE: placement.strategy.type, REPORTING_SCOPE: placement.reporting_scope}
-    return {name: one for name, one in values.items() if one in (EXTERNAL, NAMESPACE_ACCESSIBLE)}
+    kept = {}
+    if placement.strategy.type == EXTERNAL:
+        kept[ROLLOUT_TYPE] = EXTERNAL
+    if not placement.namespace and placement.reporting_scope == NAMESPACE_ACCESSIBLE:
+        kept[REPORTING_SCOPE] = NAMESPACE_ACCESSIBLE
+    if placement.namespace and placement.policy_given:
+        kept[POLICY] = "given"
+    return kept
 
 
 def refuse_departure(record: Body, placement: Placement) -> None:
@@ -82,7 +91,8 @@ def refuse_departure(record: Body, placement: Placement) -> None:
         placement: The one that is wanted.
 
     Raises:
-        Misconfigured: It left the strategy External, or the scope NamespaceAccessible.
+        Misconfigured: It left the strategy External or the scope NamespaceAccessible, or lost its
+            policy.
 
     Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go, the CEL
     rules of `RolloutStrategy` and `PlacementSpec` that look at `oldSelf`.
@@ -92,6 +102,7 @@ def refuse_departure(record: Body, placement: Placement) -> None:
     for name, field in (
         (ROLLOUT_TYPE, "/spec/strategy/type"),
         (REPORTING_SCOPE, "/spec/statusReportingScope"),
+        (POLICY, "/spec/policy"),
     ):
         if name in kept and kept[name] != wanted.get(name):
             label = field.rpartition("/")[2]

@@ -6,10 +6,6 @@ policysnapshot_types.go, resourcesnapshot_types.go.
 
 GROUP = "placement.kubernetes-fleet.io"
 API_VERSION = "placement.kubernetes-fleet.io/v1beta1"
-PLACEMENT = "ClusterResourcePlacement"
-BINDING = "ClusterResourceBinding"
-POLICY_SNAPSHOT = "ClusterSchedulingPolicySnapshot"
-RESOURCE_SNAPSHOT = "ClusterResourceSnapshot"
 
 PARENT = "kubernetes-fleet.io/parent-CRP"
 IS_LATEST = "kubernetes-fleet.io/is-latest-snapshot"

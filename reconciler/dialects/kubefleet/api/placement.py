@@ -1,6 +1,6 @@
-"""ClusterResourcePlacement: its policy with defaults, its strategy, its limits."""
+"""A placement of either scope: its policy with defaults, its strategy, its limits."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.defaults import mutated
@@ -17,8 +17,10 @@ class Placement:
     """A placement as its controllers see it.
 
     Attributes:
+        namespace: Where it stands and what it places, `""` for a ClusterResourcePlacement.
         name: Name.
         policy: `spec.policy` as admission leaves it.
+        policy_given: Whether a person wrote one.
         strategy: How changes roll out.
         wanted: How many clusters it wants, `None` for as many as fit.
         history: How many snapshots are kept.
@@ -27,8 +29,10 @@ class Placement:
         deleting: Whether it is being deleted.
     """
 
+    namespace: str
     name: str
     policy: Body
+    policy_given: bool
     strategy: RolloutStrategy
     wanted: int | None
     history: int
@@ -37,8 +41,12 @@ class Placement:
     deleting: bool
 
 
-def decode_placement(body: Body) -> Placement:
+def decode_placement(body: Body, namespace: str = "") -> Placement:
     """Return a placement from its manifest, defaults applied.
+
+    Args:
+        body: The manifest; the namespace need not stand in it.
+        namespace: Its namespace.
 
     Raises:
         UserError: A field has the wrong type.
@@ -49,8 +57,10 @@ def decode_placement(body: Body) -> Placement:
     metadata, spec = fields.mapping(body, "metadata"), mutated(fields.mapping(body, "spec"))
     policy = fields.mapping(spec, "policy")
     return Placement(
+        namespace=namespace,
         name=fields.text(metadata, "name"),
         policy=policy,
+        policy_given=isinstance(fields.mapping(body, "spec").get("policy"), Mapping),
         strategy=decode_strategy(fields.mapping(spec, "strategy")),
         wanted=_wanted(policy),
         history=fields.number(spec, "revisionHistoryLimit"),

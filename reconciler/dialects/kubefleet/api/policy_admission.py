@@ -1,10 +1,11 @@
-"""What KubeFleet's webhook refuses in the affinity and the tolerations of a policy."""
+"""What KubeFleet's webhook and CEL rules refuse in a policy."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.manifests.names import is_subdomain, shown
 from reconciler.manifests.violations import Violation
-from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
+from reconciler.model.fields import bodies, mapping, mapping_or_none, number_or_none, strings, text
 from reconciler.model.labels import is_label_key, is_label_value
 from reconciler.model.quantity import Quantity, parse_quantity
 from reconciler.model.selectors import decode_label_selector, refusal_of
@@ -187,21 +188,65 @@ def refuse_tolerations(tolerations: tuple[Body, ...], at: str) -> Iterator[Viola
         where = f"{at}/{position}"
         key, value, effect = (text(item, name) for name in ("key", "value", "effect"))
         operator = text(item, "operator") or "Equal"
+        yield from refuse_toleration(item, where)
         if key and not is_label_key(key):
             message = f"{shown(key)} must be a label key"
             yield Violation(f"{where}/key", "placement-toleration-key", message, "a label key")
-        if operator == "Equal" and not key:
-            message = "`key` must be given where `operator` is Equal"
-            yield Violation(where, "placement-toleration-key", message, "a key, or Exists")
         if operator == "Equal" and not is_label_value(value):
             message = f"{shown(value)} must be a label value"
             yield Violation(
                 f"{where}/value", "placement-toleration-value", message, "a label value"
             )
-        if operator == "Exists" and value:
-            message = "`value` must be absent where `operator` is Exists"
-            yield Violation(f"{where}/value", "placement-toleration-value", message, "no value")
         if (key, operator, value, effect) in seen:
             message = "a toleration must be written once"
             yield Violation(where, "placement-toleration-unique", message, "each toleration once")
         seen.add((key, operator, value, effect))
+
+
+def refuse_toleration(item: Body, where: str) -> Iterator[Violation]:
+    """Key and value go with the operator.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
+    `Tolerations`, its CEL rules.
+    """
+    operator = text(item, "operator") or "Equal"
+    if operator == "Equal" and not text(item, "key"):
+        message = "`key` must be given where `operator` is Equal"
+        yield Violation(where, "placement-toleration-key", message, "a key, or Exists")
+    if operator == "Exists" and text(item, "value"):
+        message = "`value` must be absent where `operator` is Exists"
+        yield Violation(f"{where}/value", "placement-toleration-value", message, "no value")
+
+
+_ONLY_IN: Mapping[str, tuple[str, ...]] = {
+    "clusterNames": (PICK_FIXED,),
+    "numberOfClusters": (PICK_N,),
+    "affinity": (PICK_ALL, PICK_N),
+    "topologySpreadConstraints": (PICK_N,),
+    "tolerations": (PICK_ALL, PICK_N),
+}
+"""Fields of a policy, and the placement types that they may stand beside."""
+
+
+def refuse_fields_of_others(policy: Body) -> Iterator[Violation]:
+    """Each placement type has its fields.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
+    `PlacementPolicy`, its CEL rules.
+    """
+    kind = text(policy, "placementType")
+    for field, types in _ONLY_IN.items():
+        if kind not in types and field in policy:
+            yield Violation(
+                f"/spec/policy/{field}",
+                "placement-policy-field",
+                f"`{field}` must not be given where `placementType` is {kind}",
+                f"{' or '.join(types)}, or no {field}",
+            )
+    if kind == PICK_N and number_or_none(policy, "numberOfClusters") is None:
+        yield Violation(
+            "/spec/policy",
+            "placement-number",
+            "`numberOfClusters` must be given where `placementType` is PickN",
+            "0 or more",
+        )

@@ -32,13 +32,6 @@ def refuse_selectors(spec: Body, known: Mapping[Kind, bool]) -> Iterator[Violati
                 "v1",
             )
         labels = mapping_or_none(selector, "labelSelector")
-        if labels is not None and text(selector, "name"):
-            yield Violation(
-                f"{at}/labelSelector",
-                "placement-selector-exclusive",
-                "`labelSelector` must not stand beside `name`",
-                "one of the two",
-            )
         if labels is not None and refusal_of(decode_label_selector(labels)):
             refusal = refusal_of(decode_label_selector(labels))
             yield Violation(f"{at}/labelSelector", "placement-selector-labels", refusal)
@@ -51,11 +44,28 @@ def refuse_selectors(spec: Body, known: Mapping[Kind, bool]) -> Iterator[Violati
             )
 
 
-def refuse_namespaces(spec: Body) -> Iterator[Violation]:
-    """A scope that is about one namespace needs a selector of that one and no other.
+def refuse_names_beside_labels(spec: Body) -> Iterator[Violation]:
+    """A selector names a resource, or selects by labels.
 
     Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
-    `PlacementSpec`, its CEL rules.
+    `ResourceSelectors`, its CEL rule.
+    """
+    for position, selector in enumerate(bodies(spec, "resourceSelectors")):
+        labels = mapping_or_none(selector, "labelSelector")
+        if labels is not None and text(selector, "name"):
+            yield Violation(
+                f"/spec/resourceSelectors/{position}/labelSelector",
+                "placement-selector-exclusive",
+                "`labelSelector` must not stand beside `name`",
+                "one of the two",
+            )
+
+
+def refuse_reporting(spec: Body) -> Iterator[Violation]:
+    """A status that is shown in a namespace needs a selector of that one and no other.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
+    `ClusterResourcePlacement`, a CEL rule on its spec.
     """
     selectors = bodies(spec, "resourceSelectors")
     named = [selector for selector in selectors if text(selector, "kind") == "Namespace"]
@@ -66,6 +76,15 @@ def refuse_namespaces(spec: Body) -> Iterator[Violation]:
             f"{NAMESPACE_ACCESSIBLE} must go with exactly one selector of a Namespace",
             "one selector of kind Namespace, or ClusterScopeOnly",
         )
+
+
+def refuse_namespaces(spec: Body) -> Iterator[Violation]:
+    """Where others choose among the resources of a namespace, it is named, and the only one.
+
+    Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
+    `PlacementSpec`, its CEL rules.
+    """
+    selectors = bodies(spec, "resourceSelectors")
     at = [position for position, one in enumerate(selectors) if _kind_in(one) == NAMESPACE]
     chosen = [position for position in at if _chooses(selectors[position])]
     for position in at[1:] if chosen else ():

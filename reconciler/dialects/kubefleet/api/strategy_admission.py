@@ -22,7 +22,7 @@ def refuse_strategy(strategy: Body) -> Iterator[Violation]:
         )
     yield from _rolling(mapping(strategy, "rollingUpdate"))
     yield from _apply(mapping(strategy, "applyStrategy"))
-    yield from _report(mapping(strategy, "reportBackStrategy"))
+    yield from refuse_report(strategy)
 
 
 def _rolling(rolling: Body) -> Iterator[Violation]:
@@ -60,12 +60,13 @@ def _apply(apply: Body) -> Iterator[Violation]:
         )
 
 
-def _report(report: Body) -> Iterator[Violation]:
+def refuse_report(strategy: Body) -> Iterator[Violation]:
     """What is mirrored has a destination.
 
     Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
     `ReportBackStrategy`, its CEL rule, which fails where the field is missing.
     """
+    report = mapping(strategy, "reportBackStrategy")
     if text(report, "type") == "Mirror" and not text(report, "destination"):
         yield Violation(
             "/spec/strategy/reportBackStrategy",

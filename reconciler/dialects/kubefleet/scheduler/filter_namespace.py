@@ -24,17 +24,17 @@ class NoNamespace:
 def reject_namespace(request: Request, members: Members, _now: datetime, /) -> Iterator[Rejection]:
     """Reject clusters without the placement's namespace; a cluster-scoped placement needs none.
 
+    A cluster that does not gather its namespaces is trusted to have it.
+
     Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/namespaceaffinity/filtering.go
     `Filter`.
     """
     if not request.namespace:
         return
     views = list(enumerate(members.views))
-    untold = mask_of(i for i, view in views if view.namespaces is None)
+    untold = mask_of(i for i, view in views if view.namespaces == frozenset())
     missing = mask_of(
-        i
-        for i, view in views
-        if view.namespaces is not None and request.namespace not in view.namespaces
+        i for i, view in views if view.namespaces and request.namespace not in view.namespaces
     )
     remedy = f"have the namespace {request.namespace}, and report it"
     yield Rejection(untold, NoNamespace(known=False), remedy)

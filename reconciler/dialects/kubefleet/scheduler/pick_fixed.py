@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from reconciler.dialects.kubefleet.api.binding import (
     Binding,
-    new_binding,
     previous_state,
     reassigned,
     unscheduled,
@@ -12,7 +11,7 @@ from reconciler.dialects.kubefleet.api.binding import (
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
-from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord
+from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, new_binding
 from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
 from reconciler.dialects.kubefleet.view.decision_texts import (
@@ -116,9 +115,7 @@ def _bind(
                 raise UnexpectedBehavior(f"{name} is named twice and cannot be taken back twice")
             state = previous_state(binding)
         else:
-            fresh = new_binding(
-                snapshot.placement, decision, snapshot.name, {**existing, **created}
-            )
+            fresh = new_binding(snapshot, decision, {**existing, **created})
             created[fresh.name] = fresh
             continue
         patched[binding.name] = reassigned(binding, decision, snapshot.name, state=state)

@@ -1,20 +1,22 @@
 """What a placement type does with picked clusters, told as changes to bindings."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.binding import (
     Binding,
-    new_binding,
+    binding_name,
     previous_state,
     reassigned,
     unscheduled,
 )
+from reconciler.dialects.kubefleet.api.names import PARENT, SCHEDULED, SCHEDULER_FINALIZER
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
 from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
 from reconciler.dialects.kubefleet.view.decision_texts import picked_decision
+from reconciler.model import fields
 from reconciler.model.identity import ClusterName
 from reconciler.model.world import Body
 from reconciler.schedule.framework import Mask
@@ -124,10 +126,31 @@ def adopt(
             patched.append(reassigned(binding, decision, snapshot.name, state=state))
     return Pick(
         created=tuple(
-            new_binding(snapshot.placement, decision, snapshot.name, taken)
+            new_binding(snapshot, decision, taken)
             for name, decision in decisions.items()
             if name not in known
         ),
         patched=tuple(patched),
         dropped=tuple(dropped),
+    )
+
+
+def new_binding(snapshot: Snapshot, decision: Body, taken: Container[str]) -> Binding:
+    """Return a fresh binding for a cluster that was picked by the policy of a snapshot.
+
+    Raises:
+        UnexpectedBehavior: No binding can have a name made of these.
+
+    Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go `generateBinding`.
+    """
+    target = ClusterName(fields.text(decision, "clusterName"))
+    return Binding(
+        name=binding_name(snapshot.placement, target, taken),
+        namespace=snapshot.namespace,
+        target=target,
+        state=SCHEDULED,
+        policy_snapshot=snapshot.name,
+        decision=decision,
+        labels={PARENT: snapshot.placement},
+        finalizers=(SCHEDULER_FINALIZER,),
     )

@@ -93,7 +93,11 @@ class _Start:
 def _begin(snapshot: Snapshot, bindings: Iterable[Binding], members: Members) -> _Start:
     """Classify the bindings, let go of deleting ones and drop those whose cluster is gone."""
     ordered = sorted(bindings, key=lambda binding: binding.name)
-    own = [item for item in ordered if item.labels.get(PARENT) == snapshot.placement]
+    own = [
+        item
+        for item in ordered
+        if (item.namespace, item.labels.get(PARENT)) == (snapshot.namespace, snapshot.placement)
+    ]
     groups = classify(own, snapshot.name, members)
     released = [
         _release(item) for item in groups.deleting if SCHEDULER_FINALIZER in item.finalizers
@@ -194,6 +198,7 @@ def _pick(start: _Start, snapshot: Snapshot, members: Members, now: datetime) ->
     request = Request(
         policy=policy,
         topology=assess_topology(policy.constraints, members, start.placed),
+        namespace=snapshot.namespace,
         placed=start.placed,
         obsolete=start.obsolete,
     )

@@ -1,4 +1,4 @@
-"""ClusterSchedulingPolicySnapshot, as far as the scheduler reads and writes it."""
+"""A policy snapshot, as far as the scheduler reads and writes it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ class Snapshot:
     """A frozen policy and what was decided by it; `status` is as written."""
 
     name: str
+    namespace: str = ""
     placement: str
     generation: int
     annotations: Mapping[str, str]
@@ -50,6 +51,7 @@ def decode_snapshot(body: Body) -> Snapshot:
     metadata = fields.mapping(body, "metadata")
     return Snapshot(
         name=fields.text(metadata, "name"),
+        namespace=fields.text(metadata, "namespace"),
         placement=fields.text(fields.mapping(metadata, "labels"), PARENT),
         generation=fields.number(metadata, "generation"),
         annotations=dict(fields.pairs_or_none(metadata, "annotations") or ()),

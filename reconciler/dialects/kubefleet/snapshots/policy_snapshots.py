@@ -1,4 +1,4 @@
-"""ClusterSchedulingPolicySnapshot: a new one for each new policy, the present one updated."""
+"""Policy snapshots: a new one for each new policy, the present one updated."""
 
 import base64
 from collections.abc import Iterable
@@ -11,7 +11,6 @@ from reconciler.dialects.kubefleet.api.names import (
     NUMBER_OF_CLUSTERS,
     PARENT,
     POLICY_INDEX,
-    POLICY_SNAPSHOT,
 )
 from reconciler.dialects.kubefleet.api.policy import PICK_N
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count
@@ -160,9 +159,9 @@ def _new(owner: Owner, policy: Body | None, index: int, digest: str) -> Body:
         annotations[NUMBER_OF_CLUSTERS] = str(number)
     return {
         "apiVersion": API_VERSION,
-        "kind": POLICY_SNAPSHOT,
+        "kind": owner.kinds.policy_snapshot,
         "metadata": {
-            "name": f"{owner.name}-{index}",
+            **owner.identity(f"{owner.name}-{index}"),
             "generation": 1,
             "labels": {PARENT: owner.name, IS_LATEST: "true", POLICY_INDEX: str(index)},
             "annotations": annotations,

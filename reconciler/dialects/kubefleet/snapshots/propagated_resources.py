@@ -5,10 +5,15 @@ from collections.abc import Container, Mapping
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Manifest
 
 PLACEMENT_GROUP = "placement.kubernetes-fleet.io"
-ENVELOPES = ((PLACEMENT_GROUP, "ClusterResourceEnvelope"), (PLACEMENT_GROUP, "ResourceEnvelope"))
+ENVELOPES: Mapping[Kind, bool] = {
+    (PLACEMENT_GROUP, "ClusterResourceEnvelope"): False,
+    (PLACEMENT_GROUP, "ResourceEnvelope"): True,
+}
+"""Whether each kind of envelope is namespaced."""
 RESERVED = ("fleet-", "kube-")
 
 _GROUPS = frozenset({"coordination.k8s.io", "events.k8s.io", "metrics.k8s.io"})

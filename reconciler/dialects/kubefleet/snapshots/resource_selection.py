@@ -1,10 +1,11 @@
 """Which resources of the repository a placement selects, in the order of application."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
 from reconciler.dialects.kubefleet.api.gojson import go_json, hash_of, sorted_keys
+from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.snapshots.propagated_resources import (
     ENVELOPES,
     RESERVED,
@@ -15,13 +16,16 @@ from reconciler.dialects.kubefleet.snapshots.propagated_resources import (
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource
 from reconciler.dialects.kubefleet.snapshots.stripped_resources import strip
 from reconciler.errors import UserError
+from reconciler.manifests.names import shown
 from reconciler.model import fields
 from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import KnownKinds
 from reconciler.model.labels import LabelSelector, matches
-from reconciler.model.selectors import decode_label_selector
+from reconciler.model.selectors import decode_label_selector, refusal_of
 from reconciler.model.world import Body, Manifest
 
 NAMESPACE = ("", "Namespace")
+CORE_VERSION = "v1"
 NAMESPACE_ONLY = "NamespaceOnly"
 WITH_SELECTORS = "NamespaceWithResourceSelectors"
 
@@ -77,22 +81,26 @@ def select_resources(
     selectors: Iterable[Body],
     inputs: Mapping[ObjectKey, Manifest],
     blobs: Mapping[str, str],
-    apis: Container[str],
+    known: KnownKinds,
+    namespace: str = "",
 ) -> SelectedResources:
     """Return what the selectors select, in the order of application.
 
     A selected namespace brings everything that is in it, unless its scope says otherwise. Unlike
-    upstream: the namespace itself need not be written in the repository.
+    upstream: the namespace itself need not be written in the repository. A placement of a
+    namespace selects namespaced kinds of its own namespace, reserved or not.
 
     Args:
         selectors: `spec.resourceSelectors`.
         inputs: What people wrote.
         blobs: Path to git blob id, so that the content can be found again.
-        apis: Groups of the scheduling APIs; of their kinds only envelopes are selected.
+        known: Scopes of kinds; of those of the scheduling APIs only envelopes are selected.
+        namespace: The placement's, `""` for a cluster-scoped one.
 
     Raises:
         UserError: A namespace is reserved, a resource is selected twice, a namespaced one without
-            its namespace, or a field has the wrong type.
+            its namespace, a cluster-scoped one by a placement of a namespace, or a field has the
+            wrong type.
 
     Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go
     `gatherSelectedResource`.
@@ -100,13 +108,17 @@ def select_resources(
     candidates = {
         key: item
         for key, item in inputs.items()
-        if not is_disabled(key.group, key.kind, apis) and propagates(item, inputs)
+        if not is_disabled(key.group, key.kind, known.groups) and propagates(item, inputs)
     }
     chosen: dict[ObjectKey, Manifest] = {}
     listed = tuple(selectors)
-    partial = _partial_namespace(listed, candidates)
-    for selector in listed:
-        for key, item in sorted(_selected(selector, candidates, partial), key=itemgetter(0)):
+    if namespace:
+        found = _in_namespace(listed, candidates, known, namespace)
+    else:
+        partial = _partial_namespace(listed, candidates)
+        found = (_selected(selector, candidates, partial) for selector in listed)
+    for selected in found:
+        for key, item in sorted(selected, key=itemgetter(0)):
             if key in chosen:
                 raise UserError(f"{key} must be selected once", field="/spec/resourceSelectors")
             chosen[key] = item
@@ -115,6 +127,40 @@ def select_resources(
         tuple(_resource(item, blobs) for item in ordered),
         sum((key.group, key.kind) in ENVELOPES for key in chosen),
     )
+
+
+def _in_namespace(
+    selectors: Iterable[Body],
+    candidates: Mapping[ObjectKey, Manifest],
+    known: KnownKinds,
+    namespace: str,
+) -> Iterator[Iterator[tuple[ObjectKey, Manifest]]]:
+    """Yield what each selector of a placement of a namespace selects.
+
+    Raises:
+        UserError: A kind is cluster-scoped, or its version one that nothing serves.
+
+    Source: kubefleet@e160c1c pkg/utils/controller/resource_selector_resolver.go
+    `gatherSelectedResource` for a placement with a namespace.
+    """
+    scopes = {**known.scopes, **ENVELOPES}
+    own = {key: item for key, item in candidates.items() if key.namespace == namespace}
+    for selector in selectors:
+        kind = _kind_of(selector)
+        if is_disabled(*kind, known.groups):
+            continue
+        version = fields.text(selector, "version")
+        if not kind[0] and version != CORE_VERSION:
+            raise UserError(
+                f"the version of the core group must be {CORE_VERSION}, {shown(version)} is not",
+                field="/spec/resourceSelectors",
+            )
+        if scopes.get(kind) is False:
+            raise UserError(
+                f"a {kind[1]} is cluster-scoped, so a placement of a namespace must not select it",
+                field="/spec/resourceSelectors",
+            )
+        yield _matching(selector, own)
 
 
 def _kind_of(selector: Body) -> tuple[str, str]:
@@ -148,10 +194,17 @@ def _partial_namespace(
 def _matching(
     selector: Body, candidates: Mapping[ObjectKey, Manifest]
 ) -> Iterator[tuple[ObjectKey, Manifest]]:
-    """Yield what is of the selector's kind and has its name or its labels."""
+    """Yield what is of the selector's kind and has its name or its labels.
+
+    Raises:
+        UnexpectedBehavior: The label selector cannot be read.
+    """
     kind, name = _kind_of(selector), fields.text(selector, "name")
     written = fields.mapping_or_none(selector, "labelSelector")
     labels = None if written is None or name else decode_label_selector(written)
+    refusal = "" if labels is None else refusal_of(labels)
+    if refusal:
+        raise UnexpectedBehavior(refusal, field="/spec/resourceSelectors")
     for key, manifest in candidates.items():
         if (key.group, key.kind) == kind and _fits(manifest, name, labels):
             yield key, manifest

@@ -1,4 +1,4 @@
-"""ClusterResourceSnapshot: a new group of them whenever the selected resources change."""
+"""Resource snapshots: a new group of them whenever the selected resources change."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,6 @@ from reconciler.dialects.kubefleet.api.names import (
     PARENT,
     RESOURCE_HASH,
     RESOURCE_INDEX,
-    RESOURCE_SNAPSHOT,
     SUBINDEX,
 )
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count, as_integer
@@ -292,9 +291,9 @@ def _snapshot(
 ) -> Body:
     return {
         "apiVersion": API_VERSION,
-        "kind": RESOURCE_SNAPSHOT,
+        "kind": owner.kinds.resource_snapshot,
         "metadata": {
-            "name": name,
+            **owner.identity(name),
             "generation": 1,
             "labels": labels,
             "annotations": annotations,

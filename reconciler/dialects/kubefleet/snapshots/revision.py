@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from reconciler.dialects.kubefleet.api.names import API_VERSION, IS_LATEST, PARENT, PLACEMENT
+from reconciler.dialects.kubefleet.api.kinds import PlacementKinds, kinds_in, named_in
+from reconciler.dialects.kubefleet.api.names import API_VERSION, IS_LATEST, PARENT
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_integer
 from reconciler.model import fields
 from reconciler.model.world import Body
@@ -17,18 +18,28 @@ class Owner:
     name: str
     uid: str
     generation: int
+    namespace: str = ""
+
+    @property
+    def kinds(self) -> PlacementKinds:
+        """The kinds of its scope."""
+        return kinds_in(self.namespace)
 
     @property
     def reference(self) -> Body:
         """Its entry in ownerReferences."""
         return {
             "apiVersion": API_VERSION,
-            "kind": PLACEMENT,
+            "kind": self.kinds.placement,
             "name": self.name,
             "uid": self.uid,
             "controller": True,
             "blockOwnerDeletion": True,
         }
+
+    def identity(self, name: str) -> dict[str, str]:
+        """Return name and namespace of an object that belongs to it."""
+        return named_in(self.namespace, name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +62,12 @@ class SnapshotRevisions:
 
 
 def owned(snapshots: Iterable[Body], owner: Owner) -> dict[str, Body]:
-    """Return the snapshots of a placement by name, ascending."""
+    """Return the snapshots of a placement by name, ascending; those of other namespaces are not."""
     found = {
         fields.text(fields.mapping(body, "metadata"), "name"): body
         for body in snapshots
         if labels_of(body).get(PARENT) == owner.name
+        and fields.text(fields.mapping(body, "metadata"), "namespace") == owner.namespace
     }
     return dict(sorted(found.items()))
 

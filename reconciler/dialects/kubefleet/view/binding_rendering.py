@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding, encode_binding
+from reconciler.dialects.kubefleet.api.kinds import BINDINGS, kinds_in, named_in
 from reconciler.dialects.kubefleet.api.names import (
-    BINDING,
     BOUND,
     GROUP,
     PARENT,
@@ -140,8 +140,8 @@ def binding_file(binding: Binding, at: str) -> Body:
         replace(binding, annotations={**binding.annotations, DECISION_DIGEST: _digest(binding)})
     )
     metadata = {
-        "name": binding.name,
-        "uid": uid_of(ObjectKey(GROUP, BINDING, "", binding.name)),
+        **named_in(binding.namespace, binding.name),
+        "uid": uid_of(key_of(binding)),
         "creationTimestamp": at,
         **mapping(body, "metadata"),
     }
@@ -154,10 +154,15 @@ def _digest(binding: Binding) -> str:
     return digest([binding.target, binding.state])
 
 
+def key_of(binding: Binding) -> ObjectKey:
+    """Return the key of a binding."""
+    return ObjectKey(GROUP, kinds_in(binding.namespace).binding, binding.namespace, binding.name)
+
+
 def targets_in(files: Mapping[ObjectKey, Body]) -> frozenset[str]:
     """Return the clusters that the bindings among some files are for."""
     return frozenset(
         text(mapping(body, "spec"), "targetCluster")
         for key, body in files.items()
-        if key.kind == BINDING
+        if key.kind in BINDINGS
     )

@@ -1,13 +1,9 @@
 """The columns of clusters, placements, bindings and snapshots."""
 
-from reconciler.dialects.kubefleet.api.names import (
-    BINDING,
-    GROUP,
-    PARENT,
-    PLACEMENT,
-    POLICY_SNAPSHOT,
-    RESOURCE_SNAPSHOT,
-)
+from collections.abc import Iterator
+
+from reconciler.dialects.kubefleet.api.kinds import SCOPES, PlacementKinds
+from reconciler.dialects.kubefleet.api.names import GROUP, PARENT
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
 from reconciler.dialects.kubefleet.view.cluster import AGENT
 from reconciler.manifests.columns import (
@@ -27,11 +23,9 @@ from reconciler.manifests.columns import (
     taints,
 )
 from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.known_kinds import Kind
 
 USAGE = ".status.resourceUsage"
-SCHEDULED, SYNCHRONIZED, AVAILABLE = (
-    f"{PLACEMENT}{stage}" for stage in ("Scheduled", "WorkSynchronized", "Available")
-)
 
 
 def _joined(row: Row) -> str:
@@ -50,6 +44,51 @@ _SNAPSHOT: Columns = (
     (("GEN", printed(".metadata.generation")), ("PLACEMENT", label(PARENT)), ("AGE", age)),
     (FILE,),
 )
+_BINDING: Columns = (
+    (
+        ("CLUSTER", printed(".spec.targetCluster")),
+        ("STATE", printed(".spec.state")),
+        ("PLACEMENT", label(PARENT)),
+        ("WORKSYNCHRONIZED", condition("WorkSynchronized")),
+        ("RESOURCESAPPLIED", condition("Applied")),
+        ("AGE", age),
+    ),
+    (
+        ("RESOURCEAVAILABLE", condition("Available")),
+        ("REASON", printed(".spec.clusterDecision.reason")),
+    ),
+)
+
+
+def _of_scope(kinds: PlacementKinds) -> Iterator[tuple[Kind, Columns]]:
+    """Yield the columns of the kinds of one scope."""
+    scheduled, synchronized, available = (
+        f"{kinds.placement}{stage}" for stage in ("Scheduled", "WorkSynchronized", "Available")
+    )
+    yield (
+        (GROUP, kinds.placement),
+        (
+            (
+                ("GEN", printed(".metadata.generation")),
+                ("TYPE", _type),
+                ("SCHEDULED", condition(scheduled)),
+                ("SCHEDULED-GEN", condition(scheduled, "observedGeneration")),
+                ("AVAILABLE", condition(available)),
+                ("AVAILABLE-GEN", condition(available, "observedGeneration")),
+                ("AGE", age),
+            ),
+            (
+                ("WORK-SYNCHRONIZED", condition(synchronized)),
+                ("WORK-SYNCHRONIZED-GEN", condition(synchronized, "observedGeneration")),
+                ("REASON", condition(scheduled, "message")),
+            ),
+        ),
+    )
+    yield (GROUP, kinds.binding), _BINDING
+    yield (GROUP, kinds.policy_snapshot), _SNAPSHOT
+    yield (GROUP, kinds.resource_snapshot), _SNAPSHOT
+
+
 COLUMNS: ColumnTable = {
     ("cluster.kubernetes-fleet.io", "MemberCluster"): (
         (
@@ -70,37 +109,6 @@ COLUMNS: ColumnTable = {
             FILE,
         ),
     ),
-    (GROUP, PLACEMENT): (
-        (
-            ("GEN", printed(".metadata.generation")),
-            ("TYPE", _type),
-            ("SCHEDULED", condition(SCHEDULED)),
-            ("SCHEDULED-GEN", condition(SCHEDULED, "observedGeneration")),
-            ("AVAILABLE", condition(AVAILABLE)),
-            ("AVAILABLE-GEN", condition(AVAILABLE, "observedGeneration")),
-            ("AGE", age),
-        ),
-        (
-            ("WORK-SYNCHRONIZED", condition(SYNCHRONIZED)),
-            ("WORK-SYNCHRONIZED-GEN", condition(SYNCHRONIZED, "observedGeneration")),
-            ("REASON", condition(SCHEDULED, "message")),
-        ),
-    ),
-    (GROUP, BINDING): (
-        (
-            ("CLUSTER", printed(".spec.targetCluster")),
-            ("STATE", printed(".spec.state")),
-            ("PLACEMENT", label(PARENT)),
-            ("WORKSYNCHRONIZED", condition("WorkSynchronized")),
-            ("RESOURCESAPPLIED", condition("Applied")),
-            ("AGE", age),
-        ),
-        (
-            ("RESOURCEAVAILABLE", condition("Available")),
-            ("REASON", printed(".spec.clusterDecision.reason")),
-        ),
-    ),
-    (GROUP, POLICY_SNAPSHOT): _SNAPSHOT,
-    (GROUP, RESOURCE_SNAPSHOT): _SNAPSHOT,
+    **{key: columns for kinds in SCOPES for key, columns in _of_scope(kinds)},
 }
 """By kind."""

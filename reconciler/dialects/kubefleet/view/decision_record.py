@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.kubefleet.api.binding import decode_binding
 from reconciler.dialects.kubefleet.api.clusters import Members
-from reconciler.dialects.kubefleet.api.names import BINDING, NUMBER_OF_CLUSTERS, POLICY_SNAPSHOT
+from reconciler.dialects.kubefleet.api.kinds import (
+    BINDINGS,
+    PLACEMENTS,
+    POLICY_SNAPSHOTS,
+    subject_of,
+)
+from reconciler.dialects.kubefleet.api.names import NUMBER_OF_CLUSTERS
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, selected_targets
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of
 from reconciler.dialects.kubefleet.view.status import scheduled_condition
@@ -44,7 +50,7 @@ def decision_on(
     decisions = bodies(converged.snapshot.status, "targetClusters")
     return Decision(
         key=key,
-        subject=key.name,
+        subject=subject_of(key),
         cause=_cause(left, converged, members, trigger, edited=edited),
         before=before,
         after=after,
@@ -78,7 +84,9 @@ def _cause(
     if edited:
         return Cause(CauseKind.EDITED)
     name = converged.snapshot.name
-    known = next((b for k, b in left.items() if (k.kind, k.name) == (POLICY_SNAPSHOT, name)), None)
+    known = next(
+        (b for k, b in left.items() if k.kind in POLICY_SNAPSHOTS and k.name == name), None
+    )
     if known is None or _number(annotations_of(known)) != _number(converged.snapshot.annotations):
         return Cause(CauseKind.PLACEMENT_CHANGED)
     if any(_is_gone(cluster, members) for cluster, _ in placed(left)):
@@ -99,7 +107,7 @@ def _is_gone(cluster: ClusterName, members: Members) -> bool:
 
 def placed(left: Mapping[ObjectKey, Body]) -> Placed:
     """Return the clusters that the bindings among a placement's files keep."""
-    found = (decode_binding(body) for key, body in left.items() if key.kind == BINDING)
+    found = (decode_binding(body) for key, body in left.items() if key.kind in BINDINGS)
     return _as_placed(selected_targets(found))
 
 
@@ -111,7 +119,7 @@ def record_removal(key: ObjectKey, left: Mapping[ObjectKey, Body]) -> Decision:
     """Return the decision on a placement that is gone."""
     return Decision(
         key=key,
-        subject=key.name,
+        subject=subject_of(key),
         cause=Cause(CauseKind.REMOVED),
         before=placed(left),
         after=(),
@@ -121,7 +129,7 @@ def record_removal(key: ObjectKey, left: Mapping[ObjectKey, Body]) -> Decision:
 
 def unsettled(manifest: Manifest, error: UserError) -> Fault:
     """Turn what stopped a placement, or a cluster, into a fault at its file."""
-    message = error.message
+    message, name = error.message, subject_of(manifest.key)
     refused = isinstance(error, Misconfigured)
     expected = "fields that agree with each other, and outputs as the last pass wrote them"
     return Fault(
@@ -130,7 +138,7 @@ def unsettled(manifest: Manifest, error: UserError) -> Fault:
         column=0,
         field=error.field,
         rule="placement-immutable" if refused else "kubefleet-unexpected",
-        message=message if refused else f"{manifest.key.name} cannot be scheduled: {message}",
+        message=message if refused else f"{name} cannot be scheduled: {message}",
         expected="what it was, or a placement of another name" if refused else expected,
         subject=str(manifest.key),
     )
@@ -139,5 +147,5 @@ def unsettled(manifest: Manifest, error: UserError) -> Fault:
 def known_problem(status: Body) -> str:
     """Return what the status of a placement complains about so far."""
     conditions = bodies(status, "conditions")
-    kind = "ClusterResourcePlacementScheduled"
-    return problem_of(next((c for c in conditions if c.get("type") == kind), {}))
+    kinds = {f"{kind}Scheduled" for kind in PLACEMENTS}
+    return problem_of(next((c for c in conditions if c.get("type") in kinds), {}))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.dialects.kubefleet.api.names import PLACEMENT
+from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.upstream_event import (
     NORMAL,
@@ -44,24 +44,24 @@ COMPLETED = UpstreamEvent(
 
 def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
     """Yield each stage that a placement reached, and a selection that is not fulfilled."""
-    if change.key.kind != PLACEMENT:
+    if change.key.kind not in PLACEMENTS:
         return
     key, before, after = change.key, change.before, change.after
     for stage, (reason, message) in STAGES.items():
-        kind = f"{PLACEMENT}{stage}"
+        kind = f"{key.kind}{stage}"
         condition = condition_of(after, kind)
         status = condition.get("status")
         if status == "True" and condition_of(before, kind).get("status") != "True":
             yield key, UpstreamEvent(NORMAL, reason, message)
         if stage == "Scheduled" and status == "False" and said(before, kind) != said(after, kind):
             yield key, UpstreamEvent(WARNING, text(condition, "reason"), text(condition, "message"))
-    if _complete(after) and not _complete(before):
+    if _complete(key.kind, after) and not _complete(key.kind, before):
         yield key, COMPLETED
 
 
-def _complete(placement: Body) -> bool:
+def _complete(kind: str, placement: Body) -> bool:
     """Return whether every stage that there is has been reached, up to the last."""
     conditions = bodies(mapping(placement, "status"), "conditions")
-    last = {f"{PLACEMENT}Available", f"{PLACEMENT}DiffReported"}
+    last = {f"{kind}Available", f"{kind}DiffReported"}
     reached = {text(c, "type") for c in conditions if c.get("status") == "True"}
     return len(reached) == len(conditions) and not reached.isdisjoint(last)

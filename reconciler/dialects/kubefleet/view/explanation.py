@@ -6,6 +6,7 @@ from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.clusters import Members
+from reconciler.dialects.kubefleet.api.kinds import subject_of
 from reconciler.dialects.kubefleet.api.names import BOUND, SCHEDULED
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
@@ -83,7 +84,7 @@ def explain_failure(key: ObjectKey, message: str) -> Explanation:
     """Return what can be said of a placement that cannot be scheduled: why not."""
     return Explanation(
         key=key,
-        subject=key.name,
+        subject=subject_of(key),
         question="",
         result=f"it keeps its last result: {message}",
         clusters=(),
@@ -105,7 +106,7 @@ def explain(asked: AskedPlacement) -> Explanation:
     steps = [*_steps(asked, records)]
     return Explanation(
         key=asked.key,
-        subject=asked.key.name,
+        subject=subject_of(asked.key),
         question=_question(asked.snapshot),
         result=_result(asked),
         clusters=_fixed(asked) if policy.placement_type == PICK_FIXED else _ranked(asked, records),

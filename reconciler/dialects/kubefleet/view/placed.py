@@ -2,11 +2,16 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.kubefleet.api.kinds import (
+    CLUSTER_SCOPED,
+    NAMESPACED,
+    PLACEMENTS,
+    RESOURCE_SNAPSHOTS,
+    placement_key,
+)
 from reconciler.dialects.kubefleet.api.names import (
     GROUP,
     PARENT,
-    PLACEMENT,
-    RESOURCE_SNAPSHOT,
     UNSCHEDULED,
 )
 from reconciler.manifests.identify import Identity, identify
@@ -17,7 +22,7 @@ from reconciler.model.world import Body, Manifest, World
 
 def is_placed(output: Manifest) -> bool:
     """Return whether an output is the status of a placement that names a cluster."""
-    if output.key.kind != PLACEMENT:
+    if output.key.kind not in PLACEMENTS:
         return False
     statuses = bodies(mapping(output.body, "status"), "placementStatuses")
     return any(text(item, "clusterName") for item in statuses)
@@ -25,10 +30,10 @@ def is_placed(output: Manifest) -> bool:
 
 def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
     """Return the placement of a binding or a snapshot."""
-    if key.group != GROUP or key.kind == PLACEMENT:
+    if key.group != GROUP or key.kind in PLACEMENTS:
         return None
     name = text(mapping(mapping(body, "metadata"), "labels"), PARENT)
-    return ObjectKey(key.group, PLACEMENT, key.namespace, name) if name else None
+    return placement_key(key.namespace, name) if name else None
 
 
 def clusters_in(binding: Body) -> Iterator[tuple[str, int]]:
@@ -42,7 +47,7 @@ def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
     """Return the placements that carry an object along, by their snapshots, sorted."""
     found = set()
     for snapshot, manifest in world.outputs.items():
-        if (snapshot.group, snapshot.kind) != (GROUP, RESOURCE_SNAPSHOT):
+        if snapshot.group != GROUP or snapshot.kind not in RESOURCE_SNAPSHOTS:
             continue
         owner = owner_of(snapshot, manifest.body)
         for entry in bodies(mapping(manifest.body, "spec"), "selectedResources"):
@@ -54,9 +59,12 @@ def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
 
 
 def may_carry(world: World, namespace: str) -> bool:
-    """Return whether a placement may select a namespace with all that is in it."""
+    """Return whether a placement may select a namespace with what is in it."""
+    placements = world.of_kind(GROUP, NAMESPACED.placement)
+    if any(placement.key.namespace == namespace for placement in placements):
+        return True
     return any(
         text(selector, "kind") == "Namespace" and text(selector, "name") in ("", namespace)
-        for placement in world.of_kind(GROUP, PLACEMENT)
+        for placement in world.of_kind(GROUP, CLUSTER_SCOPED.placement)
         for selector in bodies(mapping(placement.body, "spec"), "resourceSelectors")
     )

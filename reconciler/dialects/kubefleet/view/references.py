@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown
@@ -10,7 +11,6 @@ from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.world import Manifest
 
 GROUP = "placement.kubernetes-fleet.io"
-PLACEMENT = "ClusterResourcePlacement"
 CLUSTER = "MemberCluster"
 SELECTORS = "/spec/resourceSelectors"
 
@@ -18,7 +18,7 @@ SELECTORS = "/spec/resourceSelectors"
 def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
     """Yield the references of placements that lead nowhere, and names that are missing."""
     clusters = known.names("cluster.kubernetes-fleet.io", CLUSTER)
-    for manifest in known.of_kind(GROUP, PLACEMENT):
+    for manifest in (one for kind in sorted(PLACEMENTS) for one in known.of_kind(GROUP, kind)):
         policy = mapping(mapping(manifest.body, "spec"), "policy")
         named = strings(policy, "clusterNames")
         if text(policy, "placementType") == PICK_FIXED and not named:
@@ -47,7 +47,8 @@ def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:
 
     selectors = bodies(mapping(manifest.body, "spec"), "resourceSelectors")
     try:
-        selection = select_resources(selectors, known.world.inputs, {}, known.world.known.groups)
+        world, namespace = known.world, manifest.key.namespace
+        selection = select_resources(selectors, world.inputs, {}, world.known, namespace)
     except UserError as error:
         expected = "selectors that select each resource once, with its namespace"
         at = error.field or SELECTORS

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.defaults import ROLLING_UPDATE
+from reconciler.dialects.kubefleet.api.kinds import kinds_in
 from reconciler.dialects.kubefleet.api.names import (
     BOUND,
-    PLACEMENT,
     RESOURCE_HASH,
     RESOURCE_INDEX,
     SCHEDULED,
@@ -20,7 +20,6 @@ from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import SCHEDULED_CONDITION
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
 from reconciler.dialects.kubefleet.view.status_conditions import (
-    PREFIX,
     of_placement,
     stages_of,
     unknown_in_cluster,
@@ -39,6 +38,7 @@ class _Context:
     """What the entries of all clusters share."""
 
     placement: Placement
+    kind: str
     generation: int
     latest: str
     index: str
@@ -69,12 +69,14 @@ def placement_file(
     Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go and controller.go
     `setPlacementStatus`.
     """
+    kind = kinds_in(placement.namespace).placement
     masters = [
         body for body in converged.resources.values() if annotations_of(body).get(RESOURCE_HASH)
     ]
     latest: Body = next((body for body in masters if is_latest(body)), {})
     context = _Context(
         placement=placement,
+        kind=kind,
         generation=generation,
         latest=fields.text(fields.mapping(latest, "metadata"), "name"),
         index=labels_of(latest).get(RESOURCE_INDEX, ""),
@@ -82,14 +84,14 @@ def placement_file(
         at=stamp(now),
     )
     entries, reached = _by_cluster(context, converged, present)
-    conditions = _kept(present, (f"{PREFIX}Scheduled", *(f"{PREFIX}{s}" for s in context.stages)))
-    told = [_scheduled(converged, generation), *_overall(context, reached)]
+    conditions = _kept(present, (f"{kind}Scheduled", *(f"{kind}{s}" for s in context.stages)))
+    told = [_scheduled(context, converged), *_overall(context, reached)]
     for condition in told:
         conditions = set_condition(conditions, condition, at=context.at)
     types = {condition.type for condition in told}
     return {
         "apiVersion": api_version,
-        "kind": PLACEMENT,
+        "kind": kind,
         "metadata": metadata,
         "status": {
             "conditions": [item for item in conditions if item.get("type") in types],
@@ -112,9 +114,9 @@ def _kept(present: Body, types: Sequence[str]) -> list[Body]:
     return [by_type[kind] for kind in types if kind in by_type]
 
 
-def _scheduled(converged: ConvergedPlacement, generation: int) -> Condition:
+def _scheduled(context: _Context, converged: ConvergedPlacement) -> Condition:
     found = scheduled_condition(converged)
-    kind = f"{PREFIX}Scheduled"
+    kind, generation = f"{context.kind}Scheduled", context.generation
     if not found:
         text = "Scheduling has not completed"
         return Condition(kind, "Unknown", "SchedulePending", text, generation)
@@ -131,7 +133,7 @@ def _overall(context: _Context, reached: Sequence[Mapping[str, str]]) -> Iterabl
     for stage in context.stages if reached else ():
         statuses = [known[stage] for known in reached if stage in known]
         worst = next((s for s in ("Unknown", "False") if s in statuses), "True")
-        yield of_placement(stage, worst, statuses.count(worst), context.generation)
+        yield of_placement(context.kind, stage, worst, statuses.count(worst), context.generation)
         if worst != "True":
             return
 

@@ -18,7 +18,6 @@ AVAILABLE = "Available"
 DIFF_REPORTED = "DiffReported"
 REPORT_DIFF = "ReportDiff"
 
-PREFIX = "ClusterResourcePlacement"
 NO_OVERRIDE = ("NoOverrideSpecified", "No override rules are configured for the selected resources")
 SYNCED = ("AllWorkSynced", "All of the works are synchronized to the latest")
 
@@ -161,8 +160,11 @@ def unknown_in_cluster(stage: str, generation: int) -> Condition:
     return Condition(stage, "Unknown", reason, text, generation)
 
 
-def of_placement(stage: str, status: str, count: int, generation: int) -> Condition:
-    """Return the condition of a placement of whose clusters so many are in this status."""
+def of_placement(kind: str, stage: str, status: str, count: int, generation: int) -> Condition:
+    """Return the condition of a placement of whose clusters so many are in this status.
+
+    Its type begins with the kind of the placement.
+    """
     words = _WORDS[stage]
     told = {"Unknown": words.unknown, "False": words.false}.get(status, words.true)
-    return Condition(f"{PREFIX}{stage}", status, told[0], told[1].format(count), generation)
+    return Condition(f"{kind}{stage}", status, told[0], told[1].format(count), generation)

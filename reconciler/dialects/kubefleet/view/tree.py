@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.kubefleet.api.kinds import kinds_in
 from reconciler.dialects.kubefleet.api.names import (
-    BINDING,
     GROUP,
     IS_LATEST,
     PARENT,
-    PLACEMENT,
-    POLICY_SNAPSHOT,
-    RESOURCE_SNAPSHOT,
 )
 from reconciler.dialects.kubefleet.view.placed import owner_of
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of, status_in
@@ -20,30 +17,33 @@ from reconciler.model.world import Manifest, World
 
 def tree_of(world: World, key: ObjectKey) -> TreeNode:
     """Return the snapshots of a placement, with the bindings that use them and their clusters."""
-    facts = condition_facts(status_in(world, key), prefix=PLACEMENT, good={})
+    facts = condition_facts(status_in(world, key), prefix=key.kind, good={})
     return node_of(key, facts, tuple(_snapshots(world, key)))
 
 
 def _snapshots(world: World, key: ObjectKey) -> Iterator[TreeNode]:
     """Yield the latest policy, then each snapshot of resources with the bindings that use it."""
+    kinds = kinds_in(key.namespace)
     bindings = [
         manifest
         for found, manifest in sorted(world.outputs.items())
-        if found.kind == BINDING and owner_of(found, manifest.body) == key
+        if found.kind == kinds.binding and owner_of(found, manifest.body) == key
     ]
     for found, manifest in sorted(world.outputs.items()):
         labels = mapping(mapping(manifest.body, "metadata"), "labels")
-        if found.group != GROUP or text(labels, PARENT) != key.name:
+        is_own = (found.group, found.namespace) == (GROUP, key.namespace)
+        if not is_own or text(labels, PARENT) != key.name:
             continue
         latest = text(labels, IS_LATEST) == "true"
-        if found.kind == POLICY_SNAPSHOT and latest:
+        if found.kind == kinds.policy_snapshot and latest:
             yield node_of(found, {"latest": "true"})
-        if found.kind == RESOURCE_SNAPSHOT:
+        if found.kind == kinds.resource_snapshot:
             users = tuple(_fleet_binding(b) for b in bindings if _snapshot_of(b) == found.name)
             if users or latest:
                 yield node_of(found, {"latest": str(latest).lower()}, users)
     for binding in bindings:
-        snapshot = ObjectKey(GROUP, RESOURCE_SNAPSHOT, "", _snapshot_of(binding))
+        name = _snapshot_of(binding)
+        snapshot = ObjectKey(GROUP, kinds.resource_snapshot, key.namespace, name)
         if snapshot not in world.outputs:
             yield _fleet_binding(binding)
 
