@@ -33,13 +33,20 @@ ZEROED = re.compile(
     r"|spec\.policy\..*preferredDuringSchedulingIgnoredDuringExecution\[\]\.(weight|preference)"
 )
 
+# So does Karmada's with an OverridePolicy, and not with the other kinds of overrides.
+WRITTEN = re.compile(
+    r"spec\.resourceSelectors\[\]\.(apiVersion|kind)"
+    r"|spec\.overrideRules\[\]\.overriders"
+    r"|spec\..*\.(path|subPath|fieldPath|containerName)"
+)
+
 
 def facts_of(text: str) -> Facts:
     """The facts of one line of a table, in the words of JSON Schema."""
     text = text.split("; cel: ", maxsplit=1)[0]
     text, _, pattern = text.partition("; pattern=")
     kind, *rest = text.split("; ")
-    facts: Facts = {"type": TYPES.get(kind, kind)}
+    facts: Facts = {} if kind == "any" else {"type": TYPES.get(kind, kind)}
     if pattern:
         facts["pattern"] = pattern
     pairs = {key: value for key, _, value in (part.partition("=") for part in rest)}
@@ -78,9 +85,12 @@ def table_of(name: str) -> dict[str, Facts]:
         # A status is what passes write: of envelopes what v1beta1 says, which v1 narrows.
         later = "placement.kubernetes-fleet.io/clusterresourceplacement_v1beta1.json"
         table |= {path: one for path, one in table_of(later).items() if ".envelope.type" in path}
-    if name.startswith("placement.kubernetes-fleet.io/"):
-        for path, facts in table.items():
-            if ZEROED.fullmatch(path):
+    for kind, fields in (
+        ("placement.kubernetes-fleet.io/cluster", ZEROED),
+        ("policy.karmada.io/overridepolicy_", WRITTEN),
+    ):
+        for path, facts in table.items() if name.startswith(kind) else ():
+            if fields.fullmatch(path):
                 facts.pop("required", None)
     table.pop("metadata")
     return table

@@ -12,17 +12,18 @@ def mutated_cluster(spec: Body) -> Body:
 
     Unlike upstream: a cluster without resource models gets none. Upstream fills in nine of them
     when a cluster is created and not when it is edited, which a file does not tell apart.
+    What is empty is left out, as Go does when it writes a cluster.
 
     Source: karmada@f8fdd02 pkg/registry/cluster/strategy.go `PrepareForCreate`, `Canonicalize`.
     """
     changed = dict(spec)
     if text(spec, "zone") and not strings(spec, "zones"):
         changed["zones"] = [text(spec, "zone")]
-        changed["zone"] = ""
+        del changed["zone"]
     models = bodies(spec, "resourceModels")
     if models:
         changed["resourceModels"] = list(standardised(models))
-    return changed
+    return {name: one for name, one in changed.items() if one not in ("", [], None)}
 
 
 def standardised(models: Sequence[Body]) -> tuple[Body, ...]:
