@@ -77,7 +77,7 @@ def table_of(name: str) -> dict[str, Facts]:
         if facts.get("default", "") != "" or ("default" in facts and path.startswith("status")):
             facts.pop("required", None)
     if name == "cluster.karmada.io/cluster_v1alpha1.json":
-        quantity = documents()["definitions/kubernetes.json"]["$defs"]["quantity"]
+        quantity = documents()["definitions/kubernetes.json"]["$defs"]["decodedQuantity"]
         for path, facts in table.items():
             if QUANTITIES.fullmatch(path):
                 facts |= {"type": quantity["type"], "pattern": pattern_of(quantity)}

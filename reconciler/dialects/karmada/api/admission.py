@@ -17,7 +17,15 @@ from reconciler.dialects.karmada.api.taint_policy_admission import refuse_taint_
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown
 from reconciler.manifests.violations import Violation
-from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, number, text
+from reconciler.model.fields import (
+    bodies,
+    flag_or_none,
+    mapping,
+    mapping_or_none,
+    number,
+    strings,
+    text,
+)
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import is_label_key
 from reconciler.model.world import Body
@@ -102,8 +110,9 @@ def _overflow(placement: Body, at: str) -> Iterator[Violation]:
                 "`overflowAffinities` must go with dynamic weight or Aggregated division",
                 "replicaDivisionPreference: Aggregated, or dynamicWeight: AvailableReplicas",
             )
-        selecting = ("clusterNames", "exclude", "labelSelector", "fieldSelector")
-        if not any(term.get(name) for name in selecting):
+        named = any(strings(term, name) for name in ("clusterNames", "exclude"))
+        selectors = (mapping_or_none(term, name) for name in ("labelSelector", "fieldSelector"))
+        if not named and all(one is None for one in selectors):
             yield Violation(
                 where,
                 "policy-overflow-primary",
