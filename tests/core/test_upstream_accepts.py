@@ -88,6 +88,14 @@ status:
             + SERVICE_IMPORT,
             id="service-import-propagates-dependencies",
         ),
+        pytest.param(
+            POLICY + "  propagateDeps: true\n  failover: {application: {}}",
+            id="failover-without-conditions",
+        ),
+        pytest.param(
+            CLUSTER.replace("Push", "Push, resourceModels: [{grade: 0}]"),
+            id="models-without-ranges",
+        ),
         pytest.param(CLUSTER + HALF_A_CORE, id="fraction-of-a-quantity"),
         pytest.param(POLICY + OPERATOR, id="unknown-operator-of-a-toleration"),
         pytest.param(POLICY + "  priority: 2.0", id="whole-number-of-karmada"),

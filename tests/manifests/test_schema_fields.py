@@ -40,6 +40,13 @@ WRITTEN = re.compile(
     r"|spec\..*\.(path|subPath|fieldPath|containerName)"
 )
 
+# What an API server or a webhook of Karmada fills in before anyone asks whether it is there.
+FILLED = re.compile(
+    r"spec\.failover\.application\.decisionConditions"
+    r"|spec\.failover\..*\.jsonPath"
+    r"|spec\.resourceModels\[\]\.ranges"
+)
+
 
 def facts_of(text: str) -> Facts:
     """The facts of one line of a table, in the words of JSON Schema."""
@@ -88,6 +95,9 @@ def table_of(name: str) -> dict[str, Facts]:
     for kind, fields in (
         ("placement.kubernetes-fleet.io/cluster", ZEROED),
         ("policy.karmada.io/overridepolicy_", WRITTEN),
+        ("policy.karmada.io/", FILLED),
+        ("work.karmada.io/", FILLED),
+        ("cluster.karmada.io/", FILLED),
     ):
         for path, facts in table.items() if name.startswith(kind) else ():
             if fields.fullmatch(path):

@@ -32,7 +32,8 @@ def standardised(models: Sequence[Body]) -> tuple[Body, ...]:
     Source: karmada@f8fdd02 pkg/apis/cluster/mutation/mutation.go
     `StandardizeClusterResourceModels`.
     """
-    ordered = sorted(models, key=lambda model: number(model, "grade"))
+    told: list[Body] = [{"ranges": None, **model} for model in models]
+    ordered = sorted(told, key=lambda model: number(model, "grade"))
     if ordered:
         ordered[0] = _with(ordered[0], "min", "0")
         ordered[-1] = _with(ordered[-1], "max", str(MAX_VALUE))
@@ -41,7 +42,7 @@ def standardised(models: Sequence[Body]) -> tuple[Body, ...]:
 
 def _with(model: Body, bound: str, amount: str) -> Body:
     """Return a grade with one bound of all its ranges."""
-    return {**model, "ranges": [{**one, bound: amount} for one in bodies(model, "ranges")]}
+    return {**model, "ranges": [{**one, bound: amount} for one in bodies(model, "ranges")] or None}
 
 
 def models_fault(models: Sequence[Body]) -> str | None:

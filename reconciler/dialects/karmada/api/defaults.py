@@ -93,13 +93,32 @@ def mutated(policy: ObjectKey, spec: Body) -> Body:
     if placement is not None:
         changed["placement"] = _mutated_placement(placement)
     failover = mapping_or_none(spec, "failover")
-    application = mapping_or_none(failover, "application") if failover is not None else None
-    if failover is not None and application is not None:
-        graceful = text(application, "purgeMode") == "Gracefully"
-        if graceful and application.get("gracePeriodSeconds") is None:
-            application = {**application, "gracePeriodSeconds": GRACE_PERIOD_SECONDS}
-        changed["failover"] = {**failover, "application": application}
+    if failover is not None:
+        changed["failover"] = _mutated_failover(failover)
     return _without_empty(changed)
+
+
+def _mutated_failover(failover: Body) -> Body:
+    """Default the wait for a graceful purge, and the path of what is preserved."""
+    changed = {
+        name: _with_paths(one) if isinstance(one, Mapping) else one
+        for name, one in failover.items()
+    }
+    application = mapping_or_none(changed, "application")
+    if application is None or text(application, "purgeMode") != "Gracefully":
+        return changed
+    if application.get("gracePeriodSeconds") is None:
+        changed["application"] = {**application, "gracePeriodSeconds": GRACE_PERIOD_SECONDS}
+    return changed
+
+
+def _with_paths(behaviour: Body) -> Body:
+    """Return a behaviour whose rules of preservation have a path: Go writes an empty one."""
+    preservation = mapping_or_none(behaviour, "statePreservation")
+    if preservation is None:
+        return behaviour
+    rules = [{"jsonPath": "", **rule} for rule in bodies(preservation, "rules")]
+    return {**behaviour, "statePreservation": {**preservation, "rules": rules}}
 
 
 def _mutated_placement(placement: Body) -> Body:
