@@ -61,6 +61,11 @@ def _selectors(body: Body) -> Iterator[Violation]:
         seen.add(resource)
 
 
+def resources_of(body: Body) -> tuple[Resource, ...]:
+    """Return the resources that an override selects, in its order."""
+    return tuple(map(_resource, bodies(mapping(body, "spec"), LIST[text(body, "kind")])))
+
+
 def _resource(selector: Body) -> Resource:
     """Return what a selector stands for; another scope makes it another resource."""
     named = tuple(text(selector, name) for name in ("group", "version", "kind", "name"))

@@ -1,5 +1,6 @@
 """What overrides, budgets and evictions of KubeFleet must not be beside other objects."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from reconciler.dialects.kubefleet.api.disruption_admission import (
@@ -10,8 +11,10 @@ from reconciler.dialects.kubefleet.api.override_admission import (
     CLUSTER_SCOPED,
     MOST_OVERRIDES,
     NAMESPACED,
+    Resource,
     refuse_many,
     refuse_taken,
+    resources_of,
 )
 from reconciler.manifests.references import Dangling, Known
 from reconciler.manifests.violations import Violation
@@ -40,15 +43,20 @@ def refused_beside_others(known: Known) -> Iterator[Dangling]:
 
 def _overrides(overrides: tuple[Manifest, ...]) -> Iterator[Dangling]:
     """Yield which overrides of a kind are too many, and which want the same resource."""
-    by_namespace: dict[str, list[Manifest]] = {}
+    wanted: dict[tuple[str, Resource], list[Manifest]] = defaultdict(list)
+    for one in overrides:
+        for resource in resources_of(one.body):
+            wanted[one.key.namespace, resource].append(one)
     for position, one in enumerate(overrides):
-        by_namespace.setdefault(one.key.namespace, []).append(one)
         if position >= MOST_OVERRIDES:
             yield from _told(one.key, refuse_many(position))
-    for near in by_namespace.values():
-        for one in near:
-            others: Iterable[Body] = (other.body for other in near if other is not one)
-            yield from _told(one.key, refuse_taken(one.body, others))
+        rivals: Iterable[Body] = (
+            other.body
+            for resource in resources_of(one.body)
+            for other in wanted[one.key.namespace, resource]
+            if other is not one
+        )
+        yield from _told(one.key, refuse_taken(one.body, rivals))
 
 
 def _told(key: ObjectKey, violations: Iterable[Violation]) -> Iterator[Dangling]:
