@@ -10,7 +10,7 @@ import click
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
-    from reconciler.manifests.nulls import Json
+    from reconciler.manifests.schema_nodes import Json
 
 
 @click.command(name="schema")

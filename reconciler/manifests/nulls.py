@@ -4,17 +4,9 @@ What a schema judges and what is decoded are one document, the one that is retur
 """
 
 from collections.abc import Mapping
-from posixpath import dirname, join, normpath
-from typing import Any, NamedTuple
+from typing import Any
 
-Json = Mapping[str, Any]
-
-
-class SchemaNode(NamedTuple):
-    """A part of a schema, and the schema file that its references start from."""
-
-    file: str
-    schema: Json
+from reconciler.manifests.schema_nodes import Json, SchemaNode, below, part, resolved
 
 
 def without_nulls(value: Any, node: SchemaNode | None, files: Mapping[str, Json]) -> Any:
@@ -35,15 +27,15 @@ def without_nulls(value: Any, node: SchemaNode | None, files: Mapping[str, Json]
     node = resolved(node, files)
     if type(value) is dict:
         kept = {
-            key: without_nulls(one, _below(node, key), files)
+            key: without_nulls(one, below(node, key), files)
             for key, one in value.items()
             if one is not None or not _is_plain(node, key, files)
         }
         same = len(kept) == len(value) and all(kept[key] is one for key, one in value.items())
         return value if same else kept
     if type(value) is list:
-        below = _part(node, node.schema.get("items"))
-        items = [without_nulls(one, below, files) for one in value]
+        within = part(node, node.schema.get("items"))
+        items = [without_nulls(one, within, files) for one in value]
         return value if all(a is b for a, b in zip(items, value, strict=True)) else items
     return value
 
@@ -54,26 +46,3 @@ def _is_plain(node: SchemaNode, key: str, files: Mapping[str, Json]) -> bool:
     if key not in fields:
         return bool(fields) and node.schema.get("additionalProperties") is not False
     return "null" not in resolved(SchemaNode(node.file, fields[key]), files).schema.get("type", ())
-
-
-def _below(node: SchemaNode, key: str) -> SchemaNode | None:
-    """Return what the schema says of the value of a key, `None` if nothing."""
-    named = node.schema.get("properties", {}).get(key)
-    return _part(node, node.schema.get("additionalProperties") if named is None else named)
-
-
-def _part(node: SchemaNode, schema: object) -> SchemaNode | None:
-    """Return a part of a node, `None` if there is no schema for it."""
-    return SchemaNode(node.file, schema) if isinstance(schema, Mapping) else None
-
-
-def resolved(node: SchemaNode, files: Mapping[str, Json]) -> SchemaNode:
-    """Return what the references of a node lead to."""
-    while "$ref" in node.schema:
-        path, _, pointer = node.schema["$ref"].partition("#")
-        file = normpath(join(dirname(node.file), path)) if path else node.file
-        schema = files[file]
-        for part in pointer.split("/")[1:]:
-            schema = schema[part]
-        node = SchemaNode(file, schema)
-    return node

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from reconciler.manifests.nulls import Json, SchemaNode, without_nulls
+from reconciler.manifests.nulls import without_nulls
+from reconciler.manifests.plain_numbers import with_plain_numbers
 from reconciler.manifests.schema_fields import SchemaField, field_of
+from reconciler.manifests.schema_nodes import Json, SchemaNode
 from reconciler.manifests.violations import Violation, violations_of
 from reconciler.model.identity import group_of
 
@@ -77,8 +79,9 @@ class Schemas:
             optional: A field that it may lack, though its schema requires it; `""` for none.
 
         Returns:
-            The document to be decoded, see `without_nulls`, and what is wrong with it: one
-            violation for each field in the wrong, sorted by pointer; empty if all is well.
+            The document to be decoded, see `without_nulls` and `with_plain_numbers`, and what is
+            wrong with it: one violation for each field in the wrong, sorted by pointer; empty if
+            all is well.
 
         Raises:
             ValueError: There is no schema for the kind; ask `covers` first.
@@ -86,12 +89,16 @@ class Schemas:
         key = (str(body.get("apiVersion")), str(body.get("kind")))
         root = self._root(key)
         question = (root.file, optional)
-        doubtful = _is_doubtful(body)
-        subject: Any = without_nulls(body, root, self._documents) if doubtful else body
-        if self._passes(question, subject) and not (doubtful and _has_whole_float(subject)):
+        subject: Any = self._settled(body, root) if _is_doubtful(body) else body
+        if self._passes(question, subject):
             return Judged(subject, ())
         errors = self._validator(question).iter_errors(subject)
         return Judged(subject, violations_of(errors, hidden=key[1] == "Secret"))
+
+    def _settled(self, body: Mapping[str, object], root: SchemaNode) -> Any:
+        """Return a document without its nulls and with numbers of the types that are asked for."""
+        plain = with_plain_numbers(body, root, self._documents)
+        return without_nulls(plain, root, self._documents)
 
     def _root(self, key: tuple[str, str]) -> SchemaNode:
         """Return the schema of a kind."""
@@ -104,7 +111,7 @@ class Schemas:
         """Return whether a manifest is plainly valid; any other one is jsonschema's to judge.
 
         jsonschema-rs agrees with jsonschema, is a hundred times faster, and its import does not
-        cost a third of a command's time. But it takes 2.0 for a whole number.
+        cost a third of a command's time.
         """
         if self._gate is None:
             self._gate = _gate(self._documents)
@@ -169,15 +176,6 @@ def _gate(documents: Mapping[str, Json]) -> "Callable[[Json], Callable[[object],
     return make
 
 
-def _has_whole_float(value: object) -> bool:
-    """Return whether a number such as 2.0 stands anywhere in a value."""
-    if type(value) is dict:
-        return any(_has_whole_float(one) for one in value.values())
-    if type(value) is list:
-        return any(_has_whole_float(one) for one in value)
-    return type(value) is float and value.is_integer()
-
-
 def _compiler(documents: Mapping[str, Json]) -> "Callable[[Json], Validator]":
     """Return what makes the validator of one schema; imports are late, for they are slow."""
     from jsonschema import Draft202012Validator, FormatChecker  # noqa: PLC0415
@@ -209,5 +207,5 @@ def _undated(document: Json) -> Json:
 
 
 def _is_integer(_checker: object, value: object) -> bool:
-    """Return whether a value is a whole number; 2.0 is not, as in Kubernetes."""
+    """Return whether a value is a whole number; 2.0 has become one where it was to be."""
     return isinstance(value, int) and not isinstance(value, bool)

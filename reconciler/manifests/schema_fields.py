@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from reconciler.manifests.nulls import Json, SchemaNode, resolved
+from reconciler.manifests.schema_nodes import Json, SchemaNode, resolved
 
 LIMITS: Mapping[str, str] = {
     "minimum": "at least {}",

@@ -33,7 +33,30 @@ WORKS = {
     ("work.karmada.io", "Work"): "v1alpha1",
     ("placement.kubernetes-fleet.io", "Work"): "v1beta1",
 }
+REMOVED: dict[str, object] = {"overrideRules": [{"overrideType": "Delete"}]}
+ROLE = {"group": "rbac.authorization.k8s.io", "version": "v1", "kind": "ClusterRole", "name": "a"}
+TAINT = {"key": "slow", "effect": "NoSchedule"}
+RUN: dict[str, object] = {"placementName": "a", "stagedRolloutStrategyName": "a"}
+JUDGED: dict[str, dict[str, object]] = {
+    "ClusterOverridePolicy": {},
+    "ClusterResourceOverride": {"clusterResourceSelectors": [ROLE], "policy": REMOVED},
+    "ClusterResourcePlacementDisruptionBudget": {},
+    "ClusterResourcePlacementEviction": {"placementName": "a", "clusterName": "b"},
+    "ClusterStagedUpdateRun": {**RUN, "resourceSnapshotIndex": "1"},
+    "ClusterStagedUpdateStrategy": {"stages": []},
+    "ClusterTaintPolicy": {"taints": [TAINT]},
+    "OverridePolicy": {},
+    "ResourceOverride": {"resourceSelectors": [ROLE], "policy": REMOVED},
+    "StagedUpdateRun": RUN,
+    "StagedUpdateStrategy": {"stages": []},
+}
+"""A spec of each kind that is held against its schema and its webhooks, and controls nothing."""
 UNREAD = sorted(set(UPSTREAM) - READ - CONTENT)
+
+
+def is_judged(group: str, kind: str) -> bool:
+    """Whether there is a schema of a kind."""
+    return load_schemas().versions_of(group, kind) != ()
 
 
 def found_in(folder: Path, document: str) -> list[Finding]:
@@ -51,12 +74,28 @@ def told(folder: Path, group: str, kind: str, version: str = "v1alpha1") -> list
     return [(str(one.severity), one.fault.field, one.fault.rule) for one in found]
 
 
-@pytest.mark.parametrize(("group", "kind"), [one for one in UNREAD if one not in WORKS])
+@pytest.mark.parametrize(("group", "kind"), [one for one in UNREAD if not is_judged(*one)])
 def test_a_kind_of_upstream_that_is_not_read_is_a_warning(
     tmp_path: Path, group: str, kind: str
 ) -> None:
     """Nothing else: as content it may be meant."""
     assert [("warning", "/kind", "kind-not-read")] == told(tmp_path, group, kind)
+
+
+@pytest.mark.parametrize(
+    ("group", "kind"), [one for one in UNREAD if is_judged(*one) and one not in WORKS]
+)
+def test_a_kind_that_is_not_read_is_judged_in_each_version(
+    tmp_path: Path, group: str, kind: str
+) -> None:
+    """What is right is a warning, and what upstream's CRD refuses is an error."""
+    for version in load_schemas().versions_of(group, kind):
+        body = {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}}
+        right = found_in(tmp_path, text({**body, "spec": JUDGED[kind]}))
+        wrong = found_in(tmp_path, text({**body, "spec": {"what": 1}}))
+
+        assert ["kind-not-read"] == [one.fault.rule for one in right]
+        assert "schema-unknown-field" in [one.fault.rule for one in wrong]
 
 
 @pytest.mark.parametrize(("kind", "version"), WORKS.items())

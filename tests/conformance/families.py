@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tests.conformance import (
     front_karmada,
+    front_karmada_admission,
     front_karmada_eviction,
     front_karmada_policies,
     front_karmada_rebalancer,
@@ -48,7 +49,7 @@ class Family:
 
 
 FAMILIES: Mapping[str, Family] = {
-    "karmada/admission": Family(check_karmada_admission),
+    "karmada/admission": Family(check_karmada_admission, front_karmada_admission.check_admission),
     "karmada/bindingfromtemplate": Family(
         check_bindingfromtemplate, front_karmada_policies.check_bindingfromtemplate
     ),

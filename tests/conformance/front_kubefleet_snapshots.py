@@ -51,7 +51,7 @@ def check_resourcesnapshot(case: Body) -> str | None:
     """
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     if given["minIntervalSeconds"] or given["collectionSeconds"]:
-        raise LeftOut("pace")
+        raise LeftOut("option")
     selected = items(given, "selectedResources")
     if any(list(body) != sorted(body) for body in selected):
         raise LeftOut("unordered-keys")

@@ -8,13 +8,25 @@ from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import Rules, validate_file
 from reconciler.dialects.kubefleet.api.defaults import mutated, with_defaults
+from reconciler.dialects.kubefleet.api.disruption_admission import (
+    refuse_budget_for,
+    refuse_eviction,
+    refuse_other_eviction,
+)
 from reconciler.dialects.kubefleet.api.immutable_fields import (
     refuse_change,
     refuse_departure,
     with_kept_fields,
 )
+from reconciler.dialects.kubefleet.api.override_admission import (
+    refuse_many,
+    refuse_other_placement,
+    refuse_taken,
+)
 from reconciler.dialects.kubefleet.api.placement import decode_placement
+from reconciler.dialects.kubefleet.api.update_admission import refuse_transition
 from reconciler.errors import Misconfigured
+from reconciler.manifests.violations import Violation
 from reconciler.shell.resources import load_schemas
 from tests.builders import text
 from tests.conformance.compare import first_difference
@@ -27,7 +39,6 @@ Refused = Sequence[tuple[str, str]]
 RULES = Rules(load_schemas(), ADMISSIONS, KINDS)
 PLACEMENT = "ClusterResourcePlacement"
 PLACEMENTS = (PLACEMENT, "ResourcePlacement")
-READ = (*PLACEMENTS, "MemberCluster")
 DEFAULT_SCOPE = "ClusterScopeOnly"
 UNKNOWN = "schema-unknown-field"
 
@@ -62,18 +73,16 @@ def compare_admission(
     body, before = field(given, "object"), field(given, "oldObject")
     if given["operation"] == "DELETE":
         raise LeftOut("deletion")
-    if body["kind"] not in READ:
-        raise LeftOut("unread-kind")
     if before and refused(before):
         raise LeftOut("mended")
-    found = refused(body) or (changed(before, body) if before else ())
+    found = refused(body) or (changed(before, body) if before else ()) or _beside(case)
     _leave_out(before, body, found, expected)
     if expected["allowed"] == bool(found):
         return f".allowed: expected {expected['allowed']}, refused are {found}"
     if expected["stage"] != "schema":
         return None
-    theirs = {_pointer(str(error["field"])) for error in items(expected, "errors")}
-    return _compare_fields(theirs - {"/<nil>"}, found)
+    theirs = {_pointer(str(error["field"])) for error in items(expected, "errors")} - {"/<nil>"}
+    return _compare_fields(theirs, found) if theirs else None
 
 
 def _leave_out(before: Body, body: Body, found: Refused, expected: Body) -> None:
@@ -100,17 +109,57 @@ def _refused(body: Body) -> Refused:
     return [(broken.fault.field, broken.fault.rule) for broken in checked.broken]
 
 
+def _beside(case: Body) -> Refused:
+    """Return what is wrong with an object beside those that exist."""
+    given = cast(Body, case["input"])
+    body, found = field(given, "object"), items(given, "existing")
+    others = [one for one in found if _identity(one) != _identity(body)]
+    return [(one.pointer, one.rule) for one in _refused_beside(body, others, given["operation"])]
+
+
+def _refused_beside(body: Body, others: Sequence[Body], operation: object) -> Iterator[Violation]:
+    kind, space = str(body["kind"]), field(body, "metadata").get("namespace")
+    alike = [one for one in others if one["kind"] == kind]
+    near = [one for one in alike if field(one, "metadata").get("namespace") == space]
+    named = {str(field(one, "metadata")["name"]): one for one in others if one["kind"] == PLACEMENT}
+    spec = field(body, "spec")
+    if kind in ("ClusterResourceOverride", "ResourceOverride"):
+        yield from refuse_taken(body, near)
+        yield from refuse_many(len(alike)) if operation == "CREATE" else ()
+    elif kind == "ClusterResourcePlacementDisruptionBudget":
+        name = str(field(body, "metadata")["name"])
+        yield from refuse_budget_for(body, named[name]) if name in named else ()
+    elif kind == "ClusterResourcePlacementEviction" and operation == "CREATE":
+        name = str(spec["placementName"])
+        yield from refuse_eviction(body, named[name]) if name in named else ()
+
+
+def _identity(body: Body) -> tuple[object, ...]:
+    metadata = field(body, "metadata")
+    return body["kind"], metadata.get("namespace"), metadata["name"]
+
+
 def _changed(before: Body, after: Body) -> Refused:
-    return list(_immutable(before, after)) if after["kind"] in PLACEMENTS else []
-
-
-def _immutable(before: Body, after: Body) -> Iterator[tuple[str, str]]:
-    known, wanted = (decode_placement(one, _namespace(one)) for one in (before, after))
     try:
-        refuse_departure(with_kept_fields({}, known), wanted)
-        refuse_change(known.policy, wanted)
+        _refuse_change(before, after)
     except Misconfigured as error:
-        yield error.field, "placement-immutable"
+        return [(error.field, "placement-immutable")]
+    return []
+
+
+def _refuse_change(before: Body, after: Body) -> None:
+    specs = field(before, "spec"), field(after, "spec")
+    match after["kind"]:
+        case "ClusterResourcePlacement" | "ResourcePlacement":
+            known, wanted = (decode_placement(one, _namespace(one)) for one in (before, after))
+            refuse_departure(with_kept_fields({}, known), wanted)
+            refuse_change(known.policy, wanted)
+        case "ClusterResourceOverride" | "ResourceOverride":
+            refuse_other_placement(*specs)
+        case "ClusterResourcePlacementEviction":
+            refuse_other_eviction(*specs)
+        case "ClusterStagedUpdateRun" | "StagedUpdateRun":
+            refuse_transition(*specs)
 
 
 def _namespace(body: Body) -> str:

@@ -1,7 +1,7 @@
 """Validation: what is refused, where, and in which words."""
 
 from copy import deepcopy
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -98,9 +98,9 @@ def test_validation_leaves_the_body_as_it_was() -> None:
         ),
         pytest.param(
             "/spec/priority",
-            2.0,
+            2.5,
             "schema-type",
-            "spec.priority must be a whole number, 2.0 is a number with a fraction.",
+            "spec.priority must be a whole number, 2.5 is a number with a fraction.",
             "",
             id="float-for-integer",
         ),
@@ -226,14 +226,30 @@ def test_user_text_is_cut_and_escaped() -> None:
         *((text, []) for text in ("1", "0.1m", "1e3", "1E", "1Ei", ".5Gi", "5.", "-1", "+1")),
         *((text, ["schema-pattern"]) for text in ("1KI", "", "1 Gi", "1Gi\n", "x", "1e", "--1")),
         *((number, []) for number in (0, 4, 9223372036854775808)),
-        (0.5, ["schema-type"]),
+        (0.5, []),
     ],
 )
 def test_quantity(quantity: object, rules: list[str]) -> None:
-    """Quantities are whole numbers or text of Kubernetes' form."""
+    """Quantities of an aggregated API are numbers, or text of Kubernetes' form."""
     body = changed(CLUSTER, "/status/resourceSummary/allocatable/cpu", quantity)
 
     assert rules == [one.rule for one in schemas().judge(body).violations]
+
+
+def test_a_number_without_remainder_is_a_whole_number() -> None:
+    """So an API server reads it: 2.0 is 2, where a whole number is asked for."""
+    judged = schemas().judge(changed(POLICY, "/spec/priority", 2.0))
+    priority = cast(dict[str, object], judged.body["spec"])["priority"]
+
+    assert ((), 2, int) == (judged.violations, priority, type(priority))
+
+
+def test_a_fraction_of_a_quantity_is_decoded_as_text() -> None:
+    """`cpu: 0.5` in the status of a cluster is half a core."""
+    body = changed(CLUSTER, "/status/resourceSummary/allocatable/cpu", 0.5)
+    status = cast(dict[str, dict[str, dict[str, object]]], schemas().judge(body).body["status"])
+
+    assert "0.5" == status["resourceSummary"]["allocatable"]["cpu"]
 
 
 JUNK = st.recursive(

@@ -34,13 +34,27 @@ ZEROED = re.compile(
     r"|spec\.policy\..*preferredDuringSchedulingIgnoredDuringExecution\[\]\.(weight|preference)"
 )
 
+# So does Karmada's with an OverridePolicy, and not with the other kinds of overrides.
+WRITTEN = re.compile(
+    r"spec\.resourceSelectors\[\]\.(apiVersion|kind)"
+    r"|spec\.overrideRules\[\]\.overriders"
+    r"|spec\..*\.(path|subPath|fieldPath|containerName)"
+)
+
+# What an API server or a webhook of Karmada fills in before anyone asks whether it is there.
+FILLED = re.compile(
+    r"spec\.failover\.application\.decisionConditions"
+    r"|spec\.failover\..*\.jsonPath"
+    r"|spec\.resourceModels\[\]\.ranges"
+)
+
 
 def facts_of(text: str) -> Facts:
     """The facts of one line of a table, in the words of JSON Schema."""
     text = text.split("; cel: ", maxsplit=1)[0]
     text, _, pattern = text.partition("; pattern=")
     kind, *rest = text.split("; ")
-    facts: Facts = {"type": TYPES.get(kind, kind)}
+    facts: Facts = {} if kind == "any" else {"type": TYPES.get(kind, kind)}
     if pattern:
         facts["pattern"] = pattern
     pairs = {key: value for key, _, value in (part.partition("=") for part in rest)}
@@ -71,7 +85,7 @@ def table_of(name: str) -> dict[str, Facts]:
         if facts.get("default", "") != "" or ("default" in facts and path.startswith("status")):
             facts.pop("required", None)
     if name == "cluster.karmada.io/cluster_v1alpha1.json":
-        quantity = documents()["definitions/kubernetes.json"]["$defs"]["quantity"]
+        quantity = documents()["definitions/kubernetes.json"]["$defs"]["decodedQuantity"]
         for path, facts in table.items():
             if QUANTITIES.fullmatch(path):
                 facts |= {"type": quantity["type"], "pattern": pattern_of(quantity)}
@@ -79,9 +93,15 @@ def table_of(name: str) -> dict[str, Facts]:
         # A status is what passes write: of envelopes what v1beta1 says, which v1 narrows.
         later = name.replace("_v1.", "_v1beta1.")
         table |= {path: one for path, one in table_of(later).items() if ".envelope.type" in path}
-    if name.startswith("placement.kubernetes-fleet.io/"):
-        for path, facts in table.items():
-            if ZEROED.fullmatch(path):
+    for kind, fields in (
+        ("placement.kubernetes-fleet.io/cluster", ZEROED),
+        ("policy.karmada.io/overridepolicy_", WRITTEN),
+        ("policy.karmada.io/", FILLED),
+        ("work.karmada.io/", FILLED),
+        ("cluster.karmada.io/", FILLED),
+    ):
+        for path, facts in table.items() if name.startswith(kind) else ():
+            if fields.fullmatch(path):
                 facts.pop("required", None)
     table.pop("metadata")
     return table

@@ -38,6 +38,26 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
     return CRD_KINDS
 
 
+_JUDGED = (
+    ApiKind(group=PLACEMENTS, kind="ClusterResourceOverride", read=False),
+    ApiKind(
+        group=PLACEMENTS,
+        kind="ClusterResourcePlacementDisruptionBudget",
+        short=("crpdb",),
+        read=False,
+    ),
+    ApiKind(group=PLACEMENTS, kind="ClusterResourcePlacementEviction", short=("crpe",), read=False),
+    ApiKind(group=PLACEMENTS, kind="ClusterStagedUpdateRun", short=("csur",), read=False),
+    ApiKind(group=PLACEMENTS, kind="ClusterStagedUpdateStrategy", short=("csus",), read=False),
+    ApiKind(group=PLACEMENTS, kind="ResourceOverride", namespaced=True, read=False),
+    ApiKind(group=PLACEMENTS, kind="StagedUpdateRun", namespaced=True, short=("sur",), read=False),
+    ApiKind(
+        group=PLACEMENTS, kind="StagedUpdateStrategy", namespaced=True, short=("sus",), read=False
+    ),
+    ApiKind(group=PLACEMENTS, kind="Work", namespaced=True, read=False),
+)
+"""Kinds that are held against their schemas and do nothing else."""
+
 KUBEFLEET = Dialect(
     name="kubefleet",
     kinds=(
@@ -91,6 +111,7 @@ KUBEFLEET = Dialect(
             short=("sps",),
         ),
         ApiKind(group=PLACEMENTS, kind="Work", namespaced=True, read=False),
+        *_JUDGED,
     ),
     cluster=(CLUSTERS, "MemberCluster"),
     placed=frozenset({(PLACEMENTS, "ClusterResourcePlacement"), (PLACEMENTS, "ResourcePlacement")}),

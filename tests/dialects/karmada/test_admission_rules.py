@@ -174,7 +174,6 @@ def test_a_cluster_is_stored_with_zones_and_complete_models() -> None:
     high = {"name": "memory", "min": "1Gi", "max": "9223372036854775807"}
 
     assert {
-        "zone": "",
         "zones": ["a"],
         "resourceModels": [{"grade": 0, "ranges": [low]}, {"grade": 1, "ranges": [high]}],
     } == stored

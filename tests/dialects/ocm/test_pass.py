@@ -1,11 +1,14 @@
 """Placements in whole passes: when they are decided anew, and what is written."""
 
 from datetime import timedelta
+from typing import Any, cast
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import Rules, validate_file
+from reconciler.manifests.reader import read
 from reconciler.model.decision import CauseKind
+from tests.builders import text
 from tests.dialects.ocm.worlds import (
     BY_SCORE,
     GROUP,
@@ -197,3 +200,18 @@ def test_every_file_satisfies_its_schema() -> None:
 def _built_in(name: str, weight: int) -> dict[str, object]:
     coordinate = {"type": "BuiltIn", "builtIn": name}
     return {"scoreCoordinate": coordinate, "weight": weight}
+
+
+def test_conditions_keep_their_order() -> None:
+    """A status file in which they stand the other way round is written on that way."""
+    name = f"status/placements.{GROUP}/ns1/p.yaml"
+    documents = [*HUB, cluster("a"), score("a", 1)]
+    files, _ = run(documents, {}, at(0))
+    body = cast(dict[str, Any], read(files[name].encode(), name).documents[0].body)
+    body["status"]["conditions"].reverse()
+    turned = [condition["type"] for condition in body["status"]["conditions"]]
+    files, _ = run([*HUB, cluster("a", TAINT)], {**files, name: text(body)}, at(1))
+    body = cast(dict[str, Any], read(files[name].encode(), name).documents[0].body)
+
+    assert ["PlacementSatisfied", "PlacementMisconfigured"] == turned
+    assert turned == [condition["type"] for condition in body["status"]["conditions"]]

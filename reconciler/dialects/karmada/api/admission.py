@@ -3,22 +3,32 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from reconciler.dialects.karmada.api.cluster_admission import refuse_spec
-from reconciler.dialects.karmada.api.defaults import mutated, with_defaults
+from reconciler.dialects.karmada.api.defaults import admitted
 from reconciler.dialects.karmada.api.failover_admission import (
     refuse_failover,
-    refuse_selector_namespaces,
     refuse_workload_affinity,
 )
+from reconciler.dialects.karmada.api.override_admission import refuse_override_policy
+from reconciler.dialects.karmada.api.selector_admission import (
+    refuse_field_selector,
+    refuse_selector_namespaces,
+)
+from reconciler.dialects.karmada.api.taint_policy_admission import refuse_taint_policy
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown
 from reconciler.manifests.violations import Violation
-from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, number, text
+from reconciler.model.fields import (
+    bodies,
+    flag_or_none,
+    mapping,
+    mapping_or_none,
+    number,
+    strings,
+    text,
+)
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import is_label_key
 from reconciler.model.world import Body
-
-FIELD_KEYS = ("provider", "region", "zone")
-FIELD_OPERATORS = ("In", "NotIn")
 
 
 def refuse_policy(body: Body) -> tuple[Violation, ...]:
@@ -36,7 +46,7 @@ def refuse_policy(body: Body) -> tuple[Violation, ...]:
         text(metadata, "namespace"),
         text(metadata, "name"),
     )
-    spec = mutated(key, with_defaults(mapping(body, "spec")))
+    spec = admitted(key, mapping(body, "spec"))
     placement = mapping(spec, "placement")
     return (
         *_affinities(placement, "/spec/placement"),
@@ -79,24 +89,9 @@ def _affinities(placement: Body, at: str) -> Iterator[Violation]:
                 "a name of its own for each group",
             )
     if single is not None:
-        yield from _field_selector(single, f"{at}/clusterAffinity")
+        yield from refuse_field_selector(single, f"{at}/clusterAffinity")
     for position, term in enumerate(terms):
-        yield from _field_selector(term, f"{at}/{groups}/{position}")
-
-
-def _field_selector(affinity: Body, at: str) -> Iterator[Violation]:
-    """Clusters have three fields to select by."""
-    expressions = bodies(mapping(affinity, "fieldSelector"), "matchExpressions")
-    for position, expression in enumerate(expressions):
-        where = f"{at}/fieldSelector/matchExpressions/{position}"
-        for name, known in (("key", FIELD_KEYS), ("operator", FIELD_OPERATORS)):
-            if text(expression, name) not in known:
-                yield Violation(
-                    f"{where}/{name}",
-                    f"policy-field-{name}",
-                    f"{shown(text(expression, name))} must be one of {', '.join(known)}",
-                    ", ".join(known),
-                )
+        yield from refuse_field_selector(term, f"{at}/{groups}/{position}")
 
 
 def _overflow(placement: Body, at: str) -> Iterator[Violation]:
@@ -115,8 +110,9 @@ def _overflow(placement: Body, at: str) -> Iterator[Violation]:
                 "`overflowAffinities` must go with dynamic weight or Aggregated division",
                 "replicaDivisionPreference: Aggregated, or dynamicWeight: AvailableReplicas",
             )
-        selecting = ("clusterNames", "exclude", "labelSelector", "fieldSelector")
-        if not any(term.get(name) for name in selecting):
+        named = any(strings(term, name) for name in ("clusterNames", "exclude"))
+        selectors = (mapping_or_none(term, name) for name in ("labelSelector", "fieldSelector"))
+        if not named and all(one is None for one in selectors):
             yield Violation(
                 where,
                 "policy-overflow-primary",
@@ -149,7 +145,7 @@ def _overflow_names(term: Body, at: str) -> Iterator[Violation]:
                 "a name that neither the group nor another overflow of it has",
             )
         names.append(name)
-        yield from _field_selector(group, where)
+        yield from refuse_field_selector(group, where)
 
 
 def _spread(placement: Body, at: str) -> Iterator[Violation]:
@@ -254,7 +250,10 @@ def refuse_cluster(body: Body) -> tuple[Violation, ...]:
 
 KARMADA_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = {
     ("cluster.karmada.io", "Cluster"): refuse_cluster,
+    ("policy.karmada.io", "ClusterOverridePolicy"): refuse_override_policy,
     ("policy.karmada.io", "ClusterPropagationPolicy"): refuse_policy,
+    ("policy.karmada.io", "ClusterTaintPolicy"): refuse_taint_policy,
+    ("policy.karmada.io", "OverridePolicy"): refuse_override_policy,
     ("policy.karmada.io", "PropagationPolicy"): refuse_policy,
 }
 """What each webhook refuses, by (group, kind)."""

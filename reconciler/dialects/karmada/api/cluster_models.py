@@ -12,17 +12,18 @@ def mutated_cluster(spec: Body) -> Body:
 
     Unlike upstream: a cluster without resource models gets none. Upstream fills in nine of them
     when a cluster is created and not when it is edited, which a file does not tell apart.
+    What is empty is left out, as Go does when it writes a cluster.
 
     Source: karmada@f8fdd02 pkg/registry/cluster/strategy.go `PrepareForCreate`, `Canonicalize`.
     """
     changed = dict(spec)
     if text(spec, "zone") and not strings(spec, "zones"):
         changed["zones"] = [text(spec, "zone")]
-        changed["zone"] = ""
+        del changed["zone"]
     models = bodies(spec, "resourceModels")
     if models:
         changed["resourceModels"] = list(standardised(models))
-    return changed
+    return {name: one for name, one in changed.items() if one not in ("", [], None)}
 
 
 def standardised(models: Sequence[Body]) -> tuple[Body, ...]:
@@ -31,7 +32,8 @@ def standardised(models: Sequence[Body]) -> tuple[Body, ...]:
     Source: karmada@f8fdd02 pkg/apis/cluster/mutation/mutation.go
     `StandardizeClusterResourceModels`.
     """
-    ordered = sorted(models, key=lambda model: number(model, "grade"))
+    told: list[Body] = [{"ranges": None, **model} for model in models]
+    ordered = sorted(told, key=lambda model: number(model, "grade"))
     if ordered:
         ordered[0] = _with(ordered[0], "min", "0")
         ordered[-1] = _with(ordered[-1], "max", str(MAX_VALUE))
@@ -40,7 +42,7 @@ def standardised(models: Sequence[Body]) -> tuple[Body, ...]:
 
 def _with(model: Body, bound: str, amount: str) -> Body:
     """Return a grade with one bound of all its ranges."""
-    return {**model, "ranges": [{**one, bound: amount} for one in bodies(model, "ranges")]}
+    return {**model, "ranges": [{**one, bound: amount} for one in bodies(model, "ranges")] or None}
 
 
 def models_fault(models: Sequence[Body]) -> str | None:

@@ -11,6 +11,17 @@ GRACE_PERIOD_SECONDS = (
 )
 APPLICATION_TOLERATION_SECONDS = 300  # karmada@f8fdd02 CRD default of tolerationSeconds
 
+WRITTEN = frozenset(
+    {
+        *("affinityName", "aliasLabelName", "apiVersion", "groupByLabelKey", "jsonPath", "key"),
+        *("kind", "operator", "priorityClassName", "priorityClassSource"),
+    }
+)
+"""Texts that Go writes though they are empty: their `json` tags lack `omitempty`."""
+
+ZEROS: Mapping[str, object] = {"maxGroups": 0, "propagateDeps": False}
+"""Fields that Go leaves out where they have this value."""
+
 SERVICE_IMPORT = ("multicluster.x-k8s.io/v1alpha1", "ServiceImport")
 
 
@@ -58,6 +69,11 @@ def _failover_with_defaults(failover: Body) -> Body:
     return filled
 
 
+def admitted(policy: ObjectKey, spec: Body) -> Body:
+    """Return a policy's spec as it is stored: the API server fills it in before and after."""
+    return with_defaults(mutated(policy, with_defaults(spec)))
+
+
 def mutated(policy: ObjectKey, spec: Body) -> Body:
     """Return a policy's spec as the mutating webhook leaves it.
 
@@ -75,15 +91,34 @@ def mutated(policy: ObjectKey, spec: Body) -> Body:
         changed["propagateDeps"] = True
     placement = mapping_or_none(spec, "placement")
     if placement is not None:
-        changed["placement"] = _without_empty(_mutated_placement(placement))
+        changed["placement"] = _mutated_placement(placement)
     failover = mapping_or_none(spec, "failover")
-    application = mapping_or_none(failover, "application") if failover is not None else None
-    if failover is not None and application is not None:
-        graceful = text(application, "purgeMode") == "Gracefully"
-        if graceful and application.get("gracePeriodSeconds") is None:
-            application = {**application, "gracePeriodSeconds": GRACE_PERIOD_SECONDS}
-        changed["failover"] = {**failover, "application": application}
+    if failover is not None:
+        changed["failover"] = _mutated_failover(failover)
+    return _without_empty(changed)
+
+
+def _mutated_failover(failover: Body) -> Body:
+    """Default the wait for a graceful purge, and the path of what is preserved."""
+    changed = {
+        name: _with_paths(one) if isinstance(one, Mapping) else one
+        for name, one in failover.items()
+    }
+    application = mapping_or_none(changed, "application")
+    if application is None or text(application, "purgeMode") != "Gracefully":
+        return changed
+    if application.get("gracePeriodSeconds") is None:
+        changed["application"] = {**application, "gracePeriodSeconds": GRACE_PERIOD_SECONDS}
     return changed
+
+
+def _with_paths(behaviour: Body) -> Body:
+    """Return a behaviour whose rules of preservation have a path: Go writes an empty one."""
+    preservation = mapping_or_none(behaviour, "statePreservation")
+    if preservation is None:
+        return behaviour
+    rules = [{"jsonPath": "", **rule} for rule in bodies(preservation, "rules")]
+    return {**behaviour, "statePreservation": {**preservation, "rules": rules}}
 
 
 def _mutated_placement(placement: Body) -> Body:
@@ -93,6 +128,11 @@ def _mutated_placement(placement: Body) -> Body:
         changed["spreadConstraints"] = [
             _mutated_spread(constraint) for constraint in bodies(placement, "spreadConstraints")
         ]
+    if placement.get("clusterTolerations") is not None:
+        changed["clusterTolerations"] = [
+            {name: one for name, one in toleration.items() if one != ""}
+            for toleration in bodies(placement, "clusterTolerations")
+        ]
     scheduling = mapping_or_none(placement, "replicaScheduling")
     if scheduling is not None and text(scheduling, "replicaSchedulingType") == "Divided":
         preference = text(scheduling, "replicaDivisionPreference") or "Weighted"
@@ -101,9 +141,9 @@ def _mutated_placement(placement: Body) -> Body:
 
 
 def _without_empty(body: Body) -> Body:
-    """Leave out empty lists and labels: the webhook writes a policy anew, as Go does.
+    """Leave out what is empty: the webhook writes a policy anew, as Go does.
 
-    The applied placement lacks them, too, so one that kept them would count as changed forever.
+    The applied placement lacks it, too, so one that kept it would count as changed forever.
     """
     kept: dict[str, object] = {}
     for name, value in body.items():
@@ -113,9 +153,14 @@ def _without_empty(body: Body) -> Body:
         elif isinstance(value, list | tuple):
             if value:
                 kept[name] = [_without_empty(v) if isinstance(v, Mapping) else v for v in value]
-        else:
+        elif not (value == "" and name not in WRITTEN) and not _is_zero(name, value):
             kept[name] = value
     return kept
+
+
+def _is_zero(name: str, value: object) -> bool:
+    """Return whether a number or flag is its zero value, and not behind a pointer."""
+    return name in ZEROS and value == ZEROS[name]
 
 
 def _mutated_spread(constraint: Body) -> Body:

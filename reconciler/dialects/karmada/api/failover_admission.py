@@ -1,9 +1,8 @@
-"""What Karmada's validating webhooks refuse of failover, selectors and keys of labels."""
+"""What Karmada's validating webhooks refuse of failover and keys of labels."""
 
 from collections.abc import Iterator
 
 from reconciler.manifests.names import shown
-from reconciler.manifests.scope import DEFAULT_NAMESPACE
 from reconciler.manifests.violations import Violation
 from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, number, text
 from reconciler.model.labels import is_label_key
@@ -109,22 +108,3 @@ def refuse_workload_affinity(placement: Body) -> Iterator[Violation]:
             "`affinity` and `antiAffinity` must group by different label keys",
             "two keys",
         )
-
-
-def refuse_selector_namespaces(body: Body, spec: Body) -> Iterator[Violation]:
-    """Yield the selectors of a PropagationPolicy that name another namespace than its own.
-
-    Source: karmada@f8fdd02 pkg/webhook/propagationpolicy/validating.go `Handle`.
-    """
-    if body.get("kind") != "PropagationPolicy":
-        return
-    own = text(mapping(body, "metadata"), "namespace") or DEFAULT_NAMESPACE
-    for position, selector in enumerate(bodies(spec, "resourceSelectors")):
-        namespace = text(selector, "namespace")
-        if namespace not in ("", own):
-            yield Violation(
-                f"/spec/resourceSelectors/{position}/namespace",
-                "policy-selector-namespace",
-                f"the namespace {shown(namespace)} must be the policy's own",
-                own,
-            )

@@ -4,7 +4,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from reconciler.dialects.karmada.api.defaults import mutated, with_defaults
+from reconciler.dialects.karmada.api.defaults import admitted
 from reconciler.manifests.admission import digest
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number, strings, text
@@ -130,7 +130,7 @@ def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
         waits_for=tuple(name for name, override in overrides if override not in known),
         lazy=text(spec, "activationPreference") == "Lazy",
         suspended=is_suspended(manifest.body),
-        spec=mutated(manifest.key, with_defaults(spec)),
+        spec=admitted(manifest.key, spec),
     )
 
 

@@ -55,6 +55,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
             yield from _clusters(manifest, clusters)
             yield from _overrides(policy)
             yield from _priority_class(manifest, classes)
+            yield from _spread(policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +199,26 @@ def _priority_class(manifest: Manifest, classes: frozenset[str]) -> Iterator[Dan
             f"no PriorityClass is named {shown(name)}, so the policy cannot be applied",
             proposal(name, classes, "PriorityClass"),
         )
+
+
+def _spread(policy: Policy) -> Iterator[Dangling]:
+    """Yield a constraint by which no cluster is chosen: without `maxGroups` there may be none.
+
+    Beside a constraint by region each region gets a cluster all the same.
+
+    Source: karmada@f8fdd02 pkg/scheduler/core/spreadconstraint/select_clusters_by_cluster.go
+    `selectBestClustersByCluster`.
+    """
+    constraints = bodies(mapping(policy.spec, "placement"), "spreadConstraints")
+    fields = [text(constraint, "spreadByField") for constraint in constraints]
+    if "region" in fields:
+        return
+    for position, constraint in enumerate(constraints):
+        if fields[position] == "cluster" and not constraint.get("maxGroups"):
+            yield Dangling(
+                policy.key,
+                f"/spec/placement/spreadConstraints/{position}",
+                "policy-spread-unbounded",
+                "a constraint by cluster without `maxGroups` allows none, so nothing is scheduled",
+                "maxGroups: the number of clusters at most",
+            )

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from reconciler.dialects.kubefleet.api.defaults import mutated
+from reconciler.dialects.kubefleet.api.disruption_admission import refuse_budget
 from reconciler.dialects.kubefleet.api.member_admission import refuse_member
 from reconciler.dialects.kubefleet.api.namespaced_admission import refuse_namespaced_placement
+from reconciler.dialects.kubefleet.api.override_admission import refuse_override
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.api.policy_admission import (
     refuse_affinity,
@@ -19,6 +21,8 @@ from reconciler.dialects.kubefleet.api.selector_admission import (
     refuse_selectors,
 )
 from reconciler.dialects.kubefleet.api.strategy_admission import refuse_strategy
+from reconciler.dialects.kubefleet.api.update_admission import refuse_run, refuse_stages
+from reconciler.manifests.list_keys import refuse_duplicates
 from reconciler.manifests.names import LONGEST_LABEL, is_subdomain, shown
 from reconciler.manifests.violations import Admission, Violation
 from reconciler.model.fields import (
@@ -30,6 +34,8 @@ from reconciler.model.fields import (
 from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.world import Body
 
+PLACEMENTS = "placement.kubernetes-fleet.io"
+
 
 def refuse_placement(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation, ...]:
     """Return what is wrong with a placement that its schema accepts.
@@ -39,6 +45,7 @@ def refuse_placement(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation
     """
     spec = mutated(mapping(body, "spec"))
     return (
+        *refuse_duplicates(body, {"/status/conditions": ("type",)}),
         *_name(body),
         *refuse_selectors(spec, scopes),
         *refuse_names_beside_labels(spec),
@@ -96,12 +103,23 @@ def _cluster_names(names: tuple[str, ...], at: str) -> Iterator[Violation]:
             )
 
 
+_JUDGED: Mapping[str, Admission] = {
+    "ClusterResourceOverride": refuse_override,
+    "ClusterResourcePlacementDisruptionBudget": refuse_budget,
+    "ClusterStagedUpdateRun": refuse_run,
+    "ClusterStagedUpdateStrategy": refuse_stages,
+    "ResourceOverride": refuse_override,
+    "StagedUpdateRun": refuse_run,
+    "StagedUpdateStrategy": refuse_stages,
+}
+"""Kinds that control nothing here, and what is refused in them all the same."""
+
+
 def kubefleet_admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
     """Return what is refused, by kind; a selector may be of any kind that is known."""
     return {
         ("cluster.kubernetes-fleet.io", "MemberCluster"): refuse_member,
-        ("placement.kubernetes-fleet.io", "ClusterResourcePlacement"): partial(
-            refuse_placement, known.scopes
-        ),
-        ("placement.kubernetes-fleet.io", "ResourcePlacement"): refuse_namespaced_placement,
+        (PLACEMENTS, "ClusterResourcePlacement"): partial(refuse_placement, known.scopes),
+        (PLACEMENTS, "ResourcePlacement"): refuse_namespaced_placement,
+        **{(PLACEMENTS, kind): refuse for kind, refuse in _JUDGED.items()},
     }

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED
+from reconciler.dialects.kubefleet.view.judged_references import refused_beside_others
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
@@ -39,6 +40,7 @@ def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
                     proposal(name, clusters, CLUSTER),
                 )
         yield from _selected(manifest, known)
+    yield from refused_beside_others(known)
 
 
 def _selected(manifest: Manifest, known: Known) -> Iterator[Dangling]:

@@ -3,7 +3,13 @@
 from collections.abc import Iterator
 
 from reconciler.dialects.ocm.api.cluster_sets import IMPLICIT
-from reconciler.dialects.ocm.api.placement import GROUP
+from reconciler.dialects.ocm.api.placement import (
+    ADDITIVE,
+    BUILT_IN,
+    EXACT,
+    GROUP,
+    decode_placement,
+)
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import mapping, strings, text
@@ -20,6 +26,7 @@ def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
     clusters = known.names(GROUP, CLUSTER)
     for manifest in known.of_kind(GROUP, "Placement"):
         yield from _bound(manifest, known, sets)
+        yield from _prioritized(manifest)
     for manifest in known.of_kind(GROUP, BINDING):
         name = text(mapping(manifest.body, "spec"), "clusterSet")
         if name not in sets:
@@ -64,3 +71,32 @@ def _bound(manifest: Manifest, known: Known, sets: frozenset[str]) -> Iterator[D
                 f"the set {shown(name)} is not bound to the namespace {shown(namespace)}",
                 proposal(name, offered, BINDING),
             )
+
+
+def _prioritized(manifest: Manifest) -> Iterator[Dangling]:
+    """Yield the prioritizers that are none; with one no cluster is chosen, and any is lost.
+
+    Source: ocm@00f84c3 pkg/placement/controllers/scheduling/schedule.go `getPrioritizers`.
+    """
+    from reconciler.dialects.ocm.scheduler.profile import PROFILE  # noqa: PLC0415  # slow
+
+    placement = decode_placement(manifest.body)
+    if placement.mode not in ("", ADDITIVE, EXACT):
+        message = f"the mode {shown(placement.mode)} is not known, so no cluster is chosen"
+        at, expected = "/spec/prioritizerPolicy/mode", f"{ADDITIVE} or {EXACT}"
+        yield Dangling(manifest.key, at, "placement-prioritizer", message, expected)
+    for position, one in enumerate(placement.configurations):
+        coordinate = one.coordinate
+        if coordinate is None or not one.weight:
+            continue
+        at = f"/spec/prioritizerPolicy/configurations/{position}/scoreCoordinate"
+        if coordinate.type == BUILT_IN and coordinate.built_in not in PROFILE.scores:
+            named = shown(coordinate.built_in)
+            message = f"no built-in prioritizer is named {named}, so no cluster is chosen"
+            expected = ", ".join(PROFILE.scores)
+        elif coordinate.type != BUILT_IN and coordinate.add_on is None:
+            message = "a prioritizer of an add-on names no score, so no cluster is chosen"
+            expected = "addOn with resourceName and scoreName"
+        else:
+            continue
+        yield Dangling(manifest.key, at, "placement-prioritizer", message, expected)

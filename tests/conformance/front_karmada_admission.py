@@ -1,0 +1,25 @@
+"""Karmada's admission through the front door: an object as a file of a repository."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from tests.conformance.compare import first_difference
+from tests.conformance.front_door import LeftOut
+from tests.stories import Story
+
+Body = Mapping[str, object]
+
+
+def check_admission(case: Body) -> str | None:
+    """Compare whether a repository with the object has faults; what is stored, no file shows."""
+    given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
+    if given["operation"] == "DELETE":
+        raise LeftOut("deletion")
+    if given.get("allowNoExecuteTaintPolicy") is True:
+        raise LeftOut("option")
+    answer = cast(Body, expected.get("withCRD", expected))
+    repository = Story().put(cast(Body, given["object"]), path="object.yaml")
+    faults = repository.world().faults
+    why = "; ".join(f"{one.field} {one.rule}" for one in faults)
+    difference = first_difference(answer["accepted"], not faults, ".accepted")
+    return f"{difference} {why}".rstrip() if difference else None
