@@ -186,3 +186,16 @@ def test_a_script_whose_kind_has_a_row_of_the_repository_is_not_warned_of(tmp_pa
 
     assert ["s.yaml:7 interpreter-script"] == told(tmp_path / "1", {"s.yaml": script})
     assert [] == told(tmp_path / "2", {"s.yaml": script, "reconciler.yaml": row})
+
+
+@pytest.mark.parametrize(
+    "spec", ["x", "[1]", "{target: 3}", "{target: {kind: [a]}, customizations: 7}"]
+)
+def test_a_script_that_names_no_kind_is_warned_of_all_the_same(tmp_path: Path, spec: str) -> None:
+    """No schema judges it, so anything may stand there."""
+    script = (
+        "apiVersion: config.karmada.io/v1alpha1\nkind: ResourceInterpreterCustomization\n"
+        f"metadata: {{name: s}}\nspec: {spec}\n"
+    )
+
+    assert ["s.yaml:2 interpreter-script"] == told(tmp_path, {"s.yaml": script})
