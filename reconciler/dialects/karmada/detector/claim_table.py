@@ -93,7 +93,8 @@ class ClaimTable:
     faults: dict[ObjectKey, Fault] = field(default_factory=dict)
     failed: dict[ObjectKey, Failed] = field(default_factory=dict)
     _wanting: dict[ObjectKey, set[ObjectKey]] = field(default_factory=dict)
-    _sets: Counter[frozenset[str]] = field(default_factory=Counter)  # most bindings share a few
+    _sets: Counter[frozenset[str]] = field(default_factory=Counter)
+    _shared: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
     _named: Counter[str] = field(default_factory=Counter)
     _names: frozenset[str] | None = None
     _by_name: dict[tuple[str, str, str], set[ObjectKey]] = field(default_factory=dict)
@@ -105,6 +106,15 @@ class ClaimTable:
         if self._names is None:
             self._names = frozenset(self._named)
         return self._names
+
+    def shared(self, names: frozenset[str]) -> frozenset[str]:
+        """Return a set of clusters, the same object for equal ones: most bindings share a few."""
+        return self._shared.get(names, names)
+
+    def names_of(self, binding: ObjectKey) -> frozenset[str]:
+        """Return the clusters that a binding names."""
+        owner = self.owners.get(binding)
+        return frozenset() if owner is None else self.claims[owner].named
 
     def replace(self, gone: Collection[ObjectKey], came: Iterable[WorkloadClaim]) -> None:
         """Put claims in the place of those of some workloads."""
@@ -191,6 +201,10 @@ class ClaimTable:
         """Count the bindings that name these clusters."""
         if not _stepped(self._sets, names, by):
             return
+        if by > 0:
+            self._shared[names] = names
+        else:
+            del self._shared[names]
         for name in names:
             if _stepped(self._named, name, by):
                 self._names = None

@@ -1,6 +1,6 @@
 """Which workloads have a binding, and what their policies want of it; nothing is decided here."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -53,6 +53,7 @@ class Claims:
 
     Attributes:
         drafts: By key of the binding.
+        names_of: Returns the clusters that a binding names.
         required: Those of them that others require.
         needs: Binding to the objects that its workload needs beside itself, where they follow it.
         kept: The bindings that stay as they are since their policy cannot be applied.
@@ -64,6 +65,7 @@ class Claims:
     """
 
     drafts: Mapping[ObjectKey, Draft]
+    names_of: Callable[[ObjectKey], frozenset[str]]
     required: Mapping[ObjectKey, Draft]
     needs: Mapping[ObjectKey, tuple[ObjectKey, ...]]
     kept: Mapping[ObjectKey, Body]
@@ -99,6 +101,7 @@ def claim_workloads(world: World, memory: KarmadaMemory, options: DetectorOption
     held = {str(key) for entry in world.held for key in entry.keys}
     return Claims(
         drafts=table.drafts,
+        names_of=table.names_of,
         required=table.required,
         needs=table.needs,
         kept=table.kept,
@@ -241,7 +244,7 @@ class _Detection:
             policy=policy,
             under=under,
             draft=draft,
-            named=named_by(draft),
+            named=self.table.shared(named_by(draft)),
             needs=_needs(template) if draft.spec.get("propagateDeps") is True else (),
         )
 
