@@ -40,6 +40,7 @@ from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.keyed_cache import same
 from reconciler.model.versioned import differing
 from reconciler.model.world import Body, Fault, Manifest, World
 
@@ -277,16 +278,20 @@ def _policies(world: World, memory: KarmadaMemory) -> Policies:
                 failed[manifest.key] = policy
             else:
                 found.append(policy)
+        memory.policies.trim({manifest.key for manifest in manifests})
         return index_policies(found, failed)
 
     return memory.elections.recall(None, (own, wide, *overrides), index)
 
 
 def _policy(manifest: Manifest, world: World, memory: KarmadaMemory) -> Policy:
-    """Return one policy decoded."""
+    """Return one policy decoded, the very same one where nothing of it changed."""
     there = tuple(override in world.inputs for override in overrides_of(manifest))
-    decode = partial(decode_policy, manifest, world.inputs)
-    return memory.policies.recall(manifest.key, (manifest.body, *there), decode)
+    cache_key, known = (manifest.body, *there), memory.policies.under()
+    found = known.get(manifest.key)
+    if found is None or not same(found[0], cache_key):
+        found = known[manifest.key] = (cache_key, decode_policy(manifest, world.inputs))
+    return found[1]
 
 
 def _is_required(binding: Body | None) -> bool:
