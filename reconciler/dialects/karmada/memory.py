@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reconciler.dialects.cluster_inventory import AdmittedCluster
+from reconciler.dialects.cluster_inventory import InventoryCache
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
 from reconciler.dialects.karmada.api.policies import Policy
 from reconciler.dialects.karmada.detector.affected import Seen
@@ -37,7 +37,7 @@ class KarmadaMemory:
         settled: The bindings that a round leaves as they are, and how long.
     """
 
-    clusters: AnswerCache[str, AdmittedCluster[MemberCluster]] = field(default_factory=AnswerCache)
+    clusters: InventoryCache[MemberCluster] = field(default_factory=InventoryCache)
     departed: AnswerCache[str, MemberCluster] = field(default_factory=AnswerCache)
     fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     policies: KeyedCache[ObjectKey, tuple[CacheKey, Policy]] = field(default_factory=KeyedCache)
