@@ -67,7 +67,8 @@ class FileValidation:
     """What one file holds.
 
     `ignored` counts documents that are no manifests: of another program, or of none. `canonical`
-    is true of an output that is to the letter what `encode` writes of its body. `traces` are
+    is true of an output that is to the letter what `encode` writes of its body; then `data` is not
+    kept, since the body says it all. `traces` are
     those of unforeseen exceptions. `identified` is true if a document was read to its end and is a
     manifest, though a wrong one.
     """
@@ -128,6 +129,7 @@ def _inspected(path: str, blob: str, data: bytes, rules: Rules) -> FileValidatio
                 case _Stopped():
                     stopped.append(verdict)
     places = locate_all(data, [one.spot for one in objections]) if objections else {}
+    canonical = own is not None and any(document.body is own for document in documents)
     return FileValidation(
         path,
         blob,
@@ -138,8 +140,8 @@ def _inspected(path: str, blob: str, data: bytes, rules: Rules) -> FileValidatio
             *(one.broken(path, places) for one in objections),
         ),
         ignored,
-        data,
-        canonical=own is not None and any(document.body is own for document in documents),
+        b"" if canonical else data,
+        canonical=canonical,
         traces=traces_of(one.failed for one in stopped),
         identified=bool(objections),
     )
