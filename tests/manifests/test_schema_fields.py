@@ -1,155 +1,16 @@
-"""The schemas against the field tables of the upstream APIs, both ways."""
+"""The schemas: each field described, nothing left open, one for each field table.
 
-import json
-import posixpath
+What they say of each field is held against the tables in `tests/crds`.
+"""
+
 import re
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
+from tests.crds.schema_facts import walk
 from tests.manifests.schemas import FIELDS, FOLDER, documents
 
-Facts = dict[str, object]
-
 OWN = [name for name in documents() if not name.startswith("definitions/")]
-RANGES = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
-NUMBERS = {"min": "minimum", "max": "maximum", "minLen": "minLength", "maxLen": "maxLength"}
-NUMBERS |= {"minItems": "minItems", "maxItems": "maxItems", "maxLength": "maxLength"}
-OTHERS = {"format", "default", "enum", "nullable", "required", "open", "listMapKeys"}
-TYPES = {"int-or-string": ["integer", "string"]}
-AT_END = r"(?!\n)"  # Python's "$" also matches before a line end
-
-# Karmada's aggregated API calls these text, yet decodes them as quantities: 2 as well as "2".
-QUANTITIES = re.compile(
-    r"status\.resourceSummary\.(allocatable|allocated|allocating)\{\}"
-    r"|spec\.resourceModels\[\]\.ranges\[\]\.(min|max)"
-)
-
-# KubeFleet's webhook writes a placement anew before the CRD looks at it: these get zero values.
-ZEROED = re.compile(
-    r"spec\.resourceSelectors\[\]\.group"
-    r"|spec\.policy\.topologySpreadConstraints\[\]\.topologyKey"
-    r"|spec\.policy\..*preferredDuringSchedulingIgnoredDuringExecution\[\]\.(weight|preference)"
-)
-
-
-def facts_of(text: str) -> Facts:
-    """The facts of one line of a table, in the words of JSON Schema."""
-    text = text.split("; cel: ", maxsplit=1)[0]
-    text, _, pattern = text.partition("; pattern=")
-    kind, *rest = text.split("; ")
-    facts: Facts = {"type": TYPES.get(kind, kind)}
-    if pattern:
-        facts["pattern"] = pattern
-    pairs = {key: value for key, _, value in (part.partition("=") for part in rest)}
-    facts |= dict(
-        zip(("minimum", "maximum"), RANGES.get(pairs.get("format", ""), ()), strict=False)
-    )
-    facts |= {NUMBERS[key]: int(value) for key, value in pairs.items() if key in NUMBERS}
-    facts |= {key: True for key in ("required", "open") if key in pairs}
-    if "format" in pairs:
-        facts["format"] = pairs["format"]
-    if "default" in pairs:
-        facts["default"] = json.loads(pairs["default"])
-    if "enum" in pairs:
-        facts["enum"] = pairs["enum"].split("|")
-    if "nullable" in pairs:
-        facts["type"] = [kind, "null"]
-    assert set(pairs) <= {*NUMBERS, *OTHERS}, text
-    return facts
-
-
-def table_of(name: str) -> dict[str, Facts]:
-    """Path to facts, as the table of one kind has them."""
-    lines = (FIELDS / name).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
-    table = {path: facts_of(text) for path, _, text in (line.partition("  ") for line in lines)}
-    for path, facts in table.items():
-        # The API server fills in a default before it asks whether the field is there; an empty
-        # one stands for "no default" in what people write.
-        if facts.get("default", "") != "" or ("default" in facts and path.startswith("status")):
-            facts.pop("required", None)
-    if name == "cluster.karmada.io/cluster_v1alpha1.json":
-        quantity = documents()["definitions/kubernetes.json"]["$defs"]["quantity"]
-        for path, facts in table.items():
-            if QUANTITIES.fullmatch(path):
-                facts |= {"type": quantity["type"], "pattern": pattern_of(quantity)}
-    if name == "placement.kubernetes-fleet.io/clusterresourceplacement_v1.json":
-        # A status is what passes write: of envelopes what v1beta1 says, which v1 narrows.
-        later = "placement.kubernetes-fleet.io/clusterresourceplacement_v1beta1.json"
-        table |= {path: one for path, one in table_of(later).items() if ".envelope.type" in path}
-    if name.startswith("placement.kubernetes-fleet.io/"):
-        for path, facts in table.items():
-            if ZEROED.fullmatch(path):
-                facts.pop("required", None)
-    table.pop("metadata")
-    return table
-
-
-def pattern_of(node: dict[str, Any]) -> str:
-    """The pattern without what keeps Python from being fooled by a line end."""
-    pattern: str = node["pattern"]
-    assert pattern.endswith("$" + AT_END), pattern
-    return pattern.removesuffix(AT_END)
-
-
-def resolved(node: dict[str, Any], base: str) -> tuple[dict[str, Any], str]:
-    """A node with what its reference says, and the document that is from."""
-    if "$ref" not in node:
-        return node, base
-    target, _, pointer = node["$ref"].partition("#")
-    base = posixpath.normpath(posixpath.join(posixpath.dirname(base), target)) if target else base
-    found: Any = documents()[base]
-    for part in pointer.split("/")[1:]:
-        found = found[part]
-    inner, base = resolved(found, base)
-    return {**inner, **{key: one for key, one in node.items() if key != "$ref"}}, base
-
-
-def walk(
-    node: dict[str, Any], base: str, path: str, *, required: bool = False
-) -> Iterator[tuple[str, dict[str, Any], bool]]:
-    """Each field below a node: its path, its schema, and whether it is required."""
-    node, base = resolved(node, base)
-    if path:
-        yield path, node, required
-    for name, one in node.get("properties", {}).items():
-        below = f"{path}.{name}" if path else name
-        if below not in {"apiVersion", "kind", "metadata"}:
-            yield from walk(one, base, below, required=name in node.get("required", ()))
-    if isinstance(node.get("additionalProperties"), dict):
-        yield from walk(node["additionalProperties"], base, path + "{}")
-    if "items" in node:
-        yield from walk(node["items"], base, path + "[]")
-
-
-def schema_of(name: str) -> dict[str, Facts]:
-    """Path to facts, as the schema has them."""
-    found: dict[str, Facts] = {}
-    for path, node, required in walk(documents()[name], name, ""):
-        keys = ("type", "enum", "default", *NUMBERS.values())
-        facts = {key: node[key] for key in keys if key in node}
-        if "format" in node:
-            facts["format"] = node["format"]
-        if "pattern" in node:
-            facts["pattern"] = pattern_of(node)
-        if required:
-            facts["required"] = True
-        if node.get("additionalProperties") is True:
-            facts["open"] = True
-        found[path] = facts
-    if "status" not in table_of(name) and "faultreport" not in name:  # allowed on every API's kind
-        assert {"type": "object"} == found.pop("status")
-    return found
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_schema_says_what_the_table_says(name: str) -> None:
-    """Every field, type, limit and default of the table is in the schema, and no other."""
-    table, schema = table_of(name), schema_of(name)
-
-    assert sorted(table) == sorted(schema)
-    assert table == schema
 
 
 def test_every_table_has_a_schema() -> None:
