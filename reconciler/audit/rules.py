@@ -32,6 +32,7 @@ ERRORS: Mapping[str, str] = {
     "internal-error": "Whatever a file holds, the reconciler must be able to deal with it",
     "kubefleet-unexpected": "A placement of KubeFleet must be one that can be scheduled",
     "list-items": "The items of a List must be objects",
+    "list-key": "An item of a list must be told from the others by its keys",
     "oscillates": "Decisions must come to rest",
     "output-unreadable": "A file below the output root must be as a pass wrote it",
     "owned-kind": "Kinds that the reconciler writes must not be written by people",
