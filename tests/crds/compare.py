@@ -90,8 +90,8 @@ def _of_kind(one: KindVersion, theirs: Upstream) -> Iterator[Difference]:
     served = theirs.kinds.get(kind)
     if served is None or one.version not in served.versions:
         yield Difference(one, "", SERVED, NONE)
-    ours = "Namespaced" if KINDS.scopes[kind] else "Cluster"
-    if served is not None and served.scope != ours:
+    ours = "Namespaced" if KINDS.scopes.get(kind) else "Cluster"
+    if served is not None and kind in KINDS.scopes and served.scope != ours:
         yield Difference(one, "", f"scope={ours}", f"scope={served.scope}")
 
 

@@ -24,7 +24,7 @@ from reconciler.model.fields import bodies, mapping
 from reconciler.model.world import Body
 from tests.crds.rules import FLEET, Answer, Refuses
 
-PLACEMENTS = f"{FLEET} *ResourcePlacement"
+PLACEMENTS = f"{FLEET} ClusterResourcePlacement"
 NAMESPACES = "x.kind == 'Namespace' && x.group == \"\" && x.version == 'v1'"
 CHOSEN = (
     f"{NAMESPACES} && has(x.selectionScope) && x.selectionScope == 'NamespaceWithResourceSelectors'"

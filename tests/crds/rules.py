@@ -60,6 +60,7 @@ UNANSWERED: Sequence[Unanswered] = (
     Unanswered(f"{FLEET} *ResourceOverrideSnapshot", "*", NOT_READ),
     Unanswered(f"{FLEET} *DisruptionBudget", "*", NOT_READ),
     Unanswered(f"{FLEET} *Eviction", "*", NOT_READ),
+    Unanswered(f"{FLEET} ResourcePlacement", "*", NOT_READ),
     Unanswered(f"{FLEET} *StagedUpdateRun", "*", NOT_READ),
     Unanswered(f"{FLEET} *StagedUpdateStrategy", "*", NOT_READ),
     Unanswered("work.open-cluster-management.io/* *", "*", NOT_READ),
