@@ -55,10 +55,15 @@ def differences(theirs: Upstream, by_hand: Mapping[KindVersion, Fields]) -> list
 
 
 def _of_fields(kind: KindVersion, ours: Fields, theirs: Fields) -> Iterator[Difference]:
-    """Yield the differences of two tables; of what only one has, its topmost field."""
+    """Yield the differences of two tables.
+
+    Of what only one has, its topmost field; nothing below a field of ours that takes any.
+    """
     for path in sorted(ours.keys() | theirs.keys()):
         parent = _parent(path)
         if parent and (parent in ours) != (parent in theirs):
+            continue
+        if path not in ours and "open" in ours.get(parent, {}):
             continue
         if path not in ours or path not in theirs:
             mine, other = ours.get(path), theirs.get(path)

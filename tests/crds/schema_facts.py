@@ -61,6 +61,13 @@ def resolved(node: dict[str, Any], base: str) -> tuple[dict[str, Any], str]:
     return {**inner, **{key: one for key, one in node.items() if key != "$ref"}}, base
 
 
+def _is_open(node: dict[str, Any], kinds: list[str]) -> bool:
+    """Return whether a node takes fields that it does not name."""
+    if "object" not in kinds and kinds != ["any"]:
+        return False
+    return "properties" not in node and node.get("additionalProperties", True) is True
+
+
 def _facts(node: dict[str, Any], *, required: bool) -> Facts:
     kinds = node.get("type", "any")
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
@@ -69,7 +76,7 @@ def _facts(node: dict[str, Any], *, required: bool) -> Facts:
     flags = {
         "required": required,
         "nullable": "null" in kinds,
-        "open": node.get("additionalProperties") is True,
+        "open": _is_open(node, plain),
     }
     found |= {name: "" for name, holds in flags.items() if holds}
     if "x-kubernetes-list-map-keys" in node:

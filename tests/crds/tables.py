@@ -99,7 +99,7 @@ def _changed(
     pairs = (
         (present.kinds, found.kinds),
         (present.rules, found.rules),
-        (present.fields, fields),
+        (present.fields, {key: one for key, one in fields.items() if key in present.fields}),
     )
     return any(
         {key: one for key, one in before.items() if key[0] in groups}

@@ -25,10 +25,10 @@ def strange(upstream: Upstream) -> set[Difference]:
     return set(unexplained(found(upstream), read_reasons()))
 
 
-def with_facts(path: str, line: str) -> Upstream:
-    """What is kept, but for the facts of one field of a WorkloadRebalancer."""
-    fields = {**KEPT.fields[REBALANCER], path: facts_in(line)}
-    return Upstream(kinds=KEPT.kinds, rules=KEPT.rules, fields={**KEPT.fields, REBALANCER: fields})
+def with_facts(path: str, line: str, kind: KindVersion = REBALANCER) -> Upstream:
+    """What is kept, but for the facts of one field of a kind."""
+    fields = {**KEPT.fields[kind], path: facts_in(line)}
+    return Upstream(kinds=KEPT.kinds, rules=KEPT.rules, fields={**KEPT.fields, kind: fields})
 
 
 def test_each_difference_has_a_reason() -> None:
@@ -73,6 +73,16 @@ def test_a_difference_shows_both_sides() -> None:
     assert {Difference(REBALANCER, "spec.workloads", "minItems=1", "minItems=2")} == strange(
         upstream
     )
+
+
+def test_a_field_that_takes_anything_is_one_difference() -> None:
+    """Not one for each field that upstream has below it."""
+    kind = KindVersion("policy.karmada.io", "v1alpha1", "PropagationPolicy")
+    status = with_facts("status", "object", kind).fields[kind]
+    fields = {**KEPT.fields, kind: {**status, "status.a": {"type": "string"}}}
+    upstream = Upstream(kinds=KEPT.kinds, rules=KEPT.rules, fields=fields)
+
+    assert {Difference(kind, "status", "open", "-")} == strange(upstream)
 
 
 def test_a_kind_that_is_served_no_more_is_a_difference() -> None:

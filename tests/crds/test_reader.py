@@ -150,3 +150,17 @@ def test_a_commit_that_is_not_named_is_not_known(root: Path, tmp_path: Path) -> 
     main([str(folder)], root)
 
     assert "unknown" == read_commits(root)["karmada"]
+
+
+def test_a_commit_stays_while_the_facts_do(root: Path, tmp_path: Path) -> None:
+    """Also where a table is made for the first time, for a schema that is new."""
+    folder = tmp_path / "new"
+    folder.mkdir()
+    (folder / "a.yaml").write_text(text(crd({"type": "object"})))
+    main([str(folder), "--commit", "abc1234"], root)
+    table = root / f"fixtures/fields/{GROUP}/workloadrebalancer_v1alpha1.txt"
+    table.unlink()
+    main([str(folder)], root)
+
+    assert table.exists()
+    assert "abc1234" == read_commits(root)["karmada"]
