@@ -21,8 +21,8 @@ def found(upstream: Upstream = KEPT) -> list[Difference]:
 
 
 def strange(upstream: Upstream) -> set[Difference]:
-    """Differences without a reason."""
-    return set(unexplained(found(upstream), read_reasons()))
+    """Differences without a reason that are not there already."""
+    return set(unexplained(found(upstream), read_reasons())) - set(found())
 
 
 def with_facts(path: str, line: str, kind: KindVersion = REBALANCER) -> Upstream:
