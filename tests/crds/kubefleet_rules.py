@@ -77,19 +77,31 @@ def _strategy(body: Body) -> Iterable[Violation]:
     return refuse_strategy(mapping(_spec(body), "strategy"))
 
 
-def _misconfigures(check: Callable[[Body, Body], None], field: str) -> Refuses:
-    """Return whether a function refuses an edit because of one field."""
+def _misconfigures(check: Callable[[Body, Body], None], *path: str) -> Refuses:
+    """Return whether a function refuses an edit of one field.
+
+    The other fields stay, since the function names the first that is in the wrong.
+    """
 
     def refuses(before: Body, after: Body) -> bool:
         if not before:
             return False
         try:
-            check(before, after)
+            check(before, _edited(before, after, path))
         except Misconfigured as error:
-            return error.field == field
+            return error.field == f"/{'/'.join(path)}"
         return False
 
     return refuses
+
+
+def _edited(before: Body, after: Body, path: Sequence[str]) -> Body:
+    """Return an object as it was, but for one field."""
+    name, *rest = path
+    if rest:
+        return {**before, name: _edited(mapping(before, name), mapping(after, name), rest)}
+    others = {key: one for key, one in before.items() if key != name}
+    return {**others, name: after[name]} if name in after else others
 
 
 def _change(before: Body, after: Body) -> None:
@@ -178,21 +190,21 @@ KUBEFLEET: Sequence[Answer] = (
         "spec.policy",
         ("!(self.placementType != oldSelf.placementType)",),
         "kubefleet.api.immutable_fields.refuse_change",
-        _misconfigures(_change, "/spec/policy/placementType"),
+        _misconfigures(_change, "spec", "policy", "placementType"),
     ),
     Answer(
         PLACEMENTS,
         "spec.strategy.type",
         ("!(self != 'External' && oldSelf == 'External')",),
         "kubefleet.api.immutable_fields.refuse_departure",
-        _misconfigures(_departure, "/spec/strategy/type"),
+        _misconfigures(_departure, "spec", "strategy", "type"),
     ),
     Answer(
         PLACEMENTS,
         "spec",
         (SCOPE_STAYS,),
         "kubefleet.api.immutable_fields.refuse_departure",
-        _misconfigures(_departure, "/spec/statusReportingScope"),
+        _misconfigures(_departure, "spec", "statusReportingScope"),
         _leaves_default_scope,
         "A default is not kept in the status file, so it may be left.",
     ),

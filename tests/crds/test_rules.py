@@ -107,12 +107,13 @@ def of_scope(scope: str) -> Body:
 
 
 MIRROR = {"reportBackStrategy": {"type": "Mirror"}}
+ACCESSIBLE: Body = {"statusReportingScope": "NamespaceAccessible"}
 TWICE: Body = {"resourceSelectors": [NAMESPACE, NAMESPACE]}
 WEB: Body = {**NAMESPACE, "name": "web", "selectionScope": WHOLE}
 BROKEN: Sequence[tuple[Body, Body]] = (
     ({}, member("a" * 64)),
     ({}, fixed({**NAMESPACE, "name": "web", "labelSelector": LABELS})),
-    ({}, placement({**TWICE, "statusReportingScope": "NamespaceAccessible"})),
+    ({}, placement({**TWICE, **ACCESSIBLE})),
     ({}, fixed(WEB, WEB)),
     ({}, fixed({**NAMESPACE, "selectionScope": WHOLE})),
     ({}, of_policy(placementType="PickFixed", numberOfClusters=1)),
@@ -124,8 +125,12 @@ BROKEN: Sequence[tuple[Body, Body]] = (
     (of_policy(), of_policy(placementType="PickN", numberOfClusters=1)),
     (placement({**PLAIN, "strategy": {"type": "External"}}), placement(PLAIN)),
     (of_scope("NamespaceAccessible"), of_scope("ClusterScopeOnly")),
+    (
+        placement({**PLAIN, **ACCESSIBLE, "strategy": {"type": "External"}}),
+        placement(PLAIN),
+    ),
 )
-"""Objects before and after: each breaks a rule of its own."""
+"""Objects before and after: each breaks a rule of its own, the last one two."""
 
 ALWAYS = "!(has(oldSelf.policy) && !has(self.policy))"
 """The webhook fills in a policy, so nothing can break it."""
