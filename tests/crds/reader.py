@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from reconciler.model.known_kinds import Kind
-from tests.crds.facts import Facts, Fields, KindVersion, limits_of
+from tests.crds.facts import NUMBERS, Facts, Fields, KindVersion, limits_of
 
 PASSED_OVER = frozenset(
     (
@@ -28,18 +28,11 @@ PASSED_OVER = frozenset(
         "x-kubernetes-validations",
         "x-kubernetes-preserve-unknown-fields",
         "nullable",
-        "minimum",
-        "maximum",
-        "minLength",
-        "maxLength",
-        "minItems",
-        "maxItems",
-        "minProperties",
-        "maxProperties",
         "format",
         "pattern",
         "default",
         "enum",
+        *NUMBERS,
     )
 )
 """Keywords that have a word of their own in the tables, or none; any other is kept as it is."""
