@@ -152,8 +152,9 @@ def _refuse_change(before: Body, after: Body) -> None:
     match after["kind"]:
         case "ClusterResourcePlacement" | "ResourcePlacement":
             known, wanted = (decode_placement(one, _namespace(one)) for one in (before, after))
-            refuse_departure(with_kept_fields({}, known), wanted)
-            refuse_change(known.policy, wanted)
+            record = with_kept_fields({}, known)
+            refuse_departure(record, wanted)
+            refuse_change(record, known.policy, wanted)
         case "ClusterResourceOverride" | "ResourceOverride":
             refuse_other_placement(*specs)
         case "ClusterResourcePlacementEviction":

@@ -106,9 +106,9 @@ def _misconfigures(check: Callable[[Body, Body], None], *path: str) -> Refuses:
 
 
 def _edited(before: Body, after: Body, path: Sequence[str]) -> Body:
-    """Return an object as it was, but for one field."""
+    """Return an object as it was, but for one field; what that is in may have gone altogether."""
     name, *rest = path
-    if rest:
+    if rest and name in after:
         return {**before, name: _edited(mapping(before, name), mapping(after, name), rest)}
     others = {key: one for key, one in before.items() if key != name}
     return {**others, name: after[name]} if name in after else others
@@ -119,7 +119,8 @@ def _decoded(body: Body) -> Placement:
 
 
 def _change(before: Body, after: Body) -> None:
-    refuse_change(_decoded(before).policy, _decoded(after))
+    known = _decoded(before)
+    refuse_change(with_kept_fields({}, known), known.policy, _decoded(after))
 
 
 def _departure(before: Body, after: Body) -> None:

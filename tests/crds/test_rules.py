@@ -170,6 +170,7 @@ def disagreements(before: Body, after: Body) -> list[str]:
 def test_functions_answer_as_the_expressions_do(before: Body | None, after: Body) -> None:
     """Whatever a placement holds, new or edited."""
     assert [] == disagreements({} if before is None else placement(before), placement(after))
+    assert [] == disagreements({} if before is None else namespaced(before), namespaced(after))
 
 
 @given(length=st.integers(1, 80))
