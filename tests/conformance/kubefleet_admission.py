@@ -24,7 +24,7 @@ from reconciler.dialects.kubefleet.api.override_admission import (
     refuse_taken,
 )
 from reconciler.dialects.kubefleet.api.placement import decode_placement
-from reconciler.dialects.kubefleet.api.update_admission import refuse_transition
+from reconciler.dialects.kubefleet.api.update_admission import refuse_old_edit, refuse_transition
 from reconciler.errors import Misconfigured
 from reconciler.manifests.violations import Violation
 from reconciler.shell.resources import load_schemas
@@ -160,7 +160,9 @@ def _refuse_change(before: Body, after: Body) -> None:
         case "ClusterResourcePlacementEviction":
             refuse_other_eviction(*specs)
         case "ClusterStagedUpdateRun" | "StagedUpdateRun":
-            refuse_transition(*specs)
+            old = str(after["apiVersion"]).endswith("/v1alpha1")
+            refuse = refuse_old_edit if old else refuse_transition
+            refuse(*specs)
 
 
 def _namespace(body: Body) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reconciler.core.dialects import KINDS
+from tests.crds.agreement import ANSWERS
 from tests.crds.facts import Fields, KindVersion, asked, line_of, shown
-from tests.crds.kubefleet_rules import KUBEFLEET
 from tests.crds.projects import PROJECTS
 from tests.crds.reader import Upstream
 from tests.crds.reasons import Reason
@@ -116,7 +116,7 @@ def _unanswered_rules(theirs: Upstream) -> Iterator[Difference]:
     for one, rules in theirs.rules.items():
         for rule in rules:
             reasoned = any(row.covers(one, rule) for row in UNANSWERED)
-            if not reasoned and not any(answer.covers(one, rule) for answer in KUBEFLEET):
+            if not reasoned and not any(answer.covers(one, rule) for answer in ANSWERS):
                 yield Difference(one, rule.field, NONE, f"cel={rule.expression}")
 
 

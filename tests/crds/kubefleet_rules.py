@@ -1,6 +1,6 @@
 """The functions of ours that answer the CEL rules of KubeFleet's CRDs."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from reconciler.dialects.kubefleet.api.defaults import mutated
 from reconciler.dialects.kubefleet.api.immutable_fields import (
@@ -20,11 +20,11 @@ from reconciler.dialects.kubefleet.api.selector_admission import (
     refuse_reporting,
 )
 from reconciler.dialects.kubefleet.api.strategy_admission import refuse_strategy
-from reconciler.errors import Misconfigured
 from reconciler.manifests.violations import Violation
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.world import Body
-from tests.crds.rules import FLEET, Answer, Refuses
+from tests.crds.refusals import finds, misconfigures
+from tests.crds.rules import FLEET, Answer
 
 PLACEMENTS = f"{FLEET} *ResourcePlacement"
 OF_CLUSTER = f"{FLEET} ClusterResourcePlacement"
@@ -56,11 +56,6 @@ SCOPE_STAYS = (
 )
 
 
-def _by(check: Callable[[Body], Iterable[Violation]], *names: str) -> Refuses:
-    """Return whether a function finds a violation of one of these rules of ours."""
-    return lambda _before, after: any(one.rule in names for one in check(after))
-
-
 def _spec(body: Body) -> Body:
     return mapping(body, "spec")
 
@@ -87,33 +82,6 @@ def _strategy(body: Body) -> Iterable[Violation]:
     return refuse_strategy(mapping(_spec(body), "strategy"))
 
 
-def _misconfigures(check: Callable[[Body, Body], None], *path: str) -> Refuses:
-    """Return whether a function refuses an edit of one field.
-
-    The other fields stay, since the function names the first that is in the wrong.
-    """
-
-    def refuses(before: Body, after: Body) -> bool:
-        if not before:
-            return False
-        try:
-            check(before, _edited(before, after, path))
-        except Misconfigured as error:
-            return error.field == f"/{'/'.join(path)}"
-        return False
-
-    return refuses
-
-
-def _edited(before: Body, after: Body, path: Sequence[str]) -> Body:
-    """Return an object as it was, but for one field; what that is in may have gone altogether."""
-    name, *rest = path
-    if rest and name in after:
-        return {**before, name: _edited(mapping(before, name), mapping(after, name), rest)}
-    others = {key: one for key, one in before.items() if key != name}
-    return {**others, name: after[name]} if name in after else others
-
-
 def _decoded(body: Body) -> Placement:
     return decode_placement(body, text(mapping(body, "metadata"), "namespace"))
 
@@ -138,21 +106,21 @@ KUBEFLEET: Sequence[Answer] = (
         "",
         ("size(self.metadata.name) < 64",),
         "kubefleet.api.member_admission.refuse_member",
-        _by(refuse_member, "cluster-name"),
+        finds(refuse_member, "cluster-name"),
     ),
     Answer(
         PLACEMENTS,
         "spec.resourceSelectors",
         ("self.all(x, !(has(x.name) && size(x.name) > 0 && has(x.labelSelector)))",),
         "kubefleet.api.selector_admission.refuse_names_beside_labels",
-        _by(lambda body: refuse_names_beside_labels(_spec(body)), "placement-selector-exclusive"),
+        finds(lambda body: refuse_names_beside_labels(_spec(body)), "placement-selector-exclusive"),
     ),
     Answer(
         OF_CLUSTER,
         "spec",
         (ACCESSIBLE,),
         "kubefleet.api.selector_admission.refuse_reporting",
-        _by(lambda body: refuse_reporting(_spec(body)), "placement-reporting-scope"),
+        finds(lambda body: refuse_reporting(_spec(body)), "placement-reporting-scope"),
     ),
     Answer(
         PLACEMENTS,
@@ -163,35 +131,35 @@ KUBEFLEET: Sequence[Answer] = (
             f"{COUNT.format(CHOSEN)} == 0 || {COUNT.format(NAMESPACES)} == 1",
         ),
         "kubefleet.api.selector_admission.refuse_namespaces",
-        _by(_namespaces, "placement-namespace-single", "placement-namespace-name"),
+        finds(_namespaces, "placement-namespace-single", "placement-namespace-name"),
     ),
     Answer(
         PLACEMENTS,
         "spec.policy",
         (PICK_FIXED, PICK_ALL, PICK_N),
         "kubefleet.api.policy_admission.refuse_fields_of_others",
-        _by(_policy, "placement-policy-field", "placement-number"),
+        finds(_policy, "placement-policy-field", "placement-number"),
     ),
     Answer(
         PLACEMENTS,
         "spec.policy.tolerations",
         ("self.all(x, x.operator != 'Exists' || !has(x.value) || size(x.value) == 0)",),
         "kubefleet.api.policy_admission.refuse_tolerations",
-        _by(_tolerations, "placement-toleration-value"),
+        finds(_tolerations, "placement-toleration-value"),
     ),
     Answer(
         PLACEMENTS,
         "spec.policy.tolerations",
         ("self.all(x, (has(x.key) && size(x.key) > 0) || x.operator == 'Exists')",),
         "kubefleet.api.policy_admission.refuse_tolerations",
-        _by(_keyless, "placement-toleration-key"),
+        finds(_keyless, "placement-toleration-key"),
     ),
     Answer(
         PLACEMENTS,
         "spec.strategy.reportBackStrategy",
         (MIRROR,),
         "kubefleet.api.strategy_admission.refuse_strategy",
-        _by(_strategy, "placement-report-destination"),
+        finds(_strategy, "placement-report-destination"),
     ),
     Answer(
         OF_CLUSTER,
@@ -205,28 +173,28 @@ KUBEFLEET: Sequence[Answer] = (
         "spec",
         (POLICY_STAYS,),
         "kubefleet.api.immutable_fields.refuse_departure",
-        _misconfigures(_departure, "spec", "policy"),
+        misconfigures(_departure, "spec", "policy"),
     ),
     Answer(
         PLACEMENTS,
         "spec.policy",
         ("!(self.placementType != oldSelf.placementType)",),
         "kubefleet.api.immutable_fields.refuse_change",
-        _misconfigures(_change, "spec", "policy", "placementType"),
+        misconfigures(_change, "spec", "policy", "placementType"),
     ),
     Answer(
         PLACEMENTS,
         "spec.strategy.type",
         ("!(self != 'External' && oldSelf == 'External')",),
         "kubefleet.api.immutable_fields.refuse_departure",
-        _misconfigures(_departure, "spec", "strategy", "type"),
+        misconfigures(_departure, "spec", "strategy", "type"),
     ),
     Answer(
         OF_CLUSTER,
         "spec",
         (SCOPE_STAYS,),
         "kubefleet.api.immutable_fields.refuse_departure",
-        _misconfigures(_departure, "spec", "statusReportingScope"),
+        misconfigures(_departure, "spec", "statusReportingScope"),
         _leaves_default_scope,
         "A default is not kept in the status file, so it may be left.",
     ),

@@ -56,12 +56,12 @@ NOT_READ = "We do not read this kind: it controls nothing, and is warned of."
 UNANSWERED: Sequence[Unanswered] = (
     Unanswered("placement.kubefleet.dev/* *", "*", NOT_READ),
     Unanswered(f"{FLEET} *ApprovalRequest", "spec", NOT_READ),
-    Unanswered(f"{FLEET} *ResourceOverride", "*", NOT_READ),
     Unanswered(f"{FLEET} *ResourceOverrideSnapshot", "*", NOT_READ),
-    Unanswered(f"{FLEET} *DisruptionBudget", "*", NOT_READ),
-    Unanswered(f"{FLEET} *Eviction", "*", NOT_READ),
-    Unanswered(f"{FLEET} *StagedUpdateRun", "*", NOT_READ),
-    Unanswered(f"{FLEET} *StagedUpdateStrategy", "*", NOT_READ),
+    Unanswered(
+        f"{FLEET} *StagedUpdateRun",
+        "status.*",
+        "The kind is judged and not read, so its status means nothing here.",
+    ),
     Unanswered("work.open-cluster-management.io/* *", "*", NOT_READ),
     Unanswered("addon.open-cluster-management.io/* *", "*", NOT_READ),
     Unanswered(
