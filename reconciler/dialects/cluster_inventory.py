@@ -5,14 +5,14 @@ conditions is derived at each pass, and what must be remembered stands in the cl
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
 
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.errors import UserError
 from reconciler.model.identity import ObjectKey
-from reconciler.model.keyed_cache import AnswerCache
+from reconciler.model.keyed_cache import CacheKey, same
 from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Body, Fault, Manifest, World
 
@@ -42,10 +42,18 @@ class ClusterInventory(Generic[V]):
     failed: Mapping[str, Failed]
 
 
+@dataclass(slots=True, eq=False)
+class InventoryCache(Generic[V]):
+    """The clusters of earlier rounds, by name, and the whole inventory while nothing changes."""
+
+    admitted: dict[str, tuple[CacheKey, AdmittedCluster[V]]] = field(default_factory=dict)
+    last: tuple[CacheKey, ClusterInventory[V]] | None = None
+
+
 def take_inventory(
     world: World,
     kind: Kind,
-    known: AnswerCache[str, AdmittedCluster[V]],
+    known: InventoryCache[V],
     admit: Callable[[Manifest, Manifest | None], AdmittedCluster[V]],
     *,
     under: tuple[object, ...],
@@ -61,26 +69,37 @@ def take_inventory(
         under: What `admit` depends on besides.
         fault: Makes a fault of what `admit` refuses, `None` if it refuses nothing.
     """
+    manifests = world.of_kind(*kind)
+    drawn_from = (manifests, world.outputs_of_kind(kind), *under)
+    if known.last is not None and same(known.last[0], drawn_from):
+        return known.last[1]
+    stays = True
+    before, known.admitted = known.admitted, {}
     views: dict[str, V] = {}
     records: dict[ObjectKey, Body] = {}
     failed: dict[str, Failed] = {}
-    for manifest in world.of_kind(*kind):
+    for manifest in manifests:
         key, output = manifest.key, world.outputs.get(manifest.key)
         present = output.body if output is not None else None
         cache_key = (manifest.body, present, *under)
-        found = known.find(key.name, cache_key)
+        drawn = before.get(key.name)
+        found = None if drawn is None or not same(drawn[0], cache_key) else drawn[1]
         if found is None:
             refused = None if fault is None else partial(fault, manifest)
             work = partial(admit, manifest, output)
             admitted = attempt(work, partial(place_of, manifest), refused)
             if isinstance(admitted, Failed):
-                failed[key.name] = admitted
+                failed[key.name], stays = admitted, False
                 records |= {} if present is None else {key: present}
                 continue
             found = admitted
-            if found.record is None or found.record is present:
-                known.keep(key.name, cache_key, found)
+        if found.record is None or found.record is present:
+            known.admitted[key.name] = (cache_key, found)
+        else:
+            stays = False
         views[key.name] = found.view
         if found.record is not None:
             records[key] = found.record
-    return ClusterInventory(views, records, failed)
+    inventory = ClusterInventory(views, records, failed)
+    known.last = (drawn_from, inventory) if stays else None
+    return inventory

@@ -31,6 +31,7 @@ class Part:
         until: When time alone may change this part, `None` if never.
         waits: What such moments are waited for.
         explain: What explains it, `None` if nothing does.
+        local: Whether no other cluster than those that it names could change this part.
     """
 
     outputs: Mapping[ObjectKey, Body]
@@ -41,6 +42,7 @@ class Part:
     until: datetime | None = None
     waits: tuple[Wait, ...] = ()
     explain: Explain | None = None
+    local: bool = False
 
 
 class Objects(Protocol):

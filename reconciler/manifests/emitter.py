@@ -17,6 +17,8 @@ PLAIN = re.compile(
     r"(?:[A-Za-z/]|_[A-Za-z])"  # YAML 1.1 has numbers that start with an underscore
     r"(?:[A-Za-z0-9_./+@=(),;*$~^'-]|:(?=[^ ])| (?=[^ #]))*"
 )
+LARGEST = 10 ** (MAX_DIGITS - 1)
+SCALARS = frozenset({str, int, bool, float, type(None)})
 WORDS_1_1 = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"}  # any capitals
 ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -62,21 +64,22 @@ def _write_mapping(body: Mapping[str, object], indent: str, parts: list[str], de
     for key, value in body.items():
         if not isinstance(key, str):
             raise ValueError(f"a key must be text, not {type(key).__name__}")  # noqa: TRY004
-        written = _written_text(key)
+        written = _remembered(key) if len(key) <= LONGEST_PLAIN else _quoted(key)
         if len(written) > LONGEST_KEY:
             written = f"? {written}\n{indent}"
-        parts.append(f"{lead}{written}:")
-        lead = indent
-        if isinstance(value, str):
-            parts.append(f" {_written_text(value)}\n")
-        elif value and isinstance(value, Mapping):
-            parts.append(f"\n{indent}  ")
+        if type(value) is str and len(value) <= LONGEST_PLAIN:  # the usual case, and faster
+            parts.append(f"{lead}{written}: {_remembered(value)}\n")
+        elif type(value) in SCALARS or not value:
+            parts.append(f"{lead}{written}: {encode_scalar(value)}\n")
+        elif isinstance(value, Mapping):
+            parts.append(f"{lead}{written}:\n{indent}  ")
             _write_mapping(value, indent + "  ", parts, depth + 1)
-        elif value and isinstance(value, list | tuple):
-            parts.append("\n")
+        elif isinstance(value, list | tuple):
+            parts.append(f"{lead}{written}:\n")
             _write_items(value, indent, parts, depth + 1, indent)
         else:
-            parts.append(f" {encode_scalar(value)}\n")
+            parts.append(f"{lead}{written}: {encode_scalar(value)}\n")
+        lead = indent
 
 
 def _write_items(
@@ -85,29 +88,32 @@ def _write_items(
     """Write the items; `lead` is what stands before the first one's dash."""
     if depth > MAX_DEPTH:
         raise ValueError(f"a body must be at most {MAX_DEPTH} levels deep")
+    inner = indent + "  "
     for item in items:
         parts.append(f"{lead}- ")
         lead = indent
-        if isinstance(item, str):
-            parts.append(f"{_written_text(item)}\n")
-        elif item and isinstance(item, Mapping):
-            _write_mapping(item, indent + "  ", parts, depth + 1)
-        elif item and isinstance(item, list | tuple):
-            _write_items(item, indent + "  ", parts, depth + 1, "")
+        if type(item) in SCALARS or not item:
+            parts.append(f"{encode_scalar(item)}\n")
+        elif isinstance(item, Mapping):
+            _write_mapping(item, inner, parts, depth + 1)
+        elif isinstance(item, list | tuple):
+            _write_items(item, inner, parts, depth + 1, "")
         else:
             parts.append(f"{encode_scalar(item)}\n")
 
 
 def encode_scalar(value: object) -> str:
     """Return a scalar or an empty collection as `encode` writes it."""
+    if type(value) is int and -LARGEST < value < LARGEST:  # the usual case, and faster
+        return f"{value}"
     if isinstance(value, str):
         return _written_text(value)
+    if isinstance(value, int):
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return _written_integer(value)
     if value is None:
         return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return _written_integer(value)
     if isinstance(value, float):
         return _written_float(value)
     if isinstance(value, Mapping):
@@ -118,7 +124,7 @@ def encode_scalar(value: object) -> str:
 
 
 def _written_integer(value: int) -> str:
-    if abs(value) >= 10 ** (MAX_DIGITS - 1):
+    if abs(value) >= LARGEST:
         raise ValueError(f"an integer must have fewer than {MAX_DIGITS} digits")
     return int.__repr__(value)
 

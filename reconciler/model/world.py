@@ -170,5 +170,8 @@ class World:
 
     def outputs_of(self, kinds: Iterable[Kind]) -> Iterator[Manifest]:
         """Yield the outputs of some kinds, sorted by key where the kinds are."""
-        found = self.output_kinds.of(self.outputs)
-        return (manifest for kind in kinds for manifest in found.get(kind, ()))
+        return (manifest for kind in kinds for manifest in self.outputs_of_kind(kind))
+
+    def outputs_of_kind(self, kind: Kind) -> tuple[Manifest, ...]:
+        """Return the outputs of a kind, sorted; the very same tuple while none of them changes."""
+        return self.output_kinds.of(self.outputs).get(kind, ())

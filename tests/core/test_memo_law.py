@@ -1,7 +1,6 @@
 """Law 10: a chain of passes with one memo gives what each pass gives without any."""
 
 import copy
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 
@@ -13,10 +12,10 @@ from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.model.keyed_cache import AnswerCache, KeyedCache
-from reconciler.model.versioned import patched
 from reconciler.model.world import World
 from tests.builders import Body, cluster, deployment, policy, rebalancer
 from tests.core.test_laws import LAW
+from tests.followed import linked
 from tests.stories import Story, applied, story
 from tests.strategies import (
     HARMS,
@@ -152,25 +151,6 @@ def test_a_report_alone_is_heard() -> None:
             told.now += timedelta(seconds=number + 1)
             outcome = assert_equal(told.world(), told.now, memo)
             told.files = applied(told.files, outcome)
-
-
-def linked(world: World, before: World | None) -> World:
-    """The world as versions of the one before, as it is where commits are followed."""
-    if before is None:
-        return world
-    maps = {
-        name: as_version(getattr(world, name), getattr(before, name))
-        for name in ("inputs", "feedback", "outputs", "present", "blobs")
-    }
-    frozen = before.frozen if before.frozen == world.frozen else world.frozen
-    kinds, output_kinds = before.kinds.next(), before.output_kinds.next()
-    return replace(world, **maps, frozen=frozen, kinds=kinds, output_kinds=output_kinds)  # type: ignore[arg-type]  # by name
-
-
-def as_version(now: Mapping[object, object], before: Mapping[object, object]) -> object:
-    """What is equal stays the very same object."""
-    came = {key: one for key, one in now.items() if before.get(key) != one}
-    return patched(before, came, before.keys() - now.keys())
 
 
 @CHAIN

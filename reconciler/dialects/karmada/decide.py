@@ -38,6 +38,7 @@ from reconciler.dialects.karmada.scheduler.batched_moves import (
 from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
 from reconciler.dialects.karmada.scheduler.schedule import schedule
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
+from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
 from reconciler.dialects.karmada.view.binding_rendering import binding_file, is_edited, placed
 from reconciler.dialects.karmada.view.decision_record import Happened, decision_on
@@ -65,6 +66,9 @@ class Surroundings:
     feedback: Mapping[ObjectKey, Manifest]
     assume_after_seconds: int | None
     now: datetime
+
+
+LEFT_ALONE = frozenset({ScheduleReason.NONE, ScheduleReason.DELETING})
 
 
 def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
@@ -132,6 +136,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
             around.now,
             propagate_empty=around.propagate_empty,
         ),
+        local=moved.goal is None and (verdict is None or verdict.trigger in LEFT_ALONE),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reconciler.dialects.cluster_inventory import AdmittedCluster
+from reconciler.dialects.cluster_inventory import InventoryCache
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
 from reconciler.dialects.karmada.api.policies import Policy
 from reconciler.dialects.karmada.detector.affected import Seen
@@ -13,7 +13,7 @@ from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_match import Policies
 from reconciler.dialects.karmada.settled_bindings import SettledBindings
 from reconciler.model.identity import ObjectKey
-from reconciler.model.keyed_cache import AnswerCache, forget
+from reconciler.model.keyed_cache import AnswerCache, CacheKey, KeyedCache, forget
 from reconciler.model.world import Body
 
 
@@ -25,7 +25,7 @@ class KarmadaMemory:
         clusters: Cluster as its controllers leave it.
         departed: Stand-in for a cluster without a file, by name.
         fleet: The clusters indexed, under one name.
-        policies: Policy decoded.
+        policies: What a policy was decoded from, and the policy; asked where any of them changed.
         elections: All policies indexed, under one name.
         options: What the configuration says of detection, under one name.
         priorities: Values of the PriorityClasses, under one name.
@@ -37,10 +37,10 @@ class KarmadaMemory:
         settled: The bindings that a round leaves as they are, and how long.
     """
 
-    clusters: AnswerCache[str, AdmittedCluster[MemberCluster]] = field(default_factory=AnswerCache)
+    clusters: InventoryCache[MemberCluster] = field(default_factory=InventoryCache)
     departed: AnswerCache[str, MemberCluster] = field(default_factory=AnswerCache)
     fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
-    policies: AnswerCache[ObjectKey, Policy] = field(default_factory=AnswerCache)
+    policies: KeyedCache[ObjectKey, tuple[CacheKey, Policy]] = field(default_factory=KeyedCache)
     elections: AnswerCache[None, Policies] = field(default_factory=AnswerCache)
     options: AnswerCache[None, DetectorOptions] = field(default_factory=AnswerCache)
     priorities: AnswerCache[None, Mapping[str, int]] = field(default_factory=AnswerCache)

@@ -114,8 +114,10 @@ class Bindings:
             ],
             gone={*claims.gone, *(left - self.inventory.records.keys())},
         )
-        under = (self.around.members, self.settings)
-        affected = settled.begin(under, claims.drafts, self.world.feedback, self.around.now)
+        members, feedback = self.around.members, self.world.feedback
+        affected = settled.begin(
+            (self.settings,), members.views, claims.drafts, feedback, self.around.now
+        )
         needed = needed_bindings(claims, self.world, self.memory, decided.failed)
         also = (key for key in (*triggers, *asked) if key in claims.drafts)
         own = [key for key in dict.fromkeys((*affected, *also)) if key not in needed]
@@ -176,7 +178,8 @@ class DraftedBindings:
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Remember a part that leaves its binding as it is."""
         draft, rest = self.drafts[key], UnchangedUntil(self.before.around.now, part.until)
-        self.settled.settle(key, Settled(draft, self._mark(draft), rest, part))
+        names = self.before.claims.names_of(key) if part.local else None
+        self.settled.settle(key, Settled(draft, self._mark(draft), rest, part, names))
 
     def explain_kept(self, _key: ObjectKey, _reason: str, /) -> Explain | None:
         """Return nothing: a binding that stays is explained by its file."""

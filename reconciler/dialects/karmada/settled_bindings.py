@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heapify, heappop, heappush
 
+from reconciler.dialects.karmada.api.clusters import MemberCluster
 from reconciler.dialects.karmada.api.report_marks import ReportMarks
 from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
 from reconciler.dialects.object_pass import Part
@@ -19,24 +20,29 @@ SLACK = 64  # moments of bindings that changed since, beyond those that count
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A binding that stays: what it was drawn from, for how long that holds, and its part."""
+    """A binding that stays: what it was drawn from, for how long that holds, and its part.
+
+    `names` are the clusters that it depends on, `None` if it may be any.
+    """
 
     draft: Draft
     mark: object
     rest: UnchangedUntil
     part: Part
+    names: frozenset[str] | None
 
 
 @dataclass(slots=True)
 class SettledBindings:
-    """Settled bindings of one fleet under one configuration; it is changed in place.
+    """Settled bindings under one configuration; it is changed in place.
 
-    A binding is looked at if its draft or the reports on its workload changed, if its time has
-    come, or if it was not settled when it was looked at last.
+    A binding is looked at if its draft or the reports on its workload changed, or a cluster that
+    it depends on, if its time has come, or if it was not settled when it was looked at last.
     """
 
     _found: dict[ObjectKey, Settled] = field(default_factory=dict)
     _under: CacheKey = ()
+    _fleet: tuple[MemberCluster, ...] = ()
     _drafts: Mapping[ObjectKey, Draft] = field(default_factory=dict)
     _reports: ReportMarks = field(default_factory=ReportMarks)
     _restless: set[ObjectKey] = field(default_factory=set)
@@ -48,6 +54,7 @@ class SettledBindings:
     def begin(
         self,
         under: CacheKey,
+        fleet: tuple[MemberCluster, ...],
         drafts: Mapping[ObjectKey, Draft],
         feedback: Mapping[ObjectKey, Manifest],
         now: datetime,
@@ -56,21 +63,24 @@ class SettledBindings:
 
         Args:
             under: What all of them depend on.
+            fleet: All clusters.
             drafts: Every binding as it is wanted.
             feedback: What member clusters report.
             now: The moment of the round.
         """
-        if not same(self._under, under):
-            self._found, self._due, self._telling = {}, [], {}
         is_next = same(self._under, under) and self._moment is not None and self._moment <= now
         told = differing(drafts, self._drafts) if is_next else None
+        by_cluster = self._on_changed(fleet)
+        if not same(self._under, under):
+            self._found, self._due, self._telling = {}, [], {}
+        self._drop(by_cluster)
         reported = {binding_key(workload) for workload in self._reports.follow(feedback)}
-        self._under, self._drafts, self._moment = under, drafts, now
+        self._under, self._drafts, self._moment, self._fleet = under, drafts, now, fleet
         restless, self._restless, self._stay = self._restless, set(), set()
         if told is None:
             self._drop(self._found.keys() - drafts.keys())
             return list(drafts)
-        asked = reported | restless | told | set(self._come(now))
+        asked = reported | restless | told | by_cluster | set(self._come(now))
         self._drop(asked - drafts.keys())
         return [key for key in sorted(asked) if key in drafts]
 
@@ -128,6 +138,24 @@ class SettledBindings:
         while self._due and not self._counts(*self._due[0]):
             heappop(self._due)
         return self._due[0][0] if self._due else None
+
+    def _on_changed(self, fleet: tuple[MemberCluster, ...]) -> set[ObjectKey]:
+        """Return the bindings that depend on a cluster that changed, came or went."""
+        if fleet is self._fleet:
+            return set()
+        before, after = (
+            {str(view.cluster.name): view for view in one} for one in (self._fleet, fleet)
+        )
+        changed = {n for n in before.keys() | after.keys() if before.get(n) is not after.get(n)}
+        return (
+            {
+                key
+                for key, one in self._found.items()
+                if one.names is None or not changed.isdisjoint(one.names)
+            }
+            if changed
+            else set()
+        )
 
     def _come(self, now: datetime) -> Iterator[ObjectKey]:
         """Yield the bindings whose time has come."""

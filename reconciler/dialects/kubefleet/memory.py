@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from reconciler.dialects.cluster_inventory import AdmittedCluster
+from reconciler.dialects.cluster_inventory import InventoryCache
 from reconciler.dialects.kubefleet.api.clusters import Member
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
@@ -24,7 +24,7 @@ class KubeFleetMemory:
         rests: The part that leaves a placement as it is, and how long.
     """
 
-    clusters: AnswerCache[str, AdmittedCluster[Member]] = field(default_factory=AnswerCache)
+    clusters: InventoryCache[Member] = field(default_factory=InventoryCache)
     fleet: AnswerCache[None, tuple[Member, ...]] = field(default_factory=AnswerCache)
     owners: AnswerCache[ObjectKey, ObjectKey] = field(default_factory=AnswerCache)
     placements: AnswerCache[ObjectKey, Placement] = field(default_factory=AnswerCache)

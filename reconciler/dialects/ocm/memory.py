@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from reconciler.dialects.cluster_inventory import AdmittedCluster
+from reconciler.dialects.cluster_inventory import InventoryCache
 from reconciler.dialects.object_pass import Part
 from reconciler.dialects.ocm.api.cluster_sets import ClusterSet, SetBinding
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, Members
@@ -32,7 +32,7 @@ class OcmMemory:
         rests: The part that leaves a placement as it is, and how long.
     """
 
-    clusters: AnswerCache[str, AdmittedCluster[ManagedCluster]] = field(default_factory=AnswerCache)
+    clusters: InventoryCache[ManagedCluster] = field(default_factory=InventoryCache)
     fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     sets: AnswerCache[ObjectKey, ClusterSet] = field(default_factory=AnswerCache)
     bindings: AnswerCache[ObjectKey, SetBinding] = field(default_factory=AnswerCache)

@@ -198,3 +198,16 @@ def test_a_kind_has_one_row(tmp_path: Path) -> None:
     rows = "".join(map(row.format, ("v1", "v2", "v1")))
 
     assert ["reconciler.yaml:13 list-key"] == told(tmp_path, {"reconciler.yaml": text + rows})
+
+
+@pytest.mark.parametrize(
+    "spec", ["x", "[1]", "{target: 3}", "{target: {kind: [a]}, customizations: 7}"]
+)
+def test_a_script_that_names_no_kind_is_warned_of_all_the_same(tmp_path: Path, spec: str) -> None:
+    """No schema judges it, so anything may stand there."""
+    script = (
+        "apiVersion: config.karmada.io/v1alpha1\nkind: ResourceInterpreterCustomization\n"
+        f"metadata: {{name: s}}\nspec: {spec}\n"
+    )
+
+    assert ["s.yaml:2 interpreter-script"] == told(tmp_path, {"s.yaml": script})

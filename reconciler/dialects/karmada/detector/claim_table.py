@@ -4,13 +4,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from reconciler.dialects.karmada.api.policies import NAMESPACED, Policy, Template
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.object_boundary import Failed
 from reconciler.model.identity import ObjectKey
+from reconciler.model.keyed_cache import same
 from reconciler.model.versioned import Versioned
 from reconciler.model.world import Body, Fault
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,17 @@ class WorkloadClaim:
         """Return whether it is that of a workload and a binding; a disputed name is asked anew."""
         return self.template is template and self.present is present and self.fault is None
 
+    def is_drawn_from(
+        self,
+        template: Template,
+        policy: Policy | None,
+        present: Body | None,
+        under: tuple[object, ...],
+    ) -> bool:
+        """Return whether its draft was drawn from these very objects."""
+        drawn = (self.template, self.policy, self.present, *self.under)
+        return self.draft is not None and same(drawn, (template, policy, present, *under))
+
 
 @dataclass(slots=True)
 class ClaimTable:
@@ -78,6 +93,8 @@ class ClaimTable:
     faults: dict[ObjectKey, Fault] = field(default_factory=dict)
     failed: dict[ObjectKey, Failed] = field(default_factory=dict)
     _wanting: dict[ObjectKey, set[ObjectKey]] = field(default_factory=dict)
+    _sets: Counter[frozenset[str]] = field(default_factory=Counter)
+    _shared: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
     _named: Counter[str] = field(default_factory=Counter)
     _names: frozenset[str] | None = None
     _by_name: dict[tuple[str, str, str], set[ObjectKey]] = field(default_factory=dict)
@@ -89,6 +106,15 @@ class ClaimTable:
         if self._names is None:
             self._names = frozenset(self._named)
         return self._names
+
+    def shared(self, names: frozenset[str]) -> frozenset[str]:
+        """Return a set of clusters, the same object for equal ones: most bindings share a few."""
+        return self._shared.get(names, names)
+
+    def names_of(self, binding: ObjectKey) -> frozenset[str]:
+        """Return the clusters that a binding names."""
+        owner = self.owners.get(binding)
+        return frozenset() if owner is None else self.claims[owner].named
 
     def replace(self, gone: Collection[ObjectKey], came: Iterable[WorkloadClaim]) -> None:
         """Put claims in the place of those of some workloads."""
@@ -172,12 +198,23 @@ class ClaimTable:
         return claim.binding
 
     def _count(self, names: frozenset[str], by: int) -> None:
-        """Count the bindings that name clusters."""
+        """Count the bindings that name these clusters."""
+        if not _stepped(self._sets, names, by):
+            return
+        if by > 0:
+            self._shared[names] = names
+        else:
+            del self._shared[names]
         for name in names:
-            before = self._named[name]
-            if before + by:
-                self._named[name] = before + by
-            else:
-                del self._named[name]
-            if not before or not before + by:
+            if _stepped(self._named, name, by):
                 self._names = None
+
+
+def _stepped(counter: Counter[T], key: T, by: int) -> bool:
+    """Count on, and return whether something came or went by it."""
+    before = counter[key]
+    if before + by:
+        counter[key] = before + by
+    else:
+        del counter[key]
+    return not before or not before + by

@@ -1,6 +1,6 @@
 """Which workloads have a binding, and what their policies want of it; nothing is decided here."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -54,6 +54,7 @@ class Claims:
 
     Attributes:
         drafts: By key of the binding.
+        names_of: Returns the clusters that a binding names.
         required: Those of them that others require.
         needs: Binding to the objects that its workload needs beside itself, where they follow it.
         kept: The bindings that stay as they are since their policy cannot be applied.
@@ -65,6 +66,7 @@ class Claims:
     """
 
     drafts: Mapping[ObjectKey, Draft]
+    names_of: Callable[[ObjectKey], frozenset[str]]
     required: Mapping[ObjectKey, Draft]
     needs: Mapping[ObjectKey, tuple[ObjectKey, ...]]
     kept: Mapping[ObjectKey, Body]
@@ -100,6 +102,7 @@ def claim_workloads(world: World, memory: KarmadaMemory, options: DetectorOption
     held = {str(key) for entry in world.held for key in entry.keys}
     return Claims(
         drafts=table.drafts,
+        names_of=table.names_of,
         required=table.required,
         needs=table.needs,
         kept=table.kept,
@@ -216,63 +219,49 @@ class _Detection:
     ) -> WorkloadClaim:
         """Return what a workload comes to under the policies."""
         seen, key = self.seen, template.key
-        kept = WorkloadClaim(
-            workload=key, template=template, binding=binding, present=present, kept=True
+        claim = partial(
+            WorkloadClaim, workload=key, template=template, binding=binding, present=present
         )
-        if seen.policies.failed and claimant(present) in seen.policies.failed:
-            return kept
+        held = claimant(present)
+        if seen.policies.failed and held in seen.policies.failed:
+            return claim(kept=True)
         if not seen.options.propagation.allows(template) and not _is_required(present):
-            return replace(kept, kept=False, never=True)
+            return claim(never=True)
         place = partial(place_of, self.world.inputs[key])
-        elect = partial(
-            seen.policies.claim, template, claimant(present), preempting=seen.options.preempting
-        )
+        elect = partial(seen.policies.claim, template, held, preempting=seen.options.preempting)
         policy = attempt(elect, place)
         if isinstance(policy, Failed):
-            return replace(kept, failed=policy)
+            return claim(kept=True, failed=policy)
+        if policy is None and present is None:
+            return claim()
         refused = None if policy is None else partial(refused_fault, self.world, policy, template)
-        draw = partial(self._drafted, template, binding, policy, present, before)
-        drafted = attempt(draw, place, refused)
-        return replace(kept, failed=drafted) if isinstance(drafted, Failed) else drafted
+        under = (seen.priority_of(policy), seen.options.custom_kinds)
+        if before is not None and before.is_drawn_from(template, policy, present, under):
+            return before
+        draft = attempt(partial(self._drafted, template, policy, present), place, refused)
+        if isinstance(draft, Failed):
+            return claim(kept=True, failed=draft)
+        return claim(
+            policy=policy,
+            under=under,
+            draft=draft,
+            named=self.table.shared(named_by(draft)),
+            needs=_needs(template) if draft.spec.get("propagateDeps") is True else (),
+        )
 
-    def _drafted(
-        self,
-        template: Template,
-        binding: ObjectKey,
-        policy: Policy | None,
-        present: Body | None,
-        before: WorkloadClaim | None,
-    ) -> WorkloadClaim:
-        """Return the claim of a workload with its binding before its round, if it has one.
+    def _drafted(self, template: Template, policy: Policy | None, present: Body | None) -> Draft:
+        """Return the binding of a workload before its round.
 
         Raises:
             UserError: See `draft_binding`.
         """
-        claim = WorkloadClaim(
-            workload=template.key, template=template, binding=binding, present=present,
-            policy=policy,
-        )  # fmt: skip
-        if policy is None and present is None:
-            return claim
-        custom_kinds = self.seen.options.custom_kinds
-        under = (self.seen.priority_of(policy), custom_kinds)
-        drawn_from = (template, policy, present, *under)
-        if (
-            before is not None
-            and before.draft is not None
-            and same((before.template, before.policy, before.present, *before.under), drawn_from)
-        ):
-            return before
-        draft = draft_binding(template, policy, present, self.seen.priorities, custom_kinds)
-        wanting = draft.spec.get("propagateDeps") is True
-        needs = dependencies_of(template.key, template.api_version, template.body)
-        return replace(
-            claim,
-            under=under,
-            draft=draft,
-            named=named_by(draft),
-            needs=needs if wanting else (),
-        )
+        options = self.seen.options
+        return draft_binding(template, policy, present, self.seen.priorities, options.custom_kinds)
+
+
+def _needs(template: Template) -> tuple[ObjectKey, ...]:
+    """Return what a workload needs beside itself."""
+    return dependencies_of(template.key, template.api_version, template.body)
 
 
 def _policies(world: World, memory: KarmadaMemory) -> Policies:
@@ -289,16 +278,20 @@ def _policies(world: World, memory: KarmadaMemory) -> Policies:
                 failed[manifest.key] = policy
             else:
                 found.append(policy)
+        memory.policies.trim({manifest.key for manifest in manifests})
         return index_policies(found, failed)
 
     return memory.elections.recall(None, (own, wide, *overrides), index)
 
 
 def _policy(manifest: Manifest, world: World, memory: KarmadaMemory) -> Policy:
-    """Return one policy decoded."""
+    """Return one policy decoded, the very same one where nothing of it changed."""
     there = tuple(override in world.inputs for override in overrides_of(manifest))
-    decode = partial(decode_policy, manifest, world.inputs)
-    return memory.policies.recall(manifest.key, (manifest.body, *there), decode)
+    cache_key, known = (manifest.body, *there), memory.policies.under()
+    found = known.get(manifest.key)
+    if found is None or not same(found[0], cache_key):
+        found = known[manifest.key] = (cache_key, decode_policy(manifest, world.inputs))
+    return found[1]
 
 
 def _is_required(binding: Body | None) -> bool:

@@ -6,6 +6,7 @@ from reconciler.dialects.karmada.api.custom_kinds import (
     CustomKinds,
     Uncountable,
     VersionedKind,
+    at,
     replicas_of,
     spelled,
 )
@@ -95,37 +96,38 @@ def divides(policy: Policy) -> bool:
 
 def _looks_replicated(body: Body) -> bool:
     """Return whether a workload has a number where many kinds have their replicas."""
-    spec = mapping(body, "spec")
-    return any(isinstance(spec.get(field), int) for field in COUNTS)
+    return any(isinstance(at(body, ("spec",)).get(field), int) for field in COUNTS)
 
 
 def _target(customization: Manifest) -> VersionedKind | None:
-    """Return the kind that a customization is for, `None` if it names none."""
-    target = mapping(mapping(customization.body, "spec"), "target")
-    named = VersionedKind(text(target, "apiVersion"), text(target, "kind"))
-    return named if all(named) else None
+    """Return the kind that a customization is for, `None` if it names none; no schema judged it."""
+    target = at(customization.body, ("spec", "target"))
+    api_version, kind = target.get("apiVersion"), target.get("kind")
+    if not (isinstance(api_version, str) and isinstance(kind, str) and api_version and kind):
+        return None
+    return VersionedKind(api_version, kind)
 
 
 def _counts(customization: Manifest) -> bool:
     """Return whether a script says where the replicas are."""
-    spec = mapping(customization.body, "spec")
-    return "replicaResource" in mapping(spec, "customizations")
+    return "replicaResource" in at(customization.body, ("spec", "customizations"))
 
 
 def _found(named: VersionedKind, custom: CustomKinds) -> str:
     """Return where the replicas of a kind are found."""
-    row = custom.row(*named)
+    row, kind = custom.row(*named), shown(named.kind)
     if row is not None:
-        return f"the replicas of a {named.kind} are at {spelled(row.replicas)}"
+        return f"the replicas of a {kind} are at {spelled(row.replicas)}"
     if is_interpreted(*named, custom):
-        return f"a {named.kind} is read as upstream reads it without the script"
-    return f"it is not known where a {named.kind} has its replicas"
+        return f"a {kind} is read as upstream reads it without the script"
+    return f"it is not known where a {kind} has its replicas"
 
 
 def _row(named: VersionedKind) -> str:
     """Return the row that a kind needs, or that says something else of it."""
     return (
         "where it is not so, a row under spec.karmada.interpreters of reconciler.yaml:"
-        f" {{apiVersion: {named.api_version}, kind: {named.kind}, specReplicasPath: .spec.replicas,"
+        f" {{apiVersion: {shown(named.api_version)}, kind: {shown(named.kind)},"
+        " specReplicasPath: .spec.replicas,"
         " podTemplatePath: .spec.template}"
     )
