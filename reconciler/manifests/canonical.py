@@ -23,13 +23,13 @@ PLAINLY_QUOTED = re.compile(r'"[ !#-\[\]-~]*"')  # no escapes, and nothing that 
 NUMBER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}(?:\.[0-9]+(?:e[+-][0-9]+)?)?")
 CONSTANTS: dict[str, object] = {"null": None, "true": True, "false": False, "{}": {}, "[]": []}
 
-Row = tuple[int, int, str | None, Any]
-"""One line: its column, its dashes, and a key, a value or both; `NESTED` stands for what follows.
+Row = tuple[int, int, str | None, Any, str]
+"""One line: its column, its dashes, a key, a value or both, and its text.
 
-The column is that of the first dash or of the key.
+`NESTED` stands for what follows. The column is that of the first dash or of the key.
 """
 
-END: Row = (-1, 0, None, NESTED)
+END: Row = (-1, 0, None, NESTED, "")
 
 
 class _Foreign(Exception):  # it never leaves this file
@@ -65,14 +65,14 @@ def read_canonical(data: bytes) -> dict[str, object] | None:
 
 def _is_too_large(rows: list[Row], data: bytes) -> bool:
     """Return whether the strict reader might refuse the file; each line and each dash is a node."""
-    nodes = len(rows) + sum(dashes for _, dashes, _, _ in rows) + len(data) // SHORT
+    nodes = len(rows) + sum(row[1] for row in rows) + len(data) // SHORT
     return len(data) > MAX_BYTES or nodes > MAX_NODES
 
 
 def _mapping(rows: list[Row], at: int, column: int) -> tuple[dict[str, object], int]:
     """Return the mapping whose first key is in the given row, and the row behind it."""
     body: dict[str, object] = {}
-    _, _, key, value = rows[at]
+    _, _, key, value, _ = rows[at]
     while True:
         if key is None or key in body:
             raise _Foreign
@@ -80,14 +80,14 @@ def _mapping(rows: list[Row], at: int, column: int) -> tuple[dict[str, object], 
         if value is NESTED:
             value, at = _nested(rows, at, column)
         body[key] = value
-        indent, dashes, key, value = rows[at]
+        indent, dashes, key, value, _ = rows[at]
         if indent != column or dashes:
             return body, at
 
 
 def _nested(rows: list[Row], at: int, column: int) -> tuple[object, int]:
     """Return what follows a key that stands at a column: a list there, or an indented mapping."""
-    indent, dashes, _, _ = rows[at]
+    indent, dashes, _, _, _ = rows[at]
     if dashes and indent == column:
         return _sequence(rows, at, column, 0)
     if not dashes and indent == column + 2:
@@ -99,18 +99,47 @@ def _sequence(rows: list[Row], at: int, column: int, outer: int) -> tuple[list[o
     """Return the list whose dashes stand at a column; in its first row others may be before."""
     items: list[object] = []
     while True:
-        indent, dashes, key, value = rows[at]
+        _, dashes, key, value, _ = rows[at]
         if dashes > outer + 1:
             value, at = _sequence(rows, at, column + 2, outer + 1)
         elif key is None:
             at += 1
+        elif (end := _flat_until(rows, at, column + 2)) is not None:
+            value, at = _flat(tuple([row[4] for row in rows[at:end]])), end
         else:
             value, at = _mapping(rows, at, column + 2)
         items.append(value)
-        indent, dashes, _, _ = rows[at]
+        indent, dashes, _, _, _ = rows[at]
         if indent != column or not dashes:
             return items, at
         outer = 0
+
+
+def _flat_until(rows: list[Row], at: int, column: int) -> int | None:
+    """Return the row behind an item, `None` if something is nested in it."""
+    end = at
+    while True:
+        if rows[end][3] is NESTED:
+            return None
+        end += 1
+        indent, dashes, key, _, _ = rows[end]
+        if indent != column or dashes or key is None:
+            return end
+
+
+@lru_cache(maxsize=1 << 16)
+def _flat(lines: tuple[str, ...]) -> dict[str, object]:
+    """Return an item in which nothing is nested; one that is written alike is the same object.
+
+    Thousands of bindings name the same clusters with the same few numbers.
+    """
+    body: dict[str, object] = {}
+    for line in lines:
+        _, _, key, value, _ = _remembered(line) if len(line) <= REMEMBERED else _row(line)
+        if key is None or key in body:
+            raise _Foreign
+        body[key] = value
+    return body
 
 
 def _row(line: str) -> Row:
@@ -125,9 +154,9 @@ def _row(line: str) -> Row:
         raise _Foreign
     keyed = KEYED.fullmatch(rest)
     if keyed is None:
-        return column, dashes, None, _scalar(rest)
+        return column, dashes, None, _scalar(rest), line
     key, behind = keyed.groups()
-    return column, dashes, _text(key), NESTED if behind is None else _scalar(behind)
+    return column, dashes, _text(key), NESTED if behind is None else _scalar(behind), line
 
 
 def _text(written: str) -> str:

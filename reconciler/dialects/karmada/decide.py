@@ -14,6 +14,7 @@ from reconciler.dialects.karmada.api.binding import (
     Binding,
     EvictionTask,
     decode_targets,
+    target_body,
 )
 from reconciler.dialects.karmada.api.cluster_reports import Reports, reports_of
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members, TargetCluster
@@ -255,10 +256,7 @@ def _place(
     """Write clusters and tasks into a spec; what is empty is absent."""
     spec.pop("clusters", None)
     if clusters:
-        spec["clusters"] = [
-            {"name": str(name), "replicas": replicas} if replicas else {"name": str(name)}
-            for name, replicas in clusters
-        ]
+        spec["clusters"] = [target_body(str(name), replicas) for name, replicas in clusters]
     spec.pop("gracefulEvictionTasks", None)
     if tasks:
         spec["gracefulEvictionTasks"] = [task.body for task in tasks]

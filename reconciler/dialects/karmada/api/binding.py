@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.api.clusters import Requirements, TargetCluster
@@ -133,6 +134,15 @@ def decode_targets(spec: Body) -> tuple[TargetCluster, ...]:
             for item in fields.bodies(spec, "clusters")
         ]
     )
+
+
+@lru_cache(maxsize=1 << 15)
+def target_body(name: str, replicas: int) -> Body:
+    """Return a cluster of a binding's spec as it is written; no replicas are left out.
+
+    The same object for equal ones: thousands of bindings name the same clusters.
+    """
+    return {"name": name, "replicas": replicas} if replicas else {"name": name}
 
 
 def decode_task(body: Body) -> EvictionTask:

@@ -7,6 +7,7 @@ at which clusters were chosen stand in an annotation of the binding.
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.manifests.annotation_json import read_moments, write_note
@@ -66,9 +67,7 @@ def gather(
         for at in {placed_at[name] for name in silent}
     }
     assumed = [name for name in silent if assumptions[placed_at[name]].available]
-    items: dict[str, Body] = {
-        name: {"clusterName": name, "applied": True, "health": "Healthy"} for name in assumed
-    }
+    items: dict[str, Body] = {name: _assumed_item(name) for name in assumed}
     items |= reported
     return Feedback(
         placed_at=write_note(placed_at),
@@ -76,6 +75,12 @@ def gather(
         condition=_fully_applied(names, items.keys(), assumed, assume_after_seconds),
         until=earliest(*(assumption.until for assumption in assumptions.values())),
     )
+
+
+@lru_cache(maxsize=1 << 13)
+def _assumed_item(name: str) -> Body:
+    """Return the entry of a cluster of which health is assumed; the same object for equal ones."""
+    return {"clusterName": name, "applied": True, "health": "Healthy"}
 
 
 def _fully_applied(
