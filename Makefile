@@ -6,7 +6,7 @@ LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
 
-.PHONY: demo test editors fuzz crash soak check format docs bench wheel clean
+.PHONY: demo test editors fuzz crash soak check format docs schemas bench wheel clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
@@ -36,6 +36,10 @@ format: $(INSTALLED)
 
 docs: $(INSTALLED)
 	$(BIN)/python -m reconciler.cli.reference > docs/cli.md
+
+# docs/upstream.md: our schemas against a folder of CRDs, such as CRDS=../karmada/charts COMMIT=f8fdd02.
+schemas: $(INSTALLED)
+	$(BIN)/python -m tests.crds $(or $(CRDS),$(error CRDS must be a folder of CRDs)) --commit "$(COMMIT)"
 
 fuzz: $(INSTALLED)
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600)

@@ -1,8 +1,9 @@
 """Manifests against the JSON Schema of their kind; the schemas are given as a value."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from reconciler.manifests.list_maps import KEYWORD, ListMapKeys, repeated
 from reconciler.manifests.nulls import without_nulls
 from reconciler.manifests.plain_numbers import with_plain_numbers
 from reconciler.manifests.schema_fields import SchemaField, field_of
@@ -170,6 +171,7 @@ def _gate(documents: Mapping[str, Json]) -> "Callable[[Json], Callable[[object],
             registry=registry,
             validate_formats=True,
             formats=dict(FORMATS),
+            keywords={KEYWORD: ListMapKeys},
         )
         return validator.is_valid
 
@@ -179,6 +181,7 @@ def _gate(documents: Mapping[str, Json]) -> "Callable[[Json], Callable[[object],
 def _compiler(documents: Mapping[str, Json]) -> "Callable[[Json], Validator]":
     """Return what makes the validator of one schema; imports are late, for they are slow."""
     from jsonschema import Draft202012Validator, FormatChecker  # noqa: PLC0415
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415
     from jsonschema.validators import extend  # noqa: PLC0415
     from referencing import Registry  # noqa: PLC0415
     from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
@@ -189,7 +192,13 @@ def _compiler(documents: Mapping[str, Json]) -> "Callable[[Json], Validator]":
     for name, holds in FORMATS.items():
         checker.checks(name)(holds)
     types = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
-    strict: Any = extend(Draft202012Validator, type_checker=types)  # type: ignore[no-untyped-call]
+
+    def told_apart(_: object, keys: list[str], value: Any, _schema: object) -> Iterator[object]:
+        for position in repeated(keys, value):
+            yield ValidationError("", path=[position], instance=value[position])
+
+    keywords = {KEYWORD: told_apart}
+    strict: Any = extend(Draft202012Validator, keywords, type_checker=types)  # type: ignore[no-untyped-call]
     registry: Registry[Any] = Registry().with_resources(
         (BASE + name, DRAFT202012.create_resource(_undated(one))) for name, one in documents.items()
     )

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from reconciler.manifests.limits import MAX_VIOLATIONS
+from reconciler.manifests.list_maps import KEYWORD
 from reconciler.manifests.unreadable import quoted
 
 SIMPLE_KEY = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -179,6 +180,14 @@ def _format(error: Any, where: str, shown: str) -> tuple[str, str]:
     return f"{where} must be Base64, {shown} is not.", "Encode it as Base64."
 
 
+def _repeated(error: Any, where: str, _: str) -> tuple[str, str]:
+    keys = " and ".join(error.validator_value)
+    told = " and ".join(_quoted_value(error.instance.get(key)) for key in error.validator_value)
+    there = "are" if len(error.validator_value) > 1 else "is"
+    message = f"{where} must have a {keys} of its own, {told} {there} in an item before it."
+    return message, f"One item for each {keys}."
+
+
 def _otherwise(error: Any, where: str, shown: str) -> tuple[str, str]:
     return f'{where} must satisfy "{error.validator}" of its schema, {shown} does not.', ""
 
@@ -195,6 +204,7 @@ RULES: dict[str, tuple[str, Callable[[Any, str, str], tuple[str, str]]]] = {
     "minLength": ("schema-length", _length),
     "maxLength": ("schema-length", _length),
     "format": ("schema-format", _format),
+    KEYWORD: ("list-key", _repeated),
 }
 
 

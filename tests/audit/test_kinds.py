@@ -11,8 +11,7 @@ from reconciler.core.dialects import DIALECTS, READ
 from reconciler.shell.files import FolderSource
 from reconciler.shell.resources import load_schemas
 from tests.builders import cluster, policy, text
-from tests.crd_kinds import kinds_in, rendered
-from tests.shell.fleet import EXAMPLE, ROOT
+from tests.shell.fleet import EXAMPLE
 from tests.stories import story
 
 SHOP = EXAMPLE["policies/shop.yaml"]
@@ -222,29 +221,3 @@ def test_a_kind_that_is_not_read_is_a_workload() -> None:
 
     assert () == outcome.faults
     assert ["a"] == list(told.placed("a-manifestworkreplicaset"))
-
-
-def test_the_table_is_made_from_a_folder_of_crds(tmp_path: Path) -> None:
-    """Several versions of one kind are one."""
-    crd = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "widgets.example.org"},
-        "spec": {"group": "example.org", "names": {"kind": "Widget"}},
-    }
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "a.yaml").write_text(text(crd, cluster()))
-    (tmp_path / "deep/b.yaml").write_text(text(crd))
-
-    assert {"example.org": ["Widget"]} == kinds_in(tmp_path)
-
-
-@pytest.mark.parametrize("name", [dialect.name for dialect in DIALECTS])
-def test_each_table_is_as_it_was_made(name: str) -> None:
-    """It is never edited by hand."""
-    written = (ROOT / f"reconciler/dialects/{name}/crd_kinds.py").read_text()
-    (dialect,) = (one for one in DIALECTS if one.name == name)
-    source = written.split("the CRDs of ")[1].split("; ")[0]
-    kinds = {group: list(names) for group, names in dialect.crds().items()}
-
-    assert rendered(kinds, source) == written

@@ -21,7 +21,7 @@ def _refused(body: Body) -> Refused:
 
 
 def _changed(before: Body, after: Body) -> Refused:
-    if after["kind"] not in ("ClusterResourcePlacement", "MemberCluster"):
+    if after["kind"] not in ("ClusterResourcePlacement", "MemberCluster", "ResourcePlacement"):
         raise LeftOut("idle-edit")
     repository = Story().put(configuration(), before)
     repository.run(0)

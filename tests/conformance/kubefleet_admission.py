@@ -24,7 +24,7 @@ from reconciler.dialects.kubefleet.api.override_admission import (
     refuse_taken,
 )
 from reconciler.dialects.kubefleet.api.placement import decode_placement
-from reconciler.dialects.kubefleet.api.update_admission import refuse_transition
+from reconciler.dialects.kubefleet.api.update_admission import refuse_old_edit, refuse_transition
 from reconciler.errors import Misconfigured
 from reconciler.manifests.violations import Violation
 from reconciler.shell.resources import load_schemas
@@ -152,14 +152,17 @@ def _refuse_change(before: Body, after: Body) -> None:
     match after["kind"]:
         case "ClusterResourcePlacement" | "ResourcePlacement":
             known, wanted = (decode_placement(one, _namespace(one)) for one in (before, after))
-            refuse_departure(with_kept_fields({}, known), wanted)
-            refuse_change(known.policy, wanted)
+            record = with_kept_fields({}, known)
+            refuse_departure(record, wanted)
+            refuse_change(record, known.policy, wanted)
         case "ClusterResourceOverride" | "ResourceOverride":
             refuse_other_placement(*specs)
         case "ClusterResourcePlacementEviction":
             refuse_other_eviction(*specs)
         case "ClusterStagedUpdateRun" | "StagedUpdateRun":
-            refuse_transition(*specs)
+            old = str(after["apiVersion"]).endswith("/v1alpha1")
+            refuse = refuse_old_edit if old else refuse_transition
+            refuse(*specs)
 
 
 def _namespace(body: Body) -> str:

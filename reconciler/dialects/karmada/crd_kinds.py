@@ -1,4 +1,4 @@
-"""The kinds of the CRDs of Karmada f8fdd02; written by `tests/crd_kinds.py`."""
+"""The kinds of the CRDs of Karmada f8fdd02; written by `make schemas`."""
 
 from collections.abc import Mapping
 

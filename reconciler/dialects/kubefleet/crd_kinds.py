@@ -1,4 +1,4 @@
-"""The kinds of the CRDs of KubeFleet e160c1c; written by `tests/crd_kinds.py`."""
+"""The kinds of the CRDs of KubeFleet e160c1c; written by `make schemas`."""
 
 from collections.abc import Mapping
 

@@ -188,7 +188,7 @@ class Fleets:
         )
         refuse_departure(record or {}, placement)
         if repaired.present.policies:
-            refuse_change(policy_in_force(repaired.present.policies), placement)
+            refuse_change(record or {}, policy_in_force(repaired.present.policies), placement)
         reports = AvailabilityReports(
             resources=keys_of(selection.resources),
             feedback=self.world.feedback,

@@ -1,4 +1,4 @@
-"""The kinds of the CRDs of Open Cluster Management 1845fd8; written by `tests/crd_kinds.py`."""
+"""The kinds of the CRDs of Open Cluster Management 1845fd8; written by `make schemas`."""
 
 from collections.abc import Mapping
 

@@ -188,6 +188,18 @@ def test_a_script_whose_kind_has_a_row_of_the_repository_is_not_warned_of(tmp_pa
     assert [] == told(tmp_path / "2", {"s.yaml": script, "reconciler.yaml": row})
 
 
+def test_a_kind_has_one_row(tmp_path: Path) -> None:
+    """Which of two would count is nowhere said; another version is another kind."""
+    row = "    - apiVersion: a.org/{}\n      kind: A\n      specReplicasPath: .spec.size\n"
+    text = (
+        "apiVersion: reconciler.dev/v1alpha1\nkind: ReconcilerConfiguration\nmetadata: {name: f}\n"
+        "spec:\n  karmada:\n    interpreters:\n"
+    )
+    rows = "".join(map(row.format, ("v1", "v2", "v1")))
+
+    assert ["reconciler.yaml:13 list-key"] == told(tmp_path, {"reconciler.yaml": text + rows})
+
+
 @pytest.mark.parametrize(
     "spec", ["x", "[1]", "{target: 3}", "{target: {kind: [a]}, customizations: 7}"]
 )

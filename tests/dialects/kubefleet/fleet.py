@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from tests.builders import Body, metadata
-from tests.stories import Story
+from tests.builders import Body, configmap, deployment, metadata
+from tests.stories import Story, story
 
 GROUP = "placement.kubernetes-fleet.io"
 PLACEMENT = "ClusterResourcePlacement"
@@ -12,6 +12,7 @@ BINDINGS = f"status/clusterresourcebindings.{GROUP}"
 PLACEMENTS = f"status/clusterresourceplacements.{GROUP}"
 POLICIES = f"status/clusterschedulingpolicysnapshots.{GROUP}"
 RESOURCES = f"status/clusterresourcesnapshots.{GROUP}"
+EAST = {"region": "east"}
 
 
 def member(
@@ -125,3 +126,18 @@ def namespaced_placement(
             **spec,
         },
     }
+
+
+def placed(*placements: Body) -> Story:
+    """Two clusters, something in two namespaces, and what a pass made of it."""
+    contents = (deployment(), configmap(), deployment(namespace="shop"))
+    told = story(member("a"), member("b", labels=EAST), *contents, *placements)
+    told.run(0)
+    return told
+
+
+def clusters_of(told: Story, namespace: str) -> list[str]:
+    """The clusters of all ResourceBindings in a namespace."""
+    folder = f"status/resourcebindings.{GROUP}/{namespace}/"
+    bodies = [told.output(path) for path in sorted(told.outputs) if path.startswith(folder)]
+    return [str(cast(Body, body["spec"])["targetCluster"]) for body in bodies]

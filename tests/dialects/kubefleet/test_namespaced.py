@@ -13,40 +13,27 @@ from reconciler.model.decision import CauseKind
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.rebalance.target import Reference, Target
-from tests.builders import NOW, Body, configmap, deployment, rebalancer, text
+from tests.builders import NOW, Body, deployment, rebalancer, text
 from tests.dialects.kubefleet.fleet import (
+    EAST,
     GROUP,
+    clusters_of,
     fixed,
     member,
     namespaced_placement,
     pick,
+    placed,
     placement,
 )
 from tests.stories import Story, story
 
 SUFFIX = re.compile(r"-[0-9a-f]{8}\.yaml")
-EAST = {"region": "east"}
-
-
-def placed(*placements: Body) -> Story:
-    """Two clusters, something in two namespaces, and what a pass made of it."""
-    contents = (deployment(), configmap(), deployment(namespace="shop"))
-    told = story(member("a"), member("b", labels=EAST), *contents, *placements)
-    told.run(0)
-    return told
 
 
 def outputs_of(told: Story) -> list[str]:
     """The files of KubeFleet without the random part of their names."""
     found = (path.removeprefix("status/") for path in told.outputs if GROUP in path)
     return sorted(SUFFIX.sub("-?.yaml", path).replace(f".{GROUP}", "") for path in found)
-
-
-def clusters_of(told: Story, namespace: str) -> list[str]:
-    """The clusters of all ResourceBindings in a namespace."""
-    folder = f"status/resourcebindings.{GROUP}/{namespace}/"
-    bodies = [told.output(path) for path in sorted(told.outputs) if path.startswith(folder)]
-    return [str(cast(Body, body["spec"])["targetCluster"]) for body in bodies]
 
 
 def selected_in(told: Story, namespace: str) -> list[str]:
@@ -177,36 +164,6 @@ def test_a_cluster_without_its_namespace_is_out() -> None:
     told.put(member("c", status={**status, "namespaces": {"default": ""}})).run(120)
 
     assert ["a", "b", "c"] == clusters_of(told, "default")
-
-
-def test_its_tolerations_may_go() -> None:
-    """No webhook of upstream watches it, and its CRD has no such rule."""
-    tolerant = {"tolerations": [{"key": "k", "operator": "Exists"}]}
-    told = placed(namespaced_placement(pick(1, **tolerant)))
-
-    assert () == told.put(namespaced_placement(pick(1))).run(60).faults
-
-
-@pytest.mark.parametrize(
-    ("after", "field"),
-    [
-        pytest.param(None, "/spec/policy", id="gone"),
-        pytest.param(fixed("a"), "/spec/policy/placementType", id="type"),
-    ],
-)
-def test_its_policy_stays(after: Body | None, field: str) -> None:
-    """Its CRD refuses another type, and that it goes once it was written."""
-    told = placed(namespaced_placement(pick(1)))
-    [fault] = told.put(namespaced_placement(after)).run(60).faults
-
-    assert ("placement-immutable", field) == (fault.rule, fault.field)
-
-
-def test_a_policy_may_come() -> None:
-    """None is PickAll until then."""
-    told = placed(namespaced_placement())
-
-    assert () == told.put(namespaced_placement({"placementType": "PickAll"})).run(60).faults
 
 
 def test_it_goes_with_all_its_outputs() -> None:

@@ -22,7 +22,6 @@ from reconciler.dialects.kubefleet.api.selector_admission import (
 )
 from reconciler.dialects.kubefleet.api.strategy_admission import refuse_strategy
 from reconciler.dialects.kubefleet.api.update_admission import refuse_run, refuse_stages
-from reconciler.manifests.list_keys import refuse_duplicates
 from reconciler.manifests.names import LONGEST_LABEL, is_subdomain, shown
 from reconciler.manifests.violations import Admission, Violation
 from reconciler.model.fields import (
@@ -45,7 +44,6 @@ def refuse_placement(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation
     """
     spec = mutated(mapping(body, "spec"))
     return (
-        *refuse_duplicates(body, {"/status/conditions": ("type",)}),
         *_name(body),
         *refuse_selectors(spec, scopes),
         *refuse_names_beside_labels(spec),

@@ -2,7 +2,8 @@
 
 Type and tolerations in force stand in the latest policy snapshot. Of the others the status file
 keeps what is not the default, in annotations. Of a ResourcePlacement, which no webhook watches,
-tolerations may change; its policy, which no webhook fills in, must not go.
+tolerations may change; its policy, which no webhook fills in, may come, and must not go; its
+strategy may come and go.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,18 +29,26 @@ def policy_in_force(policies: Iterable[Body]) -> Body | None:
     return policy if isinstance(policy, Mapping) else None
 
 
-def refuse_change(before: Body | None, placement: Placement) -> None:
+def refuse_change(record: Body, before: Body | None, placement: Placement) -> None:
     """Compare a policy with the one in force.
 
+    The PickAll of a ResourcePlacement without a policy is none that an edit could change: the CEL
+    rule on the type stands on `spec.policy`, and is asked only where that was there and still is.
+
     Args:
+        record: `metadata` of the status file of the last pass, empty if there is none.
         before: `spec.policy` in force, defaults applied, `None` if there is none.
         placement: The one that is wanted.
 
     Raises:
         Misconfigured: The type changed, or a toleration is gone.
 
-    Source: kubefleet@e160c1c pkg/utils/validator/placement.go `HandlePlacementValidation`.
+    Source: kubefleet@e160c1c pkg/utils/validator/placement.go `HandlePlacementValidation`, and
+    apis/placement/v1beta1/clusterresourceplacement_types.go, the CEL rule of `PlacementPolicy`.
     """
+    both_given = POLICY in _annotations_of(record) and placement.policy_given
+    if placement.namespace and not both_given:
+        return
     policies = (before or {}, placement.policy)
     types = [text(policy, "placementType") or PICK_ALL for policy in policies]
     if types[0] != types[1]:
@@ -97,8 +106,9 @@ def refuse_departure(record: Body, placement: Placement) -> None:
     Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go, the CEL
     rules of `RolloutStrategy` and `PlacementSpec` that look at `oldSelf`.
     """
-    found, wanted = record.get("annotations"), _kept_fields(placement)
-    kept = found if isinstance(found, Mapping) else {}  # a person may have edited the file
+    kept, wanted = dict(_annotations_of(record)), _kept_fields(placement)
+    if placement.namespace and not placement.strategy_given:
+        kept.pop(ROLLOUT_TYPE, None)  # the rule stands on `spec.strategy.type`, which is absent now
     for name, field in (
         (ROLLOUT_TYPE, "/spec/strategy/type"),
         (REPORTING_SCOPE, "/spec/statusReportingScope"),
@@ -109,3 +119,8 @@ def refuse_departure(record: Body, placement: Placement) -> None:
             raise Misconfigured(
                 f"`{label}` must stay {kept[name]} while the placement exists", field=field
             )
+
+
+def _annotations_of(record: Body) -> Body:
+    found = record.get("annotations")
+    return found if isinstance(found, Mapping) else {}  # a person may have edited the file

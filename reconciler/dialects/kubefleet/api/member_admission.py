@@ -3,18 +3,11 @@
 from collections.abc import Iterator
 
 from reconciler.errors import UserError
-from reconciler.manifests.list_keys import ListKeys, refuse_duplicates
 from reconciler.manifests.names import LONGEST_LABEL, shown
 from reconciler.manifests.violations import Violation
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.labels import is_label_key, is_label_value
 from reconciler.model.world import Body
-
-LISTS: ListKeys = {
-    "/status/agentStatus/*/conditions": ("type",),
-    "/status/conditions": ("type",),
-}
-"""Lists of a cluster, and the keys by which its CRD tells their items apart."""
 
 
 def refuse_member(body: Body) -> tuple[Violation, ...]:
@@ -30,7 +23,6 @@ def refuse_member(body: Body) -> tuple[Violation, ...]:
     except (UserError, ValueError) as error:
         return (Violation("", "cluster-unreadable", f"a value {error}"),)
     return (
-        *refuse_duplicates(body, LISTS),
         *_name(text(mapping(body, "metadata"), "name")),
         *_taints(bodies(mapping(body, "spec"), "taints")),
     )

@@ -22,6 +22,7 @@ class Placement:
         policy: `spec.policy` as admission leaves it.
         policy_given: Whether a person wrote one.
         strategy: How changes roll out.
+        strategy_given: Whether a person wrote one.
         wanted: How many clusters it wants, `None` for as many as fit.
         history: How many snapshots are kept.
         selectors: Which resources it selects, with their defaults.
@@ -34,6 +35,7 @@ class Placement:
     policy: Body
     policy_given: bool
     strategy: RolloutStrategy
+    strategy_given: bool
     wanted: int | None
     history: int
     selectors: tuple[Body, ...]
@@ -54,14 +56,16 @@ def decode_placement(body: Body, namespace: str = "") -> Placement:
     Source: kubefleet@e160c1c apis/placement/v1beta1/clusterresourceplacement_types.go
     `PlacementSpec`.
     """
-    metadata, spec = fields.mapping(body, "metadata"), mutated(fields.mapping(body, "spec"))
+    metadata, written = fields.mapping(body, "metadata"), fields.mapping(body, "spec")
+    spec = mutated(written)
     policy = fields.mapping(spec, "policy")
     return Placement(
         namespace=namespace,
         name=fields.text(metadata, "name"),
         policy=policy,
-        policy_given=isinstance(fields.mapping(body, "spec").get("policy"), Mapping),
+        policy_given=isinstance(written.get("policy"), Mapping),
         strategy=decode_strategy(fields.mapping(spec, "strategy")),
+        strategy_given=isinstance(written.get("strategy"), Mapping),
         wanted=_wanted(policy),
         history=fields.number(spec, "revisionHistoryLimit"),
         selectors=fields.bodies(spec, "resourceSelectors"),

@@ -64,6 +64,19 @@ def _task(task: Body, at: str, *, may_wait: bool) -> Iterator[Violation]:
         yield Violation(f"{at}/waitTime", "stage-task", message, "no waitTime, or TimedWait")
 
 
+def refuse_old_edit(before: Body, after: Body) -> None:
+    """Compare the spec of a run in `v1alpha1` with the one before: nothing of it may change.
+
+    Raises:
+        Misconfigured: It is another one.
+
+    Source: kubefleet@e160c1c apis/placement/v1alpha1/stagedupdate_types.go
+    `ClusterStagedUpdateRun`, the CEL rule of its spec.
+    """
+    if before != after:
+        raise Misconfigured("`spec` must stay what it was", field="/spec")
+
+
 def refuse_transition(before: Body, after: Body) -> None:
     """Compare the spec of a run with the one before.
 

@@ -8,7 +8,6 @@ from reconciler.dialects.ocm.api.clusters import decode_cluster
 from reconciler.dialects.ocm.api.placement import GROUP, decode_placement
 from reconciler.dialects.ocm.scheduler.request import decode_report
 from reconciler.errors import UserError
-from reconciler.manifests.list_keys import ListKeys, refuse_duplicates
 from reconciler.manifests.violations import Violation
 from reconciler.model.selectors import MAX_NAME
 from reconciler.model.world import Body
@@ -83,34 +82,11 @@ def _refuse_unreadable(
     return ()
 
 
-CONDITIONS: ListKeys = {"/status/conditions": ("type",)}
-LISTS: Mapping[str, ListKeys] = {
-    "AddOnPlacementScore": {**CONDITIONS, "/status/scores": ("name",)},
-    "ManagedCluster": {
-        **CONDITIONS,
-        "/status/managedNamespaces": ("clusterSet", "name"),
-        "/status/managedNamespaces/*/conditions": ("type",),
-    },
-    "ManagedClusterSet": {"/spec/managedNamespaces": ("name",)},
-    "Placement": CONDITIONS,
-}
-"""Lists of each kind, and the keys by which its CRD tells their items apart."""
-
-_REFUSALS: Mapping[str, Refuse] = {
-    "AddOnPlacementScore": partial(_refuse_unreadable, decode_report, "score"),
-    "ManagedCluster": partial(_refuse_unreadable, decode_cluster, "cluster"),
-    "ManagedClusterSet": partial(_refuse_unreadable, decode_set, "set"),
-    "ManagedClusterSetBinding": refuse_binding,
-    "Placement": refuse_placement,
-}
-
-
-def _refuse(kind: str, body: Body) -> tuple[Violation, ...]:
-    """Return what is wrong with an object of a kind, duplicates in its lists first."""
-    return tuple(refuse_duplicates(body, LISTS.get(kind, {}))) or _REFUSALS[kind](body)
-
-
 OCM_ADMISSIONS: Mapping[tuple[str, str], Refuse] = {
-    (GROUP, kind): partial(_refuse, kind) for kind in _REFUSALS
+    (GROUP, "AddOnPlacementScore"): partial(_refuse_unreadable, decode_report, "score"),
+    (GROUP, "ManagedCluster"): partial(_refuse_unreadable, decode_cluster, "cluster"),
+    (GROUP, "ManagedClusterSet"): partial(_refuse_unreadable, decode_set, "set"),
+    (GROUP, "ManagedClusterSetBinding"): refuse_binding,
+    (GROUP, "Placement"): refuse_placement,
 }
 """What is refused, by (group, kind)."""

@@ -1,0 +1,201 @@
+"""The functions of ours that answer the CEL rules of KubeFleet's CRDs."""
+
+from collections.abc import Iterable, Sequence
+
+from reconciler.dialects.kubefleet.api.defaults import mutated
+from reconciler.dialects.kubefleet.api.immutable_fields import (
+    refuse_change,
+    refuse_departure,
+    with_kept_fields,
+)
+from reconciler.dialects.kubefleet.api.member_admission import refuse_member
+from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
+from reconciler.dialects.kubefleet.api.policy_admission import (
+    refuse_fields_of_others,
+    refuse_tolerations,
+)
+from reconciler.dialects.kubefleet.api.selector_admission import (
+    refuse_names_beside_labels,
+    refuse_namespaces,
+    refuse_reporting,
+)
+from reconciler.dialects.kubefleet.api.strategy_admission import refuse_strategy
+from reconciler.manifests.violations import Violation
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.world import Body
+from tests.crds.refusals import finds, misconfigures
+from tests.crds.rules import FLEET, Answer
+
+PLACEMENTS = f"{FLEET} *ResourcePlacement"
+OF_CLUSTER = f"{FLEET} ClusterResourcePlacement"
+OF_NAMESPACE = f"{FLEET} ResourcePlacement"
+NAMESPACES = "x.kind == 'Namespace' && x.group == \"\" && x.version == 'v1'"
+CHOSEN = (
+    f"{NAMESPACES} && has(x.selectionScope) && x.selectionScope == 'NamespaceWithResourceSelectors'"
+)
+COUNT = "size(self.resourceSelectors.filter(x, {}))"
+NAMED = f"{CHOSEN} && has(x.name) && size(x.name) > 0 && !has(x.labelSelector)"
+ACCESSIBLE = (
+    "!(self.statusReportingScope == 'NamespaceAccessible' && "
+    "size(self.resourceSelectors.filter(x, x.kind == 'Namespace')) != 1)"
+)
+PICK_FIXED = (
+    "self.placementType != 'PickFixed' || (!has(self.affinity) && !has(self.numberOfClusters) && "
+    "!has(self.topologySpreadConstraints) && !has(self.tolerations))"
+)
+PICK_ALL = (
+    "self.placementType != 'PickAll' || (!has(self.clusterNames) && "
+    "!has(self.numberOfClusters) && !has(self.topologySpreadConstraints))"
+)
+PICK_N = "self.placementType != 'PickN' || (!has(self.clusterNames) && has(self.numberOfClusters))"
+MIRROR = "(self == null) || (self.type == 'Mirror' ? size(self.destination) != 0 : true)"
+POLICY_STAYS = "!(has(oldSelf.policy) && !has(self.policy))"
+SCOPE_STAYS = (
+    "!has(oldSelf.statusReportingScope) || "
+    "self.statusReportingScope == oldSelf.statusReportingScope"
+)
+
+
+def _spec(body: Body) -> Body:
+    return mapping(body, "spec")
+
+
+def _namespaces(body: Body) -> Iterable[Violation]:
+    return refuse_namespaces(_spec(body))
+
+
+def _policy(body: Body) -> Iterable[Violation]:
+    policy = mapping(_spec(body), "policy")
+    return refuse_fields_of_others(policy) if policy else ()
+
+
+def _tolerations(body: Body) -> Iterable[Violation]:
+    return refuse_tolerations(bodies(mapping(_spec(body), "policy"), "tolerations"), "")
+
+
+def _keyless(body: Body) -> Iterable[Violation]:
+    """Yield what is wrong with tolerations as such; a key may be none of a label, too."""
+    return (one for one in _tolerations(body) if not one.pointer.endswith("/key"))
+
+
+def _strategy(body: Body) -> Iterable[Violation]:
+    return refuse_strategy(mapping(_spec(body), "strategy"))
+
+
+def _decoded(body: Body) -> Placement:
+    return decode_placement(body, text(mapping(body, "metadata"), "namespace"))
+
+
+def _change(before: Body, after: Body) -> None:
+    known = _decoded(before)
+    refuse_change(with_kept_fields({}, known), known.policy, _decoded(after))
+
+
+def _departure(before: Body, after: Body) -> None:
+    refuse_departure(with_kept_fields({}, _decoded(before)), _decoded(after))
+
+
+def _leaves_default_scope(before: Body, after: Body) -> bool:
+    field = "statusReportingScope"
+    return _spec(before).get(field) == "ClusterScopeOnly" != _spec(after).get(field)
+
+
+KUBEFLEET: Sequence[Answer] = (
+    Answer(
+        "cluster.kubernetes-fleet.io/* MemberCluster",
+        "",
+        ("size(self.metadata.name) < 64",),
+        "kubefleet.api.member_admission.refuse_member",
+        finds(refuse_member, "cluster-name"),
+    ),
+    Answer(
+        PLACEMENTS,
+        "spec.resourceSelectors",
+        ("self.all(x, !(has(x.name) && size(x.name) > 0 && has(x.labelSelector)))",),
+        "kubefleet.api.selector_admission.refuse_names_beside_labels",
+        finds(lambda body: refuse_names_beside_labels(_spec(body)), "placement-selector-exclusive"),
+    ),
+    Answer(
+        OF_CLUSTER,
+        "spec",
+        (ACCESSIBLE,),
+        "kubefleet.api.selector_admission.refuse_reporting",
+        finds(lambda body: refuse_reporting(_spec(body)), "placement-reporting-scope"),
+    ),
+    Answer(
+        PLACEMENTS,
+        "spec",
+        (
+            f"{COUNT.format(CHOSEN)} <= 1",
+            f"{COUNT.format(CHOSEN)} == 0 || ({COUNT.format(NAMED)} == 1)",
+            f"{COUNT.format(CHOSEN)} == 0 || {COUNT.format(NAMESPACES)} == 1",
+        ),
+        "kubefleet.api.selector_admission.refuse_namespaces",
+        finds(_namespaces, "placement-namespace-single", "placement-namespace-name"),
+    ),
+    Answer(
+        PLACEMENTS,
+        "spec.policy",
+        (PICK_FIXED, PICK_ALL, PICK_N),
+        "kubefleet.api.policy_admission.refuse_fields_of_others",
+        finds(_policy, "placement-policy-field", "placement-number"),
+    ),
+    Answer(
+        PLACEMENTS,
+        "spec.policy.tolerations",
+        ("self.all(x, x.operator != 'Exists' || !has(x.value) || size(x.value) == 0)",),
+        "kubefleet.api.policy_admission.refuse_tolerations",
+        finds(_tolerations, "placement-toleration-value"),
+    ),
+    Answer(
+        PLACEMENTS,
+        "spec.policy.tolerations",
+        ("self.all(x, (has(x.key) && size(x.key) > 0) || x.operator == 'Exists')",),
+        "kubefleet.api.policy_admission.refuse_tolerations",
+        finds(_keyless, "placement-toleration-key"),
+    ),
+    Answer(
+        PLACEMENTS,
+        "spec.strategy.reportBackStrategy",
+        (MIRROR,),
+        "kubefleet.api.strategy_admission.refuse_strategy",
+        finds(_strategy, "placement-report-destination"),
+    ),
+    Answer(
+        OF_CLUSTER,
+        "spec",
+        (POLICY_STAYS,),
+        "kubefleet.api.defaults.mutated",
+        lambda _before, after: "policy" not in mutated(_spec(after)),
+    ),
+    Answer(
+        OF_NAMESPACE,
+        "spec",
+        (POLICY_STAYS,),
+        "kubefleet.api.immutable_fields.refuse_departure",
+        misconfigures(_departure, "spec", "policy"),
+    ),
+    Answer(
+        PLACEMENTS,
+        "spec.policy",
+        ("!(self.placementType != oldSelf.placementType)",),
+        "kubefleet.api.immutable_fields.refuse_change",
+        misconfigures(_change, "spec", "policy", "placementType"),
+    ),
+    Answer(
+        PLACEMENTS,
+        "spec.strategy.type",
+        ("!(self != 'External' && oldSelf == 'External')",),
+        "kubefleet.api.immutable_fields.refuse_departure",
+        misconfigures(_departure, "spec", "strategy", "type"),
+    ),
+    Answer(
+        OF_CLUSTER,
+        "spec",
+        (SCOPE_STAYS,),
+        "kubefleet.api.immutable_fields.refuse_departure",
+        misconfigures(_departure, "spec", "statusReportingScope"),
+        _leaves_default_scope,
+        "A default is not kept in the status file, so it may be left.",
+    ),
+)
