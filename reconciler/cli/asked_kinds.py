@@ -45,6 +45,8 @@ def asked_kinds(world: "World", words: Sequence[str]) -> tuple[AskedKind, ...]:
 def kind_of(world: "World", word: str) -> "Kind":
     """Return the group and the kind that a word means; one that is known may have no object here.
 
+    Of several without an object that of an API counts of which there is something, such as clusters.
+
     Raises:
         UsageError: It means none, or several.
     """
@@ -57,7 +59,15 @@ def kind_of(world: "World", word: str) -> "Kind":
     if len(kinds) > 1 and present.issuperset(kinds):
         choices = ", ".join(f"{kind.lower()}.{group}" for group, kind in kinds)
         raise UsageError(f"{shown(word)} is ambiguous; name one of {choices}")
-    return kinds[0]
+    return next((kind for kind in kinds if _is_in_use(kind, present)), kinds[0])
+
+
+def _is_in_use(kind: "Kind", present: "set[Kind]") -> bool:
+    """Return whether anything is there of the API that a kind is of."""
+    from reconciler.core.dialects import dialect_of
+
+    dialect = dialect_of(kind[0])
+    return dialect is not None and any(one.id in present for one in dialect.kinds)
 
 
 def unknown_kind(word: str, present: "set[Kind]") -> UsageError:
