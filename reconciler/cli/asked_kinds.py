@@ -45,7 +45,8 @@ def asked_kinds(world: "World", words: Sequence[str]) -> tuple[AskedKind, ...]:
 def kind_of(world: "World", word: str) -> "Kind":
     """Return the group and the kind that a word means; one that is known may have no object here.
 
-    Of several without an object that of an API counts of which there is something, such as clusters.
+    Of several without an object it is one of an API of which anything is there, such as clusters;
+    of several of these, that of the API which a pass asks first.
 
     Raises:
         UsageError: It means none, or several.
@@ -59,15 +60,17 @@ def kind_of(world: "World", word: str) -> "Kind":
     if len(kinds) > 1 and present.issuperset(kinds):
         choices = ", ".join(f"{kind.lower()}.{group}" for group, kind in kinds)
         raise UsageError(f"{shown(word)} is ambiguous; name one of {choices}")
-    return next((kind for kind in kinds if _is_in_use(kind, present)), kinds[0])
+    return min(kinds, key=lambda kind: (kind not in present, _standing(kind, present)))
 
 
-def _is_in_use(kind: "Kind", present: "set[Kind]") -> bool:
-    """Return whether anything is there of the API that a kind is of."""
-    from reconciler.core.dialects import dialect_of
+def _standing(kind: "Kind", present: "set[Kind]") -> tuple[bool, int]:
+    """Return how a kind stands among others: those of APIs in use first, in the order of a pass."""
+    from reconciler.core.dialects import DIALECTS, dialect_of
 
     dialect = dialect_of(kind[0])
-    return dialect is not None and any(one.id in present for one in dialect.kinds)
+    if dialect is None:
+        return True, len(DIALECTS)
+    return not any(one.id in present for one in dialect.kinds), DIALECTS.index(dialect)
 
 
 def unknown_kind(word: str, present: "set[Kind]") -> UsageError:

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.cli.asked_kinds import kind_of
+from tests.builders import Body, cluster
 from tests.cli.history import answer, told_fleet
 from tests.shell.repositories import Checkout, new_checkout
+from tests.stories import story
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -244,3 +247,26 @@ def test_mistakes_are_told_in_one_line(
     code, out, err = answer(web, capsys, "get", *words)
 
     assert (2, "", True, 1) == (code, out, message in err, err.count("\n"))
+
+
+MEMBER: Body = {
+    "apiVersion": "cluster.kubernetes-fleet.io/v1beta1",
+    "kind": "MemberCluster",
+    "metadata": {"name": "m"},
+    "spec": {"identity": {"kind": "User", "name": "m"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("clusters", "group"),
+    [
+        pytest.param([cluster()], "work.karmada.io", id="karmada"),
+        pytest.param([MEMBER], "placement.kubernetes-fleet.io", id="kubefleet"),
+        pytest.param([cluster(), MEMBER], "work.karmada.io", id="both"),
+    ],
+)
+def test_a_short_name_of_several_apis_means_the_one_in_use(
+    clusters: list[Body], group: str
+) -> None:
+    """Before there is any object of that kind."""
+    assert (group, "ResourceBinding") == kind_of(story(*clusters).world(), "rb")
