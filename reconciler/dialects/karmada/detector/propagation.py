@@ -104,11 +104,15 @@ class Propagation:
 
         Source: karmada@f8fdd02 pkg/detector/detector.go `EventFilter`.
         """
-        if not api_version or not kind or namespace in RESERVED or namespace.startswith(EXECUTION):
-            return False
-        if any(_is_hit(pattern, namespace) for pattern in self.namespaces):
+        if not api_version or not kind or not self.has_namespace(namespace):
             return False
         return (api_version, kind, namespace, name) != AUTHENTICATION
+
+    def has_namespace(self, namespace: str) -> bool:
+        """Return whether a namespace is neither reserved nor skipped."""
+        if namespace in RESERVED or namespace.startswith(EXECUTION):
+            return False
+        return not any(_is_hit(pattern, namespace) for pattern in self.namespaces)
 
 
 BY_DEFAULT = Propagation()
