@@ -16,6 +16,11 @@ from reconciler.model.settings import Settings
 from reconciler.model.world import World
 
 
+def _begun() -> dict[Dialect, DialectMemory]:
+    """Return memories that have seen nothing yet."""
+    return {dialect: dialect.begin() for dialect in DIALECTS}
+
+
 @dataclass(slots=True)
 class Memo:
     """What earlier passes found out.
@@ -25,11 +30,13 @@ class Memo:
         settings: The configuration decoded, under one name.
     """
 
-    dialects: dict[Dialect, DialectMemory] = field(
-        default_factory=lambda: {dialect: dialect.begin() for dialect in DIALECTS}
-    )
+    dialects: dict[Dialect, DialectMemory] = field(default_factory=_begun)
     settings: AnswerCache[None, Settings] = field(default_factory=AnswerCache)
     _last: tuple[World, UnchangedUntil, Outcome] | None = None
+
+    def clear(self) -> None:
+        """Forget everything, as after a pass that was not brought to its end."""
+        self.dialects, self.settings, self._last = _begun(), AnswerCache(), None
 
     def idle(self, world: World, now: datetime) -> Outcome | None:
         """Return the outcome of the last pass if it had the same world and nothing to do."""

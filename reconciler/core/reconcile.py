@@ -50,6 +50,21 @@ def reconcile(
     idle = None if asked or busy else memo.idle(world, now)
     if idle is not None:
         return idle
+    try:
+        return _pass(world, now, asked, busy, memo)
+    except BaseException:
+        memo.clear()  # tables that are changed in place may be half of this pass
+        raise
+
+
+def _pass(
+    world: World,
+    now: datetime,
+    asked: frozenset[ObjectKey],
+    busy: frozenset[str],
+    memo: Memo,
+) -> Outcome:
+    """Decide, and close the memo."""
     configuration = _configuration(world)
     settings = memo.settings.recall(None, (configuration,), lambda: decode_settings(configuration))
     if settings.suspend or is_frozen(world, RECORD) or is_frozen(world, FAULTS):

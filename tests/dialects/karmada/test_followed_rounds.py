@@ -133,3 +133,30 @@ def test_only_what_a_change_concerns_is_decided(name: str, monkeypatch: pytest.M
     assert replace(cold, explanations={}) == replace(warm, explanations={})
     names = {key.name.removesuffix("-deployment") for key in decided}
     assert concerned == names - {"settings-configmap"}
+
+
+def test_a_pass_that_was_broken_off_leaves_nothing_half_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No memory belongs to no object: the next pass decides as one that remembers nothing."""
+    told, memo, world = fleet(), Memo(), None
+    world = linked(told.world(), world)
+    told.files = applied(told.files, reconcile(world, told.now, memo=memo))
+    told.now += timedelta(seconds=100)
+    told.put(deployment("web", replicas=6), deployment("here", replicas=7))
+    world = linked(told.world(), world)
+
+    def spent(draft: Draft, demand: RescheduleTrigger | None, around: Surroundings) -> Part:
+        if draft.key.name == "web-deployment":
+            raise MemoryError
+        return decide(draft, demand, around)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(plan, "decide", spent)
+        with pytest.raises(MemoryError):
+            reconcile(world, told.now, memo=memo)
+    cold = reconcile(world, told.now)
+
+    assert replace(cold, explanations={}) == replace(
+        reconcile(world, told.now, memo=memo), explanations={}
+    )
