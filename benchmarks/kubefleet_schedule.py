@@ -84,7 +84,7 @@ def main() -> None:
                 took = 1000 * (time.perf_counter() - started)
                 print(
                     f"{size:5} {kind} topology={topology} {name}: {took:.2f} ms, "
-                    f"{len(result.bindings)} bindings, {result.cycles} cycles"
+                    f"{len(result.bindings)} bindings, {len(result.records)} cycles"
                 )
 
 

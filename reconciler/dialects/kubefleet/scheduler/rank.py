@@ -1,32 +1,13 @@
 """The order in which clusters are picked: topology, affinity, kept before new, greater name."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.clusters import Members
-from reconciler.dialects.kubefleet.scheduler.profile import AFFINITY, PROFILE, TOPOLOGY
+from reconciler.dialects.kubefleet.scheduler.profile import PROFILE
+from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.dialects.kubefleet.scheduler.request import Request
-from reconciler.model.identity import ClusterName
 from reconciler.schedule.framework import Levels, Mask, graded, positions_of
-
-
-@dataclass(frozen=True, slots=True)
-class RankedCluster:
-    """A cluster and its scores by their names, in the order in which they are compared."""
-
-    name: ClusterName
-    scores: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def affinity(self) -> int:
-        """What decisions show as the affinity score."""
-        return self.scores.get(AFFINITY, 0)
-
-    @property
-    def topology(self) -> int:
-        """What decisions show as the topology spread score."""
-        return self.scores.get(TOPOLOGY, 0)
 
 
 def rank(
