@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from itertools import repeat
 
 from reconciler.dialects.karmada.api.applied_placement import applied_placement
 from reconciler.dialects.karmada.api.binding import Binding
-from reconciler.dialects.karmada.api.clusters import Members, TargetCluster
+from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import AffinityTerm, Placement
-from reconciler.dialects.karmada.scheduler.divide import Division, DivisionStrategy, divide
+from reconciler.dialects.karmada.scheduler.divide import divide
 from reconciler.dialects.karmada.scheduler.estimate import estimate_fleet
 from reconciler.dialects.karmada.scheduler.failure import Failure, FailureKind, scheduler_error
 from reconciler.dialects.karmada.scheduler.profile import PROFILE
@@ -17,13 +16,12 @@ from reconciler.dialects.karmada.scheduler.rank import rank
 from reconciler.dialects.karmada.scheduler.request import Request, request_of
 from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.select import select_clusters
+from reconciler.dialects.karmada.scheduler.targets import targets_of
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason, find_trigger
 from reconciler.model.conditions import Condition
-from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, Rejection, run_filters
 
 SCHEDULED = "Scheduled"
-TARGETS_LIMIT = 128  # ours: 5,000 clusters times 128 numbers of replicas take about 50 MB
 SUCCESS = Condition(SCHEDULED, "True", "Success", "Binding has been scheduled successfully.")
 
 
@@ -132,22 +130,7 @@ def attempt_group(
     attempt = partial(attempt, ranking=ranking, selected=selected)
     if isinstance(division, Failure):
         return attempt(result=division.within("failed to assign replicas"))
-    return attempt(division=division, result=_targets(members, division))
-
-
-def _targets(members: Members, division: Division) -> tuple[TargetCluster, ...]:
-    """Name the clusters. Where all of them get the same, bindings share the entries."""
-    shares, names = division.shares, members.fleet.names
-    if division.strategy is not DivisionStrategy.DUPLICATED or not shares:
-        return tuple(TargetCluster(names[position], replicas) for position, replicas in shares)
-    replicas = shares[0][1]
-    column = remember(
-        members.targets,
-        replicas,
-        lambda: tuple(map(TargetCluster, names, repeat(replicas))),
-        limit=TARGETS_LIMIT,
-    )
-    return tuple(column[position] for position, _ in shares)
+    return attempt(division=division, result=targets_of(division, members, feasible))
 
 
 def fit_error(clusters: int, rejections: Iterable[Rejection]) -> str:
