@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reconciler.dialects.karmada.api.placement import ClusterAffinity, StaticWeight
+from reconciler.dialects.karmada.api.placement import ClusterAffinity, Placement, StaticWeight
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.cluster import Cluster
@@ -194,6 +194,7 @@ class Members:
     rooms: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     capacities: dict[Ask, Capacity] = field(default_factory=dict, repr=False)
     targets: dict[int, SharedTargets] = field(default_factory=dict, repr=False)
+    applied: dict[Placement, str] = field(default_factory=dict, repr=False)
     orders: dict[tuple[Ask, Mask], tuple[int, ...]] = field(default_factory=dict, repr=False)
     votes: dict[tuple[tuple[StaticWeight, ...], Mask], tuple[tuple[int, ...], tuple[int, ...]]] = (
         field(default_factory=dict, repr=False)

@@ -121,7 +121,7 @@ def divide(
     if propagate_empty:
         having = {position for position, _ in shares}
         shares += [(position, 0) for position in selected if position not in having]
-    return replace(division, shares=shares)
+    return Division(division.strategy, shares, division.steps)
 
 
 def _divide(

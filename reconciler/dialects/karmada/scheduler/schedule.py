@@ -19,6 +19,7 @@ from reconciler.dialects.karmada.scheduler.select import select_clusters
 from reconciler.dialects.karmada.scheduler.targets import targets_of
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason, find_trigger
 from reconciler.model.conditions import Condition
+from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, Rejection, run_filters
 
 SCHEDULED = "Scheduled"
@@ -43,7 +44,9 @@ def schedule(
     if trigger is ScheduleReason.DELETING:
         return ScheduleVerdict(trigger=trigger, observed_affinity=binding.observed_affinity)
     if placement is None:
-        return _failed(trigger, binding, (), scheduler_error("the binding has no placement"))
+        return _failed(
+            trigger, binding, (), scheduler_error("the binding has no placement"), members
+        )
     if trigger is ScheduleReason.NONE:
         return ScheduleVerdict(
             trigger=trigger,
@@ -52,11 +55,11 @@ def schedule(
         )
     attempts = try_groups(binding, placement, members, now, propagate_empty=propagate_empty)
     if not attempts:  # an empty list of groups: upstream reports success and changes nothing
-        return _succeeded(trigger, binding, (), None)
+        return _succeeded(trigger, binding, (), None, members)
     last, first = attempts[-1].result, attempts[0].result
     if isinstance(last, Failure) and isinstance(first, Failure):
-        return _failed(trigger, binding, attempts, first)
-    return _succeeded(trigger, binding, attempts, placement)
+        return _failed(trigger, binding, attempts, first, members)
+    return _succeeded(trigger, binding, attempts, placement, members)
 
 
 def try_groups(
@@ -155,6 +158,7 @@ def _succeeded(
     binding: Binding,
     attempts: tuple[Attempt, ...],
     placement: Placement | None,
+    members: Members,
 ) -> ScheduleVerdict:
     """The last attempt counts. Without any, only the status moves.
 
@@ -169,13 +173,17 @@ def _succeeded(
         observed_affinity=attempts[-1].affinity_name if grouped else binding.observed_affinity,
         observed_generation=binding.generation,
         condition=SUCCESS,
-        applied=None if placement is None else _changed(binding, placement),
+        applied=None if placement is None else _changed(binding, placement, members),
         scheduled=True,
     )
 
 
 def _failed(
-    trigger: ScheduleReason, binding: Binding, attempts: tuple[Attempt, ...], failure: Failure
+    trigger: ScheduleReason,
+    binding: Binding,
+    attempts: tuple[Attempt, ...],
+    failure: Failure,
+    members: Members,
 ) -> ScheduleVerdict:
     """When no cluster fits the result is cleared; all other failures keep it.
 
@@ -189,13 +197,15 @@ def _failed(
         clusters=() if unfit else None,
         observed_affinity=binding.observed_affinity,
         condition=Condition(SCHEDULED, "False", failure.kind, failure.message),
-        applied=_changed(binding, binding.placement) if unfit and binding.placement else None,
+        applied=_changed(binding, binding.placement, members)
+        if unfit and binding.placement
+        else None,
         error=failure,
     )
 
 
-def _changed(binding: Binding, placement: Placement) -> str | None:
-    text = applied_placement(placement)
+def _changed(binding: Binding, placement: Placement, members: Members) -> str | None:
+    text = remember(members.applied, placement, lambda: applied_placement(placement))
     return None if text == binding.applied else text
 
 

@@ -17,7 +17,7 @@ def targets_of(division: Division, members: Members, feasible: Mask) -> tuple[Ta
     """Return the clusters of a division, in its order; all of them are feasible."""
     shares, names = division.shares, members.fleet.names
     if division.strategy is not DivisionStrategy.DUPLICATED or not shares:
-        return tuple(TargetCluster(names[position], replicas) for position, replicas in shares)
+        return tuple([_target((names[position], replicas)) for position, replicas in shares])
     replicas = shares[0][1]
     shared = remember(members.targets, replicas, SharedTargets, limit=TARGETS_LIMIT)
     wanting = Mask(feasible & ~shared.clusters)
