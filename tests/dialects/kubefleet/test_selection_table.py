@@ -16,7 +16,7 @@ from reconciler.model.fields import bodies, mapping
 from reconciler.model.versioned import patched
 from reconciler.model.world import World
 from tests.builders import Body, manifest, metadata
-from tests.core.test_memo_law import linked
+from tests.followed import linked
 from tests.stories import world
 
 NAMESPACE = {"group": "", "version": "v1", "kind": "Namespace"}
