@@ -102,11 +102,14 @@ def room_of(summary: ResourceSummary | None, name: str) -> int:
     """
     if summary is None:
         return 0
-    given = summary.allocated.get(name, _ZERO), summary.allocating.get(name, _ZERO)
     allocatable = summary.allocatable.get(name, _ZERO)
+    allocated = summary.allocated.get(name, _ZERO)
+    allocating = summary.allocating.get(name, _ZERO)
     if name == "pods":
-        return max(0, ceil_units(allocatable) - ceil_units(given[0]) - ceil_units(given[1]))
-    return max(0, _units(name, Quantity(allocatable - given[0] - given[1])))
+        room = ceil_units(allocatable) - ceil_units(allocated) - ceil_units(allocating)
+    else:
+        room = _units(name, Quantity(allocatable - allocated - allocating))
+    return max(0, room)
 
 
 def _units(name: str, amount: Quantity) -> int:
