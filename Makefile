@@ -45,6 +45,7 @@ fuzz: $(INSTALLED)
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600)
 
 bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks.ratios
 	$(BIN)/python -m benchmarks.startup_and_passes
 	$(BIN)/python -m benchmarks.questions
 	$(BIN)/python -m benchmarks.plan_cold

@@ -1,13 +1,31 @@
-"""Time of KubeFleet's scheduler on fleets of 100, 1000 and 5000: `python -m benchmarks...`."""
+"""One KubeFleet placement without bindings, on the fleet of the published benchmark."""
 
-import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 
-from reconciler.dialects.kubefleet.api.clusters import decode_member, members_of
+from benchmarks.ratio_row import SIZES, Row, measure
+from reconciler.dialects.kubefleet.api.clusters import Members, decode_member, members_of
 from reconciler.dialects.kubefleet.scheduler.schedule import run_cycle, schedule
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import decode_snapshot
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, decode_snapshot
+
+Run = Callable[..., object]
+"""A cycle, or all cycles."""
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+CASES: tuple[tuple[str, str, Run, bool], ...] = (
+    ("PickN", "PickN", run_cycle, False),
+    ("PickAll", "PickAll", run_cycle, False),
+    ("topology, one cycle", "PickN", run_cycle, True),
+    ("topology, settled", "PickN", schedule, True),
+)
+UPSTREAM = {
+    "PickN": {100: (0.55, 2), 1000: (3.9, 5), 5000: (21.3, 5)},
+    "PickAll": {100: (0.66, 2), 1000: (4.8, 5), 5000: (24.4, 5)},
+    "topology, one cycle": {100: (0.54, 2), 1000: (3.9, 5), 5000: (17.1, 5)},
+    "topology, settled": {100: (5.6, 5), 1000: (440, 50), 5000: (9352, 200)},
+}
+"""Milliseconds, and the goal."""
 
 
 def cluster(number: int) -> dict[str, object]:
@@ -71,22 +89,23 @@ def policy(number: int, kind: str, *, topology: bool) -> dict[str, object]:
     }
 
 
-def main() -> None:
-    cases = (("PickN", True), ("PickN", False), ("PickAll", False))
-    for size in (100, 1000, 5000):
+def rows() -> Iterator[Row]:
+    """Measure each placement type at each size."""
+    for size in SIZES:
         views = [decode_member(cluster(number)) for number in range(size)]
-        for kind, topology in cases:
+        for name, kind, run, topology in CASES:
             snapshot = decode_snapshot(policy(size // 10, kind, topology=topology))
-            for name, run in (("cycle", run_cycle), ("settle", schedule)):
-                members = members_of(views, NOW)
-                started = time.perf_counter()
-                result = run(snapshot, (), members, NOW)
-                took = 1000 * (time.perf_counter() - started)
-                print(
-                    f"{size:5} {kind} topology={topology} {name}: {took:.2f} ms, "
-                    f"{len(result.bindings)} bindings, {result.cycles} cycles"
-                )
+            ours, first = measure(partial(members_of, views, NOW), partial(_ask, run, snapshot))
+            upstream, goal = UPSTREAM[name][size]
+            yield Row(
+                question=f"KubeFleet {name}",
+                clusters=size,
+                upstream=upstream,
+                goal=goal,
+                ours=ours,
+                with_index=first,
+            )
 
 
-if __name__ == "__main__":
-    main()
+def _ask(run: Run, snapshot: Snapshot, members: Members) -> object:
+    return run(snapshot, (), members, NOW)

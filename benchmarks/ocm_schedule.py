@@ -1,15 +1,18 @@
-"""One run of the OCM scheduler, on the fleet of the published benchmark.
-
-Run with `python -m benchmarks.ocm_schedule`.
-"""
+"""One run of the OCM scheduler, on the fleet of the published benchmark."""
 
 from collections.abc import Iterator, Sequence
-from time import perf_counter
+from dataclasses import replace
+from functools import partial
 
+from benchmarks.ratio_row import SIZES, Row, measure
 from reconciler.dialects.ocm.api.cluster_sets import ClusterSet, SetBinding
-from reconciler.dialects.ocm.api.clusters import decode_cluster, members_of
+from reconciler.dialects.ocm.api.clusters import ManagedCluster, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import Placement, decode_placement
-from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject, decided_by
+from reconciler.dialects.ocm.decisions.placement_decisions import (
+    DecisionObject,
+    DecisionsSoFar,
+    decided_by,
+)
 from reconciler.dialects.ocm.decisions.sync import Hub, judge
 from reconciler.dialects.ocm.scheduler.request import PluginReport
 from reconciler.model.identity import ClusterName
@@ -18,7 +21,11 @@ from reconciler.model.world import Body
 
 NOW = parse_moment("2026-11-20T12:00:00Z")
 GROUP = "cluster.open-cluster-management.io"
-RUNS = 11
+UPSTREAM = {
+    "": {100: (0.83, 5), 1000: (7.3, 10), 5000: (44, 20)},
+    ", no predicate": {100: (0.15, 2), 1000: (2.8, 10), 5000: (15, 20)},
+}
+"""Milliseconds, and the goal."""
 
 
 def name(i: int) -> ClusterName:
@@ -69,32 +76,49 @@ def decisions(owner: str, names: Sequence[ClusterName]) -> Iterator[DecisionObje
         yield DecisionObject("ns1", f"{owner}-decision-{page // 100 + 1}", labels, listed)
 
 
-def main() -> None:
-    for n in (100, 1000, 5000):
-        others = (
-            item
-            for q in range(10)
-            for item in decisions(f"q{q}", [name((i * (q + 1) + q) % n) for i in range(n // 10)])
-        )
-        own = decisions("p", [name(3 * i + 1) for i in range(n // 10)])
-        standing = decided_by([*own, *others])
-        hub = Hub(
-            members=members_of(decode_cluster(cluster(i)) for i in range(n)),
-            sets={"s1": ClusterSet("s1")},
-            bindings=(SetBinding("ns1", "s1", "s1"),),
-            reports={
-                (name(i), "metrics"): PluginReport({"memratio": 1, "cpuratio": i * 31 % 201 - 100})
-                for i in range(n)
-            },
-        )
-        wanted = placement(n)
-        times = []
-        for _ in range(RUNS):
-            start = perf_counter()
-            judge(wanted, hub, standing, NOW)
-            times.append(perf_counter() - start)
-        print(f"{n:5d} clusters: {sorted(times)[RUNS // 2] * 1000:.2f} ms, grouping included")
+def standing(n: int) -> DecisionsSoFar:
+    """What the placement and ten others have decided so far."""
+    others = (
+        item
+        for q in range(10)
+        for item in decisions(f"q{q}", [name((i * (q + 1) + q) % n) for i in range(n // 10)])
+    )
+    return decided_by([*decisions("p", [name(3 * i + 1) for i in range(n // 10)]), *others])
 
 
-if __name__ == "__main__":
-    main()
+def hub(views: Sequence[ManagedCluster]) -> Hub:
+    """All that the placement is decided from, indexed."""
+    return Hub(
+        members=members_of(views),
+        sets={"s1": ClusterSet("s1")},
+        bindings=(SetBinding("ns1", "s1", "s1"),),
+        reports={
+            (name(i), "metrics"): PluginReport({"memratio": 1, "cpuratio": i * 31 % 201 - 100})
+            for i in range(len(views))
+        },
+    )
+
+
+def rows() -> Iterator[Row]:
+    """Measure with and without the predicate; the grouping of decisions is included."""
+    for n in SIZES:
+        views = [decode_cluster(cluster(i)) for i in range(n)]
+        decided, wanted = standing(n), placement(n)
+        for title, asked in (
+            ("", wanted),
+            (", no predicate", replace(wanted, predicates=())),
+        ):
+            ours, first = measure(partial(hub, views), partial(_ask, asked, decided))
+            upstream, goal = UPSTREAM[title][n]
+            yield Row(
+                question=f"OCM{title}",
+                clusters=n,
+                upstream=upstream,
+                goal=goal,
+                ours=ours,
+                with_index=first,
+            )
+
+
+def _ask(wanted: Placement, decided: DecisionsSoFar, hub: Hub) -> object:
+    return judge(wanted, hub, decided, NOW)

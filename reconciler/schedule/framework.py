@@ -1,7 +1,7 @@
 """The contract of filters and scores: sets of clusters as bit masks, rejections with reasons."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import compress
 from typing import Generic, NewType, Protocol, TypeVar
@@ -206,4 +206,4 @@ def _reject(
             clusters = Mask(rejection.clusters & candidates)
             if clusters:
                 candidates = Mask(candidates & ~clusters)
-                yield replace(rejection, clusters=clusters, plugin=name)
+                yield Rejection(clusters, rejection.reason, rejection.remedy, name)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from reconciler.dialects.cluster_inventory import InventoryCache
 from reconciler.dialects.kubefleet.api.clusters import Member
 from reconciler.dialects.kubefleet.api.placement import Placement
-from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
+from reconciler.dialects.kubefleet.snapshots.selection_table import SelectionTable
 from reconciler.dialects.object_pass import Part
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, UnchangedUntil, forget
@@ -28,7 +28,7 @@ class KubeFleetMemory:
     fleet: AnswerCache[None, tuple[Member, ...]] = field(default_factory=AnswerCache)
     owners: AnswerCache[ObjectKey, ObjectKey] = field(default_factory=AnswerCache)
     placements: AnswerCache[ObjectKey, Placement] = field(default_factory=AnswerCache)
-    selections: AnswerCache[ObjectKey, SelectedResources] = field(default_factory=AnswerCache)
+    selections: SelectionTable = field(default_factory=SelectionTable)
     rests: AnswerCache[ObjectKey, tuple[UnchangedUntil, Part]] = field(default_factory=AnswerCache)
 
     def forget(self) -> None:

@@ -27,8 +27,8 @@ from reconciler.dialects.kubefleet.rollout.availability_reports import (
     reports_on,
 )
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
-from reconciler.dialects.kubefleet.snapshots.resource_selection import select_resources
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
+from reconciler.dialects.kubefleet.snapshots.selection_table import PlacementQuestion
 from reconciler.dialects.kubefleet.view.binding_rendering import targets_in
 from reconciler.dialects.kubefleet.view.decision_record import (
     decision_on,
@@ -106,6 +106,7 @@ class Fleets:
                 if manifest.key not in self.placements
             ],
         )
+        self.memory.selections.follow(self.world, self.placements.keys())
         decided.run(sorted(self.placements), self)
         return decided.plan()
 
@@ -149,7 +150,8 @@ class Fleets:
         body, members = self.placements[key].body, self.members
         fleet = self.memory.fleet.recall(None, members.views, lambda: members.views)
         selection = self._selection(key)
-        reports = reports_on(keys_of(selection.resources), self.world.feedback)
+        feedback = self.world.feedback
+        reports = reports_on(keys_of(selection.resources), feedback) if feedback else ()
         return (body, fleet, self.settings, selection, *reports, *self.present(key).values())
 
     def _placement(self, key: ObjectKey) -> Placement:
@@ -161,17 +163,8 @@ class Fleets:
 
     def _selection(self, key: ObjectKey) -> Selected:
         """Return what a placement selects, the same as before if nothing of it differs."""
-        known, world, manifest = self.memory.selections, self.world, self.placements[key]
-        cache_key = (manifest.body, world.inputs, world.blobs)
-        found = known.find(manifest.key, cache_key)
-        if found is None:
-            before = known.latest(manifest.key)
-            selectors = self._placement(key).selectors
-            drawn = select_resources(
-                selectors, world.inputs, world.blobs, world.known, key.namespace
-            )
-            found = known.keep(manifest.key, cache_key, before if before == drawn else drawn)
-        return found
+        question = PlacementQuestion(key, self.placements[key].body, self._placement(key).selectors)
+        return self.memory.selections.select(question, self.world)
 
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a placement."""

@@ -238,6 +238,15 @@ def test_ties_go_to_kept_clusters_then_to_the_greater_name() -> None:
     assert ["a", "c", "b"] == [item.name for item in rank(kept, fleet, fleet.fleet.all, NOW)]
 
 
+def test_many_equal_clusters_come_with_the_greater_name_first() -> None:
+    """However many there are, and however many are asked for."""
+    names = [f"c{number:02d}" for number in range(40)]
+    fleet = members(*map(member, names))
+    request = request_of(decode_policy({"placementType": "PickAll"}), fleet)
+
+    assert names[::-1] == [item.name for item in rank(request, fleet, fleet.fleet.all, NOW)]
+
+
 @pytest.mark.parametrize(
     ("namespace", "expected"),
     [

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from reconciler.dialects.karmada.api.placement import ClusterAffinity
+from reconciler.dialects.karmada.api.placement import ClusterAffinity, Placement, StaticWeight
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.cluster import Cluster
@@ -37,6 +37,14 @@ class TargetCluster(NamedTuple):
 
     name: ClusterName
     replicas: int
+
+
+@dataclass(slots=True, eq=False)
+class SharedTargets:
+    """Clusters that get the same number of replicas, by position: those asked for so far."""
+
+    clusters: Mask = NO_CLUSTERS
+    targets: dict[int, TargetCluster] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +88,12 @@ class MemberCluster:
     summary: ResourceSummary | None = None
     resource_models: tuple[tuple[int, Resources], ...] = ()
     declared: bool = False
+
+    @property
+    def modelled(self) -> bool:
+        """Whether its resource models count, and not what is left in its summary."""
+        counts = () if self.summary is None else self.summary.models
+        return bool(self.resource_models and counts) and all(count >= 0 for _, count in counts)
 
 
 def decode_cluster(body: Body, *, declared: bool = True) -> MemberCluster:
@@ -169,6 +183,7 @@ class Members:
     by_zone: Mapping[str, Mask]
     zoned: Mask
     declared: Mask
+    modelled: Mask
     by_api: Mapping[tuple[str, str], Mask]
     no_execute: Mask
     regions: tuple[str, ...]
@@ -178,8 +193,12 @@ class Members:
     )
     rooms: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
     capacities: dict[Ask, Capacity] = field(default_factory=dict, repr=False)
-    targets: dict[int, tuple[TargetCluster, ...]] = field(default_factory=dict, repr=False)
+    targets: dict[int, SharedTargets] = field(default_factory=dict, repr=False)
+    applied: dict[Placement, str] = field(default_factory=dict, repr=False)
     orders: dict[tuple[Ask, Mask], tuple[int, ...]] = field(default_factory=dict, repr=False)
+    votes: dict[tuple[tuple[StaticWeight, ...], Mask], tuple[tuple[int, ...], tuple[int, ...]]] = (
+        field(default_factory=dict, repr=False)
+    )
 
     def matching(self, affinity: ClusterAffinity) -> Mask:
         """Return the clusters that an affinity, or the target of a static weight, means.
@@ -248,6 +267,7 @@ def members_of(clusters: Iterable[MemberCluster]) -> Members:
         by_zone={zone: mask_of(found) for zone, found in zones.items()},
         zoned=mask_of(position for position, view in enumerate(views) if view.zones),
         declared=group_by([view.declared for view in views], skip=False).get(True, NO_CLUSTERS),
+        modelled=mask_of(i for i, view in enumerate(views) if view.modelled),
         by_api={api: mask_of(found) for api, found in apis.items()},
         no_execute=mask_of(
             position

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import repeat
+from operator import itemgetter
 
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import (
@@ -115,11 +117,11 @@ def divide(
     division = _divide(request, members, ranking, selected)
     if isinstance(division, Failure):
         return division
-    shares = [share for share in division.shares if share[1]]
+    shares = list(filter(itemgetter(1), division.shares))
     if propagate_empty:
         having = {position for position, _ in shares}
         shares += [(position, 0) for position in selected if position not in having]
-    return replace(division, shares=shares)
+    return Division(division.strategy, shares, division.steps)
 
 
 def _divide(
@@ -176,13 +178,14 @@ def _divide_tier(
     wanted: int,
 ) -> Division | Failure:
     if strategy is DivisionStrategy.DUPLICATED:
-        return Division(strategy, [(position, wanted) for position in clusters])
+        return Division(strategy, list(zip(clusters, repeat(wanted))))
     if strategy is DivisionStrategy.STATIC_WEIGHT:
         scheduling = request.placement.replica_scheduling
         weights = None if scheduling is None else scheduling.weights
         rules = None if weights is None else weights.static_weights
-        votes = static_weights(rules or (), mask_of(clusters), members)
-        parties, counts = list(votes), list(votes.values())
+        everyone = clusters is ranking.order and not request.tiers
+        among = ranking.tiers[0] if everyone else mask_of(clusters)
+        parties, counts = static_weights(tuple(rules or ()), among, members)
         shares = _dispense(wanted, parties, counts, request.binding.uid)
         step = DivisionStep(
             tier=0, mode=Mode.FRESH, target=wanted, room=None, parties=parties, weights=counts

@@ -1,6 +1,8 @@
 """How many replicas a cluster can take: from its resource summary, or from its resource models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from operator import floordiv
 
 from reconciler.dialects.karmada.api.clusters import (
     Ask,
@@ -12,6 +14,7 @@ from reconciler.dialects.karmada.api.clusters import (
 )
 from reconciler.model.quantity import Quantity, ceil_milli, ceil_units
 from reconciler.schedule.fleet import remember
+from reconciler.schedule.framework import NO_CLUSTERS, positions_of
 
 NOT_ESTIMATED = 2**31 - 1  # karmada@f8fdd02 core/util.go: MaxInt32 stands for "no estimate"
 PODS_OF_A_NODE = 110  # karmada@f8fdd02 scheduling_simulator_components.go, each virtual node
@@ -69,18 +72,20 @@ def _capacity(members: Members, ask: Ask, column: Callable[[], tuple[int, ...]])
 
 
 def _column(members: Members, requirements: Requirements | None) -> tuple[int, ...]:
-    best = list(_rooms(members, "pods"))
+    best: Sequence[int] = _rooms(members, "pods")
     for name, amount in requirements or ():
         units = _units(name, amount)
         if units > 0:
             rooms = _rooms(members, name)
-            best = [min(left, room // units) for left, room in zip(best, rooms, strict=True)]
-    for position, view in enumerate(members.views):
-        if view.declared:
-            best[position] = NOT_ESTIMATED
-        elif requirements is not None and _has_models(view):
-            best[position] = _by_models(view, requirements)
-    return tuple(map(wrap32, best))
+            best = list(map(min, best, map(floordiv, rooms, repeat(units))))
+    found = list(best)
+    for position in positions_of(members.modelled if requirements is not None else NO_CLUSTERS):
+        found[position] = _by_models(members.views[position], requirements or ())
+    for position in positions_of(members.declared):
+        found[position] = NOT_ESTIMATED
+    if found and max(found) > NOT_ESTIMATED:
+        return tuple(map(wrap32, found))
+    return tuple(found)
 
 
 def _rooms(members: Members, name: str) -> tuple[int, ...]:
@@ -97,21 +102,18 @@ def room_of(summary: ResourceSummary | None, name: str) -> int:
     """
     if summary is None:
         return 0
-    given = summary.allocated.get(name, _ZERO), summary.allocating.get(name, _ZERO)
     allocatable = summary.allocatable.get(name, _ZERO)
+    allocated = summary.allocated.get(name, _ZERO)
+    allocating = summary.allocating.get(name, _ZERO)
     if name == "pods":
-        return max(0, ceil_units(allocatable) - ceil_units(given[0]) - ceil_units(given[1]))
-    return max(0, _units(name, Quantity(allocatable - given[0] - given[1])))
+        room = ceil_units(allocatable) - ceil_units(allocated) - ceil_units(allocating)
+    else:
+        room = _units(name, Quantity(allocatable - allocated - allocating))
+    return max(0, room)
 
 
 def _units(name: str, amount: Quantity) -> int:
     return ceil_milli(amount) if name == "cpu" else ceil_units(amount)
-
-
-def _has_models(view: MemberCluster) -> bool:
-    if view.summary is None or not view.resource_models:
-        return False
-    return bool(view.summary.models) and all(count >= 0 for _, count in view.summary.models)
 
 
 def _by_models(view: MemberCluster, requirements: Requirements) -> int:

@@ -94,8 +94,7 @@ def _among(order: tuple[int, ...], clusters: Mask, everyone: Mask) -> tuple[int,
 
 def _by_capacity(members: Members, capacity: Capacity, clusters: Mask) -> tuple[int, ...]:
     def order() -> tuple[int, ...]:
-        bits = bits_of(clusters, len(members.views))
-        return tuple(position for position in capacity.order if bits[position])
+        return _among(capacity.order, clusters, members.fleet.all)
 
     return remember(members.orders, (capacity.ask, clusters), order)
 

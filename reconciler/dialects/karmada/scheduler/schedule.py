@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from itertools import repeat
 
 from reconciler.dialects.karmada.api.applied_placement import applied_placement
 from reconciler.dialects.karmada.api.binding import Binding
-from reconciler.dialects.karmada.api.clusters import Members, TargetCluster
+from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import AffinityTerm, Placement
-from reconciler.dialects.karmada.scheduler.divide import Division, DivisionStrategy, divide
+from reconciler.dialects.karmada.scheduler.divide import divide
 from reconciler.dialects.karmada.scheduler.estimate import estimate_fleet
 from reconciler.dialects.karmada.scheduler.failure import Failure, FailureKind, scheduler_error
 from reconciler.dialects.karmada.scheduler.profile import PROFILE
@@ -17,13 +16,13 @@ from reconciler.dialects.karmada.scheduler.rank import rank
 from reconciler.dialects.karmada.scheduler.request import Request, request_of
 from reconciler.dialects.karmada.scheduler.schedule_result import Attempt, ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.select import select_clusters
+from reconciler.dialects.karmada.scheduler.targets import targets_of
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason, find_trigger
 from reconciler.model.conditions import Condition
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, Rejection, run_filters
 
 SCHEDULED = "Scheduled"
-TARGETS_LIMIT = 128  # ours: 5,000 clusters times 128 numbers of replicas take about 50 MB
 SUCCESS = Condition(SCHEDULED, "True", "Success", "Binding has been scheduled successfully.")
 
 
@@ -45,7 +44,9 @@ def schedule(
     if trigger is ScheduleReason.DELETING:
         return ScheduleVerdict(trigger=trigger, observed_affinity=binding.observed_affinity)
     if placement is None:
-        return _failed(trigger, binding, (), scheduler_error("the binding has no placement"))
+        return _failed(
+            trigger, binding, (), scheduler_error("the binding has no placement"), members
+        )
     if trigger is ScheduleReason.NONE:
         return ScheduleVerdict(
             trigger=trigger,
@@ -54,11 +55,11 @@ def schedule(
         )
     attempts = try_groups(binding, placement, members, now, propagate_empty=propagate_empty)
     if not attempts:  # an empty list of groups: upstream reports success and changes nothing
-        return _succeeded(trigger, binding, (), None)
+        return _succeeded(trigger, binding, (), None, members)
     last, first = attempts[-1].result, attempts[0].result
     if isinstance(last, Failure) and isinstance(first, Failure):
-        return _failed(trigger, binding, attempts, first)
-    return _succeeded(trigger, binding, attempts, placement)
+        return _failed(trigger, binding, attempts, first, members)
+    return _succeeded(trigger, binding, attempts, placement, members)
 
 
 def try_groups(
@@ -132,22 +133,7 @@ def attempt_group(
     attempt = partial(attempt, ranking=ranking, selected=selected)
     if isinstance(division, Failure):
         return attempt(result=division.within("failed to assign replicas"))
-    return attempt(division=division, result=_targets(members, division))
-
-
-def _targets(members: Members, division: Division) -> tuple[TargetCluster, ...]:
-    """Name the clusters. Where all of them get the same, bindings share the entries."""
-    shares, names = division.shares, members.fleet.names
-    if division.strategy is not DivisionStrategy.DUPLICATED or not shares:
-        return tuple(TargetCluster(names[position], replicas) for position, replicas in shares)
-    replicas = shares[0][1]
-    column = remember(
-        members.targets,
-        replicas,
-        lambda: tuple(map(TargetCluster, names, repeat(replicas))),
-        limit=TARGETS_LIMIT,
-    )
-    return tuple(column[position] for position, _ in shares)
+    return attempt(division=division, result=targets_of(division, members, feasible))
 
 
 def fit_error(clusters: int, rejections: Iterable[Rejection]) -> str:
@@ -172,6 +158,7 @@ def _succeeded(
     binding: Binding,
     attempts: tuple[Attempt, ...],
     placement: Placement | None,
+    members: Members,
 ) -> ScheduleVerdict:
     """The last attempt counts. Without any, only the status moves.
 
@@ -186,13 +173,17 @@ def _succeeded(
         observed_affinity=attempts[-1].affinity_name if grouped else binding.observed_affinity,
         observed_generation=binding.generation,
         condition=SUCCESS,
-        applied=None if placement is None else _changed(binding, placement),
+        applied=None if placement is None else _changed(binding, placement, members),
         scheduled=True,
     )
 
 
 def _failed(
-    trigger: ScheduleReason, binding: Binding, attempts: tuple[Attempt, ...], failure: Failure
+    trigger: ScheduleReason,
+    binding: Binding,
+    attempts: tuple[Attempt, ...],
+    failure: Failure,
+    members: Members,
 ) -> ScheduleVerdict:
     """When no cluster fits the result is cleared; all other failures keep it.
 
@@ -206,13 +197,15 @@ def _failed(
         clusters=() if unfit else None,
         observed_affinity=binding.observed_affinity,
         condition=Condition(SCHEDULED, "False", failure.kind, failure.message),
-        applied=_changed(binding, binding.placement) if unfit and binding.placement else None,
+        applied=_changed(binding, binding.placement, members)
+        if unfit and binding.placement
+        else None,
         error=failure,
     )
 
 
-def _changed(binding: Binding, placement: Placement) -> str | None:
-    text = applied_placement(placement)
+def _changed(binding: Binding, placement: Placement, members: Members) -> str | None:
+    text = remember(members.applied, placement, lambda: applied_placement(placement))
     return None if text == binding.applied else text
 
 

@@ -4,18 +4,28 @@ from collections.abc import Sequence
 
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import StaticWeight
+from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NO_CLUSTERS, Mask, positions_of
+
+VOTES_LIMIT = 128  # ours: as many times 5,000 clusters take about 10 MB
 
 
 def static_weights(
-    rules: Sequence[StaticWeight], selected: Mask, members: Members
-) -> dict[int, int]:
-    """Return the weight of each selected cluster: the greatest of the rules that mean it.
+    rules: tuple[StaticWeight, ...], selected: Mask, members: Members
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return who takes part and the weight of each: the greatest of the rules that mean it.
 
     Clusters without a positive weight are left out; if all are, each weighs 1.
 
     Source: karmada@f8fdd02 pkg/scheduler/core/util.go `getStaticWeightInfoList`.
     """
+    question = rules, selected
+    return remember(members.votes, question, lambda: _votes(*question, members), limit=VOTES_LIMIT)
+
+
+def _votes(
+    rules: Sequence[StaticWeight], selected: Mask, members: Members
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     votes: dict[int, int] = {}
     left = selected
     for rule in sorted(rules, key=lambda rule: rule.weight, reverse=True):
@@ -24,4 +34,5 @@ def static_weights(
         meant = Mask(members.matching(rule.target) & left)
         left = Mask(left & ~meant)
         votes |= dict.fromkeys(positions_of(meant), rule.weight)
-    return votes or dict.fromkeys(positions_of(selected), 1)
+    votes = votes or dict.fromkeys(positions_of(selected), 1)
+    return tuple(votes), tuple(votes.values())

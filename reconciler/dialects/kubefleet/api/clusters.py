@@ -13,6 +13,7 @@ from reconciler.dialects.kubefleet.scheduler.eligibility import (
     assess,
     decode_agent,
 )
+from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.cluster import Cluster
@@ -145,6 +146,9 @@ class Members:
         default_factory=dict, repr=False
     )
     affinities: dict[tuple[Preference, ...], tuple[Levels, tuple[Unscorable, ...]]] = field(
+        default_factory=dict, repr=False
+    )
+    unscored: dict[bool, tuple[tuple[RankedCluster, Body], ...]] = field(
         default_factory=dict, repr=False
     )
     domains: dict[tuple[str, ...], tuple[tuple[tuple[str | None, ...], Mask], ...]] = field(

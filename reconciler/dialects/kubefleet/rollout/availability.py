@@ -4,7 +4,6 @@ The moment at which the present resources were rolled out stands in an annotatio
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
@@ -63,8 +62,8 @@ def observe(
         known += [
             Condition(kind, "True", f"{kind}Assumed", text, binding.generation) for kind in stages
         ]
-    marked = replace(
-        binding, annotations=marks, conditions=_conditions(binding, known, at=stamp(now))
+    marked = binding._replace(
+        annotations=marks, conditions=_conditions(binding, known, at=stamp(now))
     )
     return marked, assumption.until
 
@@ -108,4 +107,4 @@ def keep_marks(before: Binding | None, after: Binding) -> Binding:
     if before is None:
         return after
     marks = {k: v for k, v in before.annotations.items() if k in (ROLLED_OUT, ROLLED_OUT_AT)}
-    return replace(after, annotations={**marks, **after.annotations})
+    return after._replace(annotations={**marks, **after.annotations})

@@ -198,15 +198,14 @@ def _respec(
     apply_strategy: Mapping[str, object] | None = None,
 ) -> Binding:
     """Return a binding with parts of its spec replaced; a change counts a generation."""
-    changed = replace(
-        binding,
+    changed = binding._replace(
         state=binding.state if state is None else state,
         resource_snapshot=binding.resource_snapshot
         if resource_snapshot is None
         else resource_snapshot,
         apply_strategy=binding.apply_strategy if apply_strategy is None else apply_strategy,
     )
-    return replace(changed, generation=binding.generation + 1) if changed != binding else binding
+    return changed._replace(generation=binding.generation + 1) if changed != binding else binding
 
 
 def _announced(
@@ -217,7 +216,7 @@ def _announced(
     for binding in bindings:
         condition = announcement(started=started, generation=binding.generation)
         conditions = set_condition(binding.conditions, condition, at=stamp(now))
-        changed.append(replace(binding, conditions=tuple(conditions)))
+        changed.append(binding._replace(conditions=tuple(conditions)))
     return _written(present, changed, "update-status")
 
 

@@ -3,17 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from itertools import compress
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
-from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, cross_reference
+from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, adopt
 from reconciler.dialects.kubefleet.scheduler.profile import describe_rejections, filter_members
-from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster
+from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
-from reconciler.dialects.kubefleet.view.decision_texts import MAX_UNSELECTED, list_decisions
-from reconciler.schedule.framework import positions_of
+from reconciler.dialects.kubefleet.view.decision_texts import (
+    MAX_UNSELECTED,
+    list_decisions,
+    picked_decisions,
+)
+from reconciler.model.world import Body
+from reconciler.schedule.fleet import remember
+from reconciler.schedule.framework import bits_of
 
 
 def pick_all(
@@ -43,8 +50,10 @@ def pick_all(
     `runSchedulingCycleForPickAllPlacementType`.
     """
     feasible, rejections = filter_members(request, members, now)
-    picked = [RankedCluster(members.fleet.names[position]) for position in positions_of(feasible)]
-    pick = cross_reference(snapshot, groups, picked, existing)
+    unscored = remember(members.unscored, True, lambda: _unscored(members))
+    chosen = list(compress(unscored, bits_of(feasible, len(unscored))))
+    decided = {cluster.name: decision for cluster, decision in chosen}
+    pick = adopt(snapshot, groups.obsolete, groups.unscheduled, decided, existing)
     decisions = list_decisions(
         (pick.created, pick.patched, groups.scheduled, groups.bound),
         filtered=describe_rejections(rejections, members, MAX_UNSELECTED),
@@ -53,5 +62,15 @@ def pick_all(
     return replace(
         pick,
         report=SnapshotReport(decisions, count, fulfilled=True),
-        record=PickRecord(request=request, feasible=feasible, picked=tuple(picked)),
+        record=PickRecord(
+            request=request, feasible=feasible, picked=tuple(cluster for cluster, _ in chosen)
+        ),
     )
+
+
+def _unscored(members: Members) -> tuple[tuple[RankedCluster, Body], ...]:
+    """Return each cluster with the decision for it, the same in all placements."""
+    ranked = list(map(RankedCluster, members.fleet.names))
+    if not ranked:
+        return ()
+    return tuple(zip(ranked, picked_decisions(members.fleet.names, ranked[0]), strict=True))

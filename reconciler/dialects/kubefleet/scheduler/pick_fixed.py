@@ -11,8 +11,8 @@ from reconciler.dialects.kubefleet.api.binding import (
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
-from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, new_binding
-from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster
+from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, new_bindings
+from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
 from reconciler.dialects.kubefleet.view.decision_texts import (
     fixed_decision,
@@ -101,6 +101,7 @@ def _bind(
     obsolete = {binding.target: binding for binding in groups.obsolete}
     leaving = {binding.target: binding for binding in groups.unscheduled}
     created: dict[str, Binding] = {}
+    taken = set(existing)
     patched: dict[str, Binding] = {}
     for name in valid:
         decision = fixed_decision(name)
@@ -115,7 +116,8 @@ def _bind(
                 raise UnexpectedBehavior(f"{name} is named twice and cannot be taken back twice")
             state = previous_state(binding)
         else:
-            fresh = new_binding(snapshot, decision, {**existing, **created})
+            (fresh,) = new_bindings(snapshot, {name: decision}, taken)
+            taken.add(fresh.name)
             created[fresh.name] = fresh
             continue
         patched[binding.name] = reassigned(binding, decision, snapshot.name, state=state)

@@ -5,18 +5,17 @@ from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.binding import (
     Binding,
-    binding_name,
+    binding_names,
     previous_state,
     reassigned,
     unscheduled,
 )
 from reconciler.dialects.kubefleet.api.names import PARENT, SCHEDULED, SCHEDULER_FINALIZER
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
-from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster
+from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
 from reconciler.dialects.kubefleet.view.decision_texts import picked_decision
-from reconciler.model import fields
 from reconciler.model.identity import ClusterName
 from reconciler.model.world import Body
 from reconciler.schedule.framework import Mask
@@ -125,32 +124,37 @@ def adopt(
             state = previous_state(binding)
             patched.append(reassigned(binding, decision, snapshot.name, state=state))
     return Pick(
-        created=tuple(
-            new_binding(snapshot, decision, taken)
-            for name, decision in decisions.items()
-            if name not in known
+        created=new_bindings(
+            snapshot,
+            {name: item for name, item in decisions.items() if name not in known}
+            if known
+            else decisions,
+            taken,
         ),
         patched=tuple(patched),
         dropped=tuple(dropped),
     )
 
 
-def new_binding(snapshot: Snapshot, decision: Body, taken: Container[str]) -> Binding:
-    """Return a fresh binding for a cluster that was picked by the policy of a snapshot.
+def new_bindings(
+    snapshot: Snapshot, decisions: Mapping[ClusterName, Body], taken: Container[str]
+) -> tuple[Binding, ...]:
+    """Return fresh bindings for clusters that were picked by the policy of a snapshot.
+
+    Args:
+        snapshot: The policy.
+        decisions: By cluster, in the order of picking.
+        taken: Names of bindings that exist.
 
     Raises:
         UnexpectedBehavior: No binding can have a name made of these.
 
     Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go `generateBinding`.
     """
-    target = ClusterName(fields.text(decision, "clusterName"))
-    return Binding(
-        name=binding_name(snapshot.placement, target, taken),
-        namespace=snapshot.namespace,
-        target=target,
-        state=SCHEDULED,
-        policy_snapshot=snapshot.name,
-        decision=decision,
-        labels={PARENT: snapshot.placement},
-        finalizers=(SCHEDULER_FINALIZER,),
+    name, namespace, labels = snapshot.name, snapshot.namespace, {PARENT: snapshot.placement}
+    finalizers = (SCHEDULER_FINALIZER,)
+    names = binding_names(snapshot.placement, decisions, taken)
+    return tuple(
+        Binding(own, namespace, target, SCHEDULED, name, decision, labels, finalizers)
+        for own, (target, decision) in zip(names, decisions.items(), strict=True)
     )

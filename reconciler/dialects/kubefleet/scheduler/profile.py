@@ -14,6 +14,11 @@ from reconciler.dialects.kubefleet.scheduler.filter_namespace import reject_name
 from reconciler.dialects.kubefleet.scheduler.filter_same_placement import reject_placed
 from reconciler.dialects.kubefleet.scheduler.filter_taints import reject_taints
 from reconciler.dialects.kubefleet.scheduler.filter_topology import reject_skew
+from reconciler.dialects.kubefleet.scheduler.ranked_cluster import (
+    AFFINITY,
+    SAME_PLACEMENT,
+    TOPOLOGY,
+)
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.scheduler.score_affinity import score_affinity
 from reconciler.dialects.kubefleet.scheduler.score_same_placement import score_placed
@@ -27,11 +32,6 @@ from reconciler.schedule.framework import (
     positions_of,
     run_filters,
 )
-
-AFFINITY = "ClusterAffinity"
-SAME_PLACEMENT = "SamePlacementAffinity"
-TOPOLOGY = "TopologySpreadConstraints"
-
 
 PROFILE: Profile[Request, Members, Levels] = Profile(
     filters={

@@ -185,7 +185,7 @@ def reschedule(
 def _release(binding: Binding) -> Binding:
     """Return a binding without the scheduler's finalizer."""
     finalizers = tuple(item for item in binding.finalizers if item != SCHEDULER_FINALIZER)
-    return replace(binding, finalizers=finalizers)
+    return binding._replace(finalizers=finalizers)
 
 
 def _pick(start: _Start, snapshot: Snapshot, members: Members, now: datetime) -> Pick:

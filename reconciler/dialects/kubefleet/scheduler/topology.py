@@ -65,6 +65,8 @@ def assess_topology(
     Source: kubefleet@e160c1c pkg/scheduler/framework/plugins/topologyspreadconstraints/utils.go
     `evaluateAllConstraints`.
     """
+    if not constraints:
+        return Topology()
     ordered = (
         *(constraint for constraint in constraints if not constraint.is_soft),
         *(constraint for constraint in constraints if constraint.is_soft),

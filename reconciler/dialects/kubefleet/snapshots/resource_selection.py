@@ -19,8 +19,8 @@ from reconciler.errors import UserError
 from reconciler.manifests.names import shown
 from reconciler.model import fields
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import KnownKinds
-from reconciler.model.labels import LabelSelector, matches
+from reconciler.model.known_kinds import Kind, KnownKinds
+from reconciler.model.labels import LabelSelector, labels_of, matches
 from reconciler.model.selectors import decode_label_selector, refusal_of
 from reconciler.model.world import Body, Manifest
 
@@ -83,6 +83,7 @@ def select_resources(
     blobs: Mapping[str, str],
     known: KnownKinds,
     namespace: str = "",
+    among: Iterable[Manifest] | None = None,
 ) -> SelectedResources:
     """Return what the selectors select, in the order of application.
 
@@ -96,6 +97,7 @@ def select_resources(
         blobs: Path to git blob id, so that the content can be found again.
         known: Scopes of kinds; of those of the scheduling APIs only envelopes are selected.
         namespace: The placement's, `""` for a cluster-scoped one.
+        among: All that the selectors could select, and perhaps more; `None` for all inputs.
 
     Raises:
         UserError: A namespace is reserved, a resource is selected twice, a namespaced one without
@@ -106,9 +108,9 @@ def select_resources(
     `gatherSelectedResource`.
     """
     candidates = {
-        key: item
-        for key, item in inputs.items()
-        if not is_disabled(key.group, key.kind, known.groups) and propagates(item, inputs)
+        item.key: item
+        for item in (inputs.values() if among is None else among)
+        if not is_disabled(item.key.group, item.key.kind, known.groups) and propagates(item, inputs)
     }
     chosen: dict[ObjectKey, Manifest] = {}
     listed = tuple(selectors)
@@ -146,7 +148,7 @@ def _in_namespace(
     scopes = {**known.scopes, **ENVELOPES}
     own = {key: item for key, item in candidates.items() if key.namespace == namespace}
     for selector in selectors:
-        kind = _kind_of(selector)
+        kind = kind_of(selector)
         if is_disabled(*kind, known.groups):
             continue
         version = fields.text(selector, "version")
@@ -163,7 +165,8 @@ def _in_namespace(
         yield _matching(selector, own)
 
 
-def _kind_of(selector: Body) -> tuple[str, str]:
+def kind_of(selector: Body) -> Kind:
+    """Return the group and kind that a selector is for."""
     return fields.text(selector, "group"), fields.text(selector, "kind")
 
 
@@ -177,7 +180,7 @@ def _partial_namespace(
     """
     for selector in selectors:
         scope = fields.text(selector, "selectionScope")
-        if _kind_of(selector) == NAMESPACE and scope == WITH_SELECTORS:
+        if kind_of(selector) == NAMESPACE and scope == WITH_SELECTORS:
             names = {key.name for key, _ in _matching(selector, candidates)}
             names |= {fields.text(selector, "name")} - {""}
             allowed = sorted(name for name in names if not name.startswith(RESERVED))
@@ -199,7 +202,7 @@ def _matching(
     Raises:
         UnexpectedBehavior: The label selector cannot be read.
     """
-    kind, name = _kind_of(selector), fields.text(selector, "name")
+    kind, name = kind_of(selector), fields.text(selector, "name")
     written = fields.mapping_or_none(selector, "labelSelector")
     labels = None if written is None or name else decode_label_selector(written)
     refusal = "" if labels is None else refusal_of(labels)
@@ -208,6 +211,21 @@ def _matching(
     for key, manifest in candidates.items():
         if (key.group, key.kind) == kind and _fits(manifest, name, labels):
             yield key, manifest
+
+
+def may_match(selector: Body, manifest: Manifest) -> bool:
+    """Return whether a selector could select an object by its name or its labels.
+
+    What cannot be read it might, and so is looked at where it is an error.
+    """
+    if kind_of(selector) != manifest.key[:2]:
+        return False
+    name, written = fields.text(selector, "name"), selector.get("labelSelector")
+    if name or not isinstance(written, Mapping):
+        return not name or manifest.key.name == name
+    found, labels = manifest.body.get("metadata"), labels_of(manifest.body)
+    odd = isinstance(found, Mapping) and found.get("labels") not in (None, labels)
+    return odd or matches(decode_label_selector(written), labels)
 
 
 def _selected(
@@ -219,10 +237,10 @@ def _selected(
         UserError: A namespaced resource is selected without its namespace, or a namespace is
             reserved.
     """
-    kind, name = _kind_of(selector), fields.text(selector, "name")
+    kind, name = kind_of(selector), fields.text(selector, "name")
     found = dict(_matching(selector, candidates))
     if kind != NAMESPACE:
-        for key, manifest in found.items():
+        for key, manifest in sorted(found.items(), key=itemgetter(0)):
             if key.namespace and partial is None:
                 raise UserError(
                     f"{key} is namespaced, so its namespace must be selected with {WITH_SELECTORS}",

@@ -5,7 +5,6 @@ that follows from other files, or is constant, is read from there, so that an ed
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding, encode_binding
 from reconciler.dialects.kubefleet.api.kinds import BINDINGS, kinds_in, named_in
@@ -51,8 +50,7 @@ def read_binding(
     resources = marks.get(ROLLED_OUT, read.resource_snapshot)
     if state == UNSCHEDULED and marks.get(PREVIOUS_STATE) not in STAYING:
         marks[PREVIOUS_STATE] = BOUND if resources else SCHEDULED
-    binding = replace(
-        read,
+    binding = read._replace(
         state=state,
         policy_snapshot=policy_snapshot if state in STAYING else read.policy_snapshot,
         resource_snapshot=resources,
@@ -68,7 +66,7 @@ def read_binding(
         return _moved(binding)
     decided = decisions.get(read.target) if state in STAYING else None
     own = {**read.decision, "clusterName": read.target, "selected": True}
-    return replace(binding, decision=own if decided is None else decided)
+    return binding._replace(decision=own if decided is None else decided)
 
 
 def _conditions(written: Iterable[Body]) -> Iterable[Body]:
@@ -107,7 +105,7 @@ def _moved(binding: Binding) -> Binding:
         "selected": True,
         "reason": f'Cluster "{binding.target}" was chosen by hand',
     }
-    return replace(binding, annotations=marks, decision=decision, conditions=())
+    return binding._replace(annotations=marks, decision=decision, conditions=())
 
 
 def keep_one_a_cluster(bindings: Iterable[Binding], edited: Iterable[str]) -> dict[str, Binding]:
@@ -137,7 +135,7 @@ def binding_file(binding: Binding, at: str) -> Body:
         at: Text of the present moment, for one that is new.
     """
     body = encode_binding(
-        replace(binding, annotations={**binding.annotations, DECISION_DIGEST: _digest(binding)})
+        binding._replace(annotations={**binding.annotations, DECISION_DIGEST: _digest(binding)})
     )
     metadata = {
         **named_in(binding.namespace, binding.name),

@@ -4,8 +4,9 @@ import json
 from collections.abc import Iterable, Sequence
 
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster
+from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.model.fields import mapping_or_none, number, text
+from reconciler.model.identity import ClusterName
 from reconciler.model.world import Body
 
 MAX_DECISIONS = 1000  # framework.go clustersDecisionArrayLengthLimitInAPI
@@ -17,13 +18,23 @@ NotSelected = tuple[str, str]
 
 def picked_decision(scored: RankedCluster) -> Body:
     """Return the decision for a cluster picked by its scores."""
-    return {
-        "clusterName": scored.name,
-        "selected": True,
-        "clusterScore": _score(scored),
-        "reason": f"Successfully scheduled resources for placement in {_quoted(scored.name)} "
-        f"({_scores(scored)}): picked by scheduling policy",
-    }
+    (decision,) = picked_decisions((scored.name,), scored)
+    return decision
+
+
+def picked_decisions(names: Iterable[ClusterName], scored: RankedCluster) -> list[Body]:
+    """Return the decisions for clusters that were picked and score like this one."""
+    score, scores = _score(scored), _scores(scored)
+    return [
+        {
+            "clusterName": name,
+            "selected": True,
+            "clusterScore": score,
+            "reason": f"Successfully scheduled resources for placement in {_quoted(name)} "
+            f"({scores}): picked by scheduling policy",
+        }
+        for name in names
+    ]
 
 
 def not_picked_decision(scored: RankedCluster) -> Body:

@@ -13,13 +13,14 @@ from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.scheduler.filter_eligibility import REPORT
 from reconciler.dialects.kubefleet.scheduler.picks import PickRecord
-from reconciler.dialects.kubefleet.scheduler.profile import (
+from reconciler.dialects.kubefleet.scheduler.profile import PROFILE
+from reconciler.dialects.kubefleet.scheduler.rank import rank
+from reconciler.dialects.kubefleet.scheduler.ranked_cluster import (
     AFFINITY,
-    PROFILE,
     SAME_PLACEMENT,
     TOPOLOGY,
+    RankedCluster,
 )
-from reconciler.dialects.kubefleet.scheduler.rank import RankedCluster, rank
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import SCHEDULED_CONDITION, Snapshot
 from reconciler.model import fields

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.dialects.ocm.api.placement import AddOnScore
-from reconciler.dialects.ocm.scheduler.request import Reported
+from reconciler.dialects.ocm.scheduler.request import Reported, Scores
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.cluster import Cluster
@@ -43,8 +43,8 @@ class Members:
     """All managed clusters, ascending by name; an index made once a pass, which remembers.
 
     `amounts` maps a resource to one amount a cluster, `None` where it has none, and `measured`
-    the clusters that have one. `reported` and `expressed` remember the scores of add-ons and what
-    CEL expressions say, by the question.
+    the clusters that have one. `reported`, `measurements` and `expressed` remember the scores of
+    add-ons, those of amounts and what CEL expressions say, by the question.
     """
 
     fleet: Fleet
@@ -55,6 +55,7 @@ class Members:
     reported: dict[tuple[AddOnScore, Same, datetime], Reported] = field(
         default_factory=dict, repr=False
     )
+    measurements: dict[tuple[str, Mask], Scores] = field(default_factory=dict, repr=False)
     expressed: dict[tuple[tuple[str, ...], Mask, Same], Mask] = field(
         default_factory=dict, repr=False
     )

@@ -3,13 +3,16 @@
 import math
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import compress
 
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.scheduler.request import Request, Scores
+from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, bits_of
 
 MAX_SCORE = 100
+MOST_COLUMNS = 64  # ours: distinct sets of clusters that a pass remembers
 LEAST_INT64 = -(2**63)  # Go's conversion of what is no number, as of an amount of 1e400
 
 
@@ -29,6 +32,12 @@ class ScoreAllocatable:
         Source: ocm@00f84c3 pkg/placement/plugins/resource/resource.go
         `mostResourceAllocatableScores`.
         """
+        question = self.resource, feasible
+        measure = partial(self._measure, members, feasible)
+        return remember(members.measurements, question, measure, limit=MOST_COLUMNS)
+
+    def _measure(self, members: Members, feasible: Mask) -> Scores:
+        """Score the feasible clusters; placements that may choose from the same share this."""
         bits = bits_of(feasible, len(members.fleet.names))
         found = [*compress(members.amounts[self.resource], bits)]
         distinct = set(found)
