@@ -138,14 +138,14 @@ class Git:
         Raises:
             GitError: The time limit passed; git was terminated. Or there is no git.
         """
-        with self._start(arguments) as process:
+        with self.start(arguments) as process:
             try:
                 stdout, stderr = process.communicate(stdin, timeout=self.timeout_seconds)
             except subprocess.TimeoutExpired:
-                _stop(process)
-                raise self._too_slow(arguments) from None
+                stop(process)
+                raise self.too_slow(arguments) from None
             except BaseException:
-                _stop(process)
+                stop(process)
                 raise
         finished = Finished(process.returncode, stdout, self.mask(stderr.decode(errors="replace")))
         if finished.code == NOT_FOUND:
@@ -182,7 +182,7 @@ class Git:
         """
         problems: list[bytes] = []
         expired = threading.Event()
-        with self._start(arguments) as process:
+        with self.start(arguments) as process:
             timer = threading.Timer(self.timeout_seconds, _expire, (process, expired))
             helpers = [
                 threading.Thread(target=_feed, args=(process, stdin)),
@@ -197,15 +197,15 @@ class Git:
                 process.wait()
             except BaseException:
                 if expired.is_set():
-                    raise self._too_slow(arguments) from None
+                    raise self.too_slow(arguments) from None
                 raise
             finally:
                 timer.cancel()
-                _stop(process)
+                stop(process)
                 for helper in helpers:
                     helper.join()
         if expired.is_set():
-            raise self._too_slow(arguments)
+            raise self.too_slow(arguments)
         stderr = self.mask(b"".join(problems).decode(errors="replace"))
         if process.returncode != 0:
             raise self.error(arguments, Finished(process.returncode, b"", stderr))
@@ -223,10 +223,12 @@ class Git:
         said = one_line(finished.stderr) or f"exit code {finished.code}"
         return GitError(f"git {arguments[0]}: {said}")
 
-    def _too_slow(self, arguments: tuple[str, ...]) -> GitError:
+    def too_slow(self, arguments: tuple[str, ...]) -> GitError:
+        """Return the error of a command whose time limit passed."""
         return GitError(f"git {arguments[0]} took longer than {self.timeout_seconds:g} seconds")
 
-    def _start(self, arguments: tuple[str, ...]) -> "subprocess.Popen[bytes]":
+    def start(self, arguments: tuple[str, ...]) -> "subprocess.Popen[bytes]":
+        """Start a command with pipes to all its ends; whoever starts it ends it."""
         variables = {**ENVIRONMENT, **self._configuration(), **self.variables}
         # GitPython adds to the environment of this process and never removes; env(1) removes.
         # Values stay out of the argument list, where other users could read them.
@@ -281,10 +283,10 @@ def _drain(process: "subprocess.Popen[bytes]", into: list[bytes]) -> None:
 
 def _expire(process: "subprocess.Popen[bytes]", expired: threading.Event) -> None:
     expired.set()
-    _stop(process)
+    stop(process)
 
 
-def _stop(process: "subprocess.Popen[bytes]") -> None:
+def stop(process: "subprocess.Popen[bytes]") -> None:
     """End a command and its children: politely, so that locks are removed, then for good."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is not None:

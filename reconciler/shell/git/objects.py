@@ -78,8 +78,8 @@ def read_blobs(
 ) -> Iterator[tuple[str, bytes | Oversized]]:
     """Read blobs, in the order asked for.
 
-    One process answers for all of them, and no more than one blob is held at a time. A blob above
-    the limit is read past, not kept.
+    A process that is kept answers for all of them, and no more than one blob is held at a time. A
+    blob above the limit is read past, not kept.
 
     Args:
         repository: Where to read.
@@ -99,12 +99,12 @@ def read_objects(
     repository: Repository, ids: Iterable[str], *, kind: str, limit_bytes: int = MAX_READ_BYTES
 ) -> Iterator[tuple[str, bytes | Oversized]]:
     """Read objects of one kind, as `read_blobs` does."""
-    wanted = list(ids)
-    lines = [f"{name}\n".encode("ascii") for name in wanted]
     patient = replace(repository.git, timeout_seconds=READ_SECONDS)
-    with patient.stream("cat-file", "--batch", "--buffer", stdin=lines) as output:
-        for name in wanted:
-            header = output.readline().decode("ascii", errors="replace").split()
+    with repository.kept.lent(patient, "cat-file", "--batch") as git:
+        wanted = list(ids)
+        answers = git.answers([f"{name}\n".encode("ascii") for name in wanted])
+        for name, (line, output) in zip(wanted, answers, strict=True):
+            header = line.decode("ascii", errors="replace").split()
             if len(header) != 3 or header[1] != kind:
                 raise GitError(f"git has no {kind} {name}: {' '.join(header[1:]) or 'no answer'}")
             yield name, _content(output, int(header[2]), limit_bytes)
@@ -147,7 +147,8 @@ def changed_files(
     """
     folder = f"{prefix}/" if prefix else ""
     wanted = ("--", folder) if folder else ("--",)
-    listed = repository.git.output(
+    listed = repository.kept.lasting(
+        repository.git,
         "diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
         check_commit(old), check_commit(new), *wanted,
     )  # fmt: skip

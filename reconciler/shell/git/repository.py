@@ -1,10 +1,11 @@
 """A repository on this machine: where its parts are, and what its branches point to."""
 
+import contextlib
 import difflib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from reconciler.errors import UsageError
@@ -12,6 +13,7 @@ from reconciler.manifests.names import shown
 from reconciler.shell.disk import user_named
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.kept import KeptProcesses
 from reconciler.shell.root import is_bare, is_top
 
 COMMIT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # SHA-1 or SHA-256
@@ -37,6 +39,7 @@ class Repository:
         work_tree: Top folder of the checkout, `None` for a bare repository.
         prefix: The folder that was opened, relative to the top, POSIX; `""` for the top itself.
         object_format: `sha1` or `sha256`.
+        kept: Git processes that stay open for the next question.
     """
 
     git: Git
@@ -45,6 +48,7 @@ class Repository:
     work_tree: Path | None
     prefix: str
     object_format: str
+    kept: KeptProcesses = field(default_factory=KeptProcesses, compare=False, repr=False)
 
     @classmethod
     def open(
@@ -128,7 +132,19 @@ class Repository:
         return self.find_reference(f"refs/heads/{check_branch(branch)}")
 
     def find_reference(self, reference: str) -> str | None:
-        """Return the id of the commit that a full reference name points to, `None` if absent."""
+        """Return the id of the commit that a full reference name points to, `None` if absent.
+
+        A process that is kept answers; why it has no answer, `git rev-parse` tells.
+        """
+        question = f"{reference}^{{commit}}\n".encode(errors="surrogateescape")
+        with (
+            contextlib.suppress(GitError),
+            self.kept.lent(self.git, "cat-file", "--batch-check") as git,
+        ):
+            for line, _ in git.answers([question]):
+                answer = line.decode(errors="replace").split()
+                if answer[1:2] == ["commit"] and COMMIT_ID.fullmatch(answer[0]):
+                    return answer[0]
         finished = self.git.run(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}"
         )
