@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.shell.git.commits import FEW_PATHS, check_path, write_commit
+from reconciler.shell.git.commits import FEW_FOLDERS, check_path, write_commit
 from reconciler.shell.git.errors import GitError, LostRace, PathBlocked
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.git.identity import CommitIdentity
@@ -160,7 +160,7 @@ def test_a_path_twice_is_refused(tmp_path: Path) -> None:
         commit(repository, WriteFile("x", "1"), WriteFile("x/y", "1"), parent=parent)
 
 
-@pytest.mark.parametrize("beside", [0, FEW_PATHS], ids=["few-paths", "many-paths"])
+@pytest.mark.parametrize("beside", [0, FEW_FOLDERS], ids=["few-paths", "many-paths"])
 def test_a_symlinked_folder_is_not_written_through(tmp_path: Path, beside: int) -> None:
     """Nor is it replaced, nor a file by a folder, nor a folder by a file."""
     others = [WriteFile(f"beside/{i}", "x") for i in range(beside)]

@@ -5,7 +5,8 @@ follows the number of changes, not the size of the repository.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
@@ -13,6 +14,7 @@ from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell.git.errors import GitError, PathBlocked
 from reconciler.shell.git.identity import CommitIdentity, check_identity
 from reconciler.shell.git.import_folder import importing_git
+from reconciler.shell.git.objects import ChangedFile, changed_files
 from reconciler.shell.git.repository import Repository, check_commit
 
 # What a file system may take for `.git`: case, trailing dots and spaces, streams, short names.
@@ -20,7 +22,9 @@ DOT_GIT = re.compile(r"(?:\.git|git~\d+)[ .]*(?::.*)?", re.IGNORECASE)
 IGNORABLE = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")  # HFS+ drops these
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
-FEW_PATHS = 200  # ours: from there on one listing of a large commit is the cheaper answer
+FEW_FOLDERS = 100  # with more of them git writes a pack anyway
+LARGE_FOLDERS_BYTES = 100_000  # ours: the listing of some 2,000 files
+ONE_PACK = {"fastimport.unpackLimit": "1", "pack.compression": "1"}  # ids do not compress
 
 
 def write_commit(
@@ -53,16 +57,15 @@ def write_commit(
         GitError: Git failed.
     """
     written = [(_full_path(repository, change.path), change) for change in changes]
-    if len({path for path, _ in written}) != len(written):
-        raise ValueError("a path is changed twice in one commit")
-    if parent is not None:
-        _check_places(repository, parent, [p for p, c in written if isinstance(c, WriteFile)])
+    _check_paths(written)
     head = _head(parent=parent, message=message, at=at, author=author)
-    reply = _import(repository, [*head, *_files(written)], parent)
-    commit, trees = reply[0], [line.split()[-1] for line in reply[1:]]  # "missing" if empty
-    if parent is not None and trees[0] == trees[1]:
-        return parent
-    return commit
+    git = repository.git.having(settings=_pack_settings(repository, parent, written))
+    commit = _import(replace(repository, git=git), [*head, *_files(written)])
+    if parent is None:
+        return commit
+    differing = changed_files(repository, parent, commit)
+    _check_places(written, differing)
+    return commit if differing else parent
 
 
 def check_path(path: str) -> str:
@@ -91,43 +94,55 @@ def _full_path(repository: Repository, path: str) -> str:
     return f"{repository.prefix}/{path}" if repository.prefix else path
 
 
-def _check_places(repository: Repository, parent: str, paths: Sequence[str]) -> None:
+def _check_paths(written: Sequence[tuple[str, Change]]) -> None:
+    if len({path for path, _ in written}) != len(written):
+        raise ValueError("a path is changed twice in one commit")
+    paths = {path for path, change in written if isinstance(change, WriteFile)}
+    folders = {path[:i] for path in paths for i, char in enumerate(path) if char == "/"}
+    if both := folders & paths:
+        raise ValueError(f"{min(both)!r} cannot be a file and a folder")
+
+
+def _check_places(written: Sequence[tuple[str, Change]], differing: Iterable[ChangedFile]) -> None:
     """Refuse to replace a folder by a file, or a file, symlink or submodule by a folder.
 
-    fast-import would do so without a word, and everything below would be gone.
+    fast-import does so without a word, and everything below is gone. So what differs is looked at,
+    which costs the same however large the folders are; nothing names the commit yet.
     """
-    folders = {path[:i] for path in paths for i, char in enumerate(path) if char == "/"}
-    if both := folders & set(paths):
-        raise ValueError(f"{min(both)!r} cannot be a file and a folder")
-    asked = [*((folder, "tree") for folder in sorted(folders)), *((p, "blob") for p in paths)]
-    ask = _types_one_by_one if len(asked) <= FEW_PATHS else _types_of_all
-    types = ask(repository, check_commit(parent), [path for path, _ in asked])
-    for path, wanted in asked:
-        if types.get(path, wanted) != wanted:
-            article = "a folder" if wanted == "tree" else "a file"
-            raise PathBlocked(f'"{path}" must be {article}, but is something else; move it away')
+    changes = dict(written)
+    for one in differing:
+        if one.path in changes:
+            if one.before is not None and one.after is not None and one.before.is_gitlink:
+                raise _blocked(one.path, "a file")
+            continue
+        above = [one.path[:i] for i, char in enumerate(one.path) if char == "/"]
+        replaced = next((path for path in above if path in changes), None)
+        if replaced is None:
+            raise _blocked(one.path, "a folder")
+        if isinstance(changes[replaced], WriteFile):
+            raise _blocked(replaced, "a file")
 
 
-def _types_one_by_one(
-    repository: Repository, commit: str, paths: Sequence[str]
+def _blocked(path: str, wanted: str) -> PathBlocked:
+    return PathBlocked(f'"{path}" must be {wanted}, but is something else; move it away')
+
+
+def _pack_settings(
+    repository: Repository, parent: str | None, written: Sequence[tuple[str, Change]]
 ) -> Mapping[str, str]:
-    """Return what stands at each path; git looks through its whole folder for every one."""
-    stdin = "".join(f"{commit}:{path}\n" for path in paths).encode()
-    answers = repository.git.output("cat-file", "--batch-check=%(objecttype)", stdin=stdin)
-    types = zip(paths, answers.decode(errors="surrogateescape").split("\n"), strict=False)
-    return {path: answer for path, answer in types if not answer.endswith(" missing")}
+    """Return settings that keep the objects of a commit in one pack where a folder is large.
 
-
-def _types_of_all(repository: Repository, commit: str, paths: Sequence[str]) -> Mapping[str, str]:
-    """Return what stands at each path, from one listing of the whole commit."""
-    wanted = set(paths)
-    listed = repository.git.output("ls-tree", "-r", "-t", "-z", "--full-tree", commit)
-    types = {}
-    for record in listed.decode(errors="surrogateescape").split("\0")[:-1]:
-        facts, _, path = record.partition("\t")
-        if path in wanted:
-            types[path] = facts.split(" ")[1]
-    return types
+    Git writes the objects of a small commit one by one, each anew and each synced, and the listing
+    of a large folder, which is most of such a commit, a second time.
+    """
+    if parent is None:
+        return {}
+    folders = sorted({path.rpartition("/")[0] for path, _ in written})[:FEW_FOLDERS]
+    questions = [f"{check_commit(parent)}:{folder}\n".encode() for folder in folders]
+    with repository.kept.lent(repository.git, "cat-file", "--batch-check") as git:
+        answers = [line.split() for line, _ in git.answers(questions)]
+    sizes = [int(answer[2]) for answer in answers if answer[1:2] == [b"tree"] and len(answer) == 3]
+    return ONE_PACK if sum(sizes) > LARGE_FOLDERS_BYTES else {}
 
 
 def _head(
@@ -163,15 +178,14 @@ def _quoted(path: str) -> bytes:
     return (escaped if escaped == path else f'"{escaped}"').encode()
 
 
-def _import(repository: Repository, parts: Sequence[bytes], parent: str | None) -> list[str]:
-    """Feed fast-import; return the commit's id and the trees of the commit and its parent."""
+def _import(repository: Repository, parts: Sequence[bytes]) -> str:
+    """Feed fast-import; return the commit's id."""
     reference = "refs/heads/new"  # set back to nothing in the same stream: it is never written
-    questions = 'get-mark :1\nls :1 ""\n' + (f'ls {parent} ""\n' if parent else "")
     nothing = "0" * (64 if repository.object_format == "sha256" else 40)
     stdin = (
         f"feature done\ncommit {reference}\n".encode(),
         *parts,
-        f"\n{questions}reset {reference}\nfrom {nothing}\n\ndone\n".encode(),
+        f"\nget-mark :1\nreset {reference}\nfrom {nothing}\n\ndone\n".encode(),
     )
     options = ("--quiet", "--force", "--date-format=raw", "--cat-blob-fd=1")
     with (
@@ -179,6 +193,6 @@ def _import(repository: Repository, parts: Sequence[bytes], parent: str | None) 
         git.stream("fast-import", *options, stdin=stdin) as output,
     ):
         reply = output.read().decode().splitlines()
-    if len(reply) != (3 if parent else 2):
+    if len(reply) != 1:
         raise GitError("git fast-import did not answer with a commit")
-    return reply
+    return reply[0]

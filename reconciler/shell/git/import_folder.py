@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reconciler.shell.git.command import Git
+from reconciler.shell.git.configuration import may_configure
 from reconciler.shell.git.journal import FOLDER
 from reconciler.shell.git.repository import Repository
 
@@ -72,6 +73,8 @@ def _is_free(folder: Path) -> bool:
 
 def _shared(repository: Repository) -> str:
     """Return the setting by which several users write objects of one repository."""
+    if not may_configure(repository, "sharedrepository"):
+        return ""
     finished = repository.git.run("config", "--get", "core.sharedRepository")
     value = finished.stdout.decode(errors="replace").strip()
     return f"\tsharedRepository = {value}\n" if finished.code == 0 and value.isalnum() else ""

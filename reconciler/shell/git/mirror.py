@@ -11,6 +11,7 @@ from reconciler.shell.git.answers import answer_to_push, answer_to_transport
 from reconciler.shell.git.command import Finished, Git
 from reconciler.shell.git.commits import check_path
 from reconciler.shell.git.errors import GitError, LostRace, RemoteRefused
+from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.import_folder import remove_dead_imports
 from reconciler.shell.git.mirror_folder import MirrorFolder, open_folder
 from reconciler.shell.git.publish import publish
@@ -176,7 +177,12 @@ class Mirror:
         raise answer
 
     def _check_forward(self, old: str | None, new: str) -> None:
-        if old is not None and not self._contains(new, check_commit(old)):
+        if old is None:
+            return
+        parents = [commit.parents for commit in read_commits(self.repository, [new])]
+        if any(check_commit(old) in of_one for of_one in parents):
+            return
+        if not self._contains(new, old):
             raise ValueError(f"{new} does not come after {old}")
 
     def _contains(self, tip: str, commit: str) -> bool:
