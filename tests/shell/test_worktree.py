@@ -12,7 +12,7 @@ import pytest
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.shell.git import worktree
 from reconciler.shell.git.checkouts import find_checkouts
-from reconciler.shell.git.command import Finished, Git
+from reconciler.shell.git.command import Finished
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
 from reconciler.shell.git.identity import CommitIdentity
@@ -321,10 +321,12 @@ def test_a_disk_that_is_full_half_way_is_made_good_by_the_next_pass(
     checkout, repository, old, new = start(tmp_path)
     place = checkout.folder / "status/a.yaml"
 
-    def full(git: Git, move: object) -> None:
+    def full(prepared: object, move: object) -> None:
         place.write_text("ne")
         (checkout.folder / "status/gone.yaml").unlink(missing_ok=True)
-        raise worktree._refusal(git.folder, Finished(128, b"", "error: No space left on device"))
+        raise worktree._refusal(
+            checkout.folder, Finished(128, b"", "error: No space left on device")
+        )
 
     with monkeypatch.context() as patched:
         patched.setattr(worktree, "_move", full)
@@ -446,9 +448,10 @@ def then_die(function):
         die()
     return run
 
-def half(git, move):
-    (git.folder / "status/a.yaml").write_text("new\\n")
-    (git.folder / "status/gone.yaml").unlink()
+def half(prepared, move):
+    folder = prepared.locked.checkout.folder
+    (folder / "status/a.yaml").write_text("new\\n")
+    (folder / "status/gone.yaml").unlink()
     die()
 
 match sys.argv[1]:
@@ -530,7 +533,7 @@ def test_a_checkout_that_left_the_branch_meanwhile_is_not_moved(tmp_path: Path) 
     with (
         pytest.raises(LostRace, match="no longer checked out"),
         begun(repository, old, new) as step,
-        worktree._prepared(found, "main", (), step),
+        worktree._prepared(found, "main", worktree.CheckoutMove(old, new, ()), step),
     ):
         pass
 

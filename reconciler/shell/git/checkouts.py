@@ -1,15 +1,22 @@
 """Which folders have a branch checked out, and what stands in the way of moving their files."""
 
+import contextlib
 import os
+import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.shell.git.command import Git
+from reconciler.shell.git.configuration import may_configure
 from reconciler.shell.git.errors import CheckoutBusy
+from reconciler.shell.git.index_entries import IndexEntries
 from reconciler.shell.git.objects import ChangedFile
 from reconciler.shell.git.repository import Repository
+
+PLAIN_HEAD = re.compile(rb"ref: (refs/heads/(?!\.)[^\n]+)\n?")
+"""Source: gitrepository-layout(5). Where references are in tables, it names `.invalid`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +36,46 @@ def find_checkouts(repository: Repository, branch: str) -> list[Checkout]:
     Raises:
         CheckoutBusy: The branch is being rebased in one of them.
     """
-    folders = _listed(repository)
-    if repository.work_tree is not None:  # not listed if its git folder lies elsewhere
-        folders.setdefault(repository.work_tree, repository.git.run("symbolic-ref", "HEAD").stdout)
+    folders = _listed(repository) if _may_list_others(repository) else {}
+    if repository.work_tree is not None and repository.work_tree not in folders:
+        # Not listed if its git folder lies elsewhere.
+        folders[repository.work_tree] = checked_out(repository.git, repository.git_dir)
     found: dict[Path, Checkout] = {}
     for folder, reference in folders.items():
         if not (folder / ".git").exists():
             continue
         checkout = open_checkout(repository, folder)
-        if reference.strip() == f"refs/heads/{branch}".encode():
+        if reference.strip() == f"refs/heads/{branch}".encode(errors="surrogateescape"):
             found.setdefault(checkout.git_dir, checkout)
         else:
             _refuse_rebase(checkout, branch)
     return sorted(found.values(), key=lambda checkout: checkout.folder)
+
+
+def _may_list_others(repository: Repository) -> bool:
+    """Return whether git may know other checkouts than the one that was opened.
+
+    They are linked worktrees, or the folder that holds a `.git`.
+    """
+    try:
+        if any((repository.common_dir / "worktrees").iterdir()):
+            return True
+    except FileNotFoundError:
+        pass
+    common_dir = repository.common_dir
+    return common_dir.name == ".git" and common_dir.parent != repository.work_tree
+
+
+def checked_out(git: Git, git_dir: Path) -> bytes:
+    """Return the full name of the branch that is checked out, empty if none is.
+
+    Git is asked where `HEAD` is not the plain file that it nearly always is.
+    """
+    with contextlib.suppress(OSError):
+        named = PLAIN_HEAD.fullmatch((git_dir / "HEAD").read_bytes())
+        if named is not None:
+            return named[1]
+    return git.run("symbolic-ref", "--quiet", "HEAD").stdout.removesuffix(b"\n")
 
 
 def _listed(repository: Repository) -> dict[Path, bytes]:
@@ -56,7 +90,9 @@ def _listed(repository: Repository) -> dict[Path, bytes]:
     return folders
 
 
-def refuse_obstacles(checkout: Checkout, git: Git, changes: Sequence[ChangedFile]) -> None:
+def refuse_obstacles(
+    checkout: Checkout, index: IndexEntries, changes: Sequence[ChangedFile]
+) -> None:
     """Refuse if a file that must move is not as its last commit has it.
 
     This asks what `git read-tree -m -u` does not: it would overwrite an ignored file, and bring
@@ -64,21 +100,25 @@ def refuse_obstacles(checkout: Checkout, git: Git, changes: Sequence[ChangedFile
 
     Args:
         checkout: The folder to look into; no symlink is followed.
-        git: Runs in it, with the index that counts.
+        index: What its index has for the paths of the changes.
         changes: What differs between the two commits.
 
     Raises:
         CheckoutBusy: Something is in the way; it names the file.
     """
-    marks = index_marks(git)
-    unmerged = next((path for path, mark in marks.items() if mark == "M"), None)
-    if unmerged is not None:  # wherever it is, git moves no file of this checkout
+    if index.unmerged is not None:  # wherever it is, git moves no file of this checkout
         raise CheckoutBusy(
-            f'{checkout.folder}: "{unmerged}" has a merge conflict; resolve it and commit, or '
-            "undo the merge with git merge --abort"
+            f'{checkout.folder}: "{index.unmerged}" has a merge conflict; resolve it and commit, '
+            "or undo the merge with git merge --abort"
+        )
+    if index.obstacle is not None:
+        raise CheckoutBusy(
+            f'{checkout.folder}: "{index.obstacle}" is staged where a folder must be, or where a '
+            "file must be its folder; commit or unstage it"
         )
     for change in changes:
-        mark = marks.get(change.path)
+        entry = index.by_path.get(change.path)
+        mark = None if entry is None else entry.mark
         if mark is not None and mark.islower():
             raise _busy(
                 checkout, change, 'is marked "assume unchanged"', "unmark it with git update-index"
@@ -120,15 +160,6 @@ def _mode(place: Path) -> int | None:
         return None
 
 
-def index_marks(git: Git) -> Mapping[str, str]:
-    """Return the letter that `git ls-files -v` gives each path of the index.
-
-    Lower case: assumed unchanged. S: left out by a sparse checkout. M: unmerged.
-    """
-    listed = git.output("ls-files", "-v", "-z").decode(errors="surrogateescape")
-    return {record[2:]: record[0] for record in listed.split("\0")[:-1]}
-
-
 def _busy(checkout: Checkout, change: ChangedFile, state: str, advice: str) -> CheckoutBusy:
     return CheckoutBusy(f'{checkout.folder}: "{change.path}" {state}; {advice}')
 
@@ -140,8 +171,10 @@ def open_checkout(repository: Repository, folder: Path) -> Checkout:
         options=(f"--git-dir={folder / '.git'}", f"--work-tree={folder}"),
         variables=repository.git.variables,
     )
-    git_dir = Path(git.line("rev-parse", "--absolute-git-dir"))
-    return Checkout(folder=folder, git_dir=git_dir, git=git.having(settings=_no_filters(git)))
+    opened = folder == repository.work_tree
+    git_dir = repository.git_dir if opened else Path(git.line("rev-parse", "--absolute-git-dir"))
+    filters = _no_filters(git) if may_configure(repository, "filter") else {}
+    return Checkout(folder=folder, git_dir=git_dir, git=git.having(settings=filters))
 
 
 def _no_filters(git: Git) -> dict[str, str]:

@@ -7,7 +7,6 @@ the entry of the crash journal, so whoever finds it knows whose it is and what w
 import contextlib
 import os
 import shlex
-import shutil
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -64,7 +63,7 @@ def locked_index(checkout: Checkout, step: HeldEntry) -> Iterator[LockedIndex]:
         _remove_copies(checkout)
         copy = checkout.git_dir / f"{COPY_PREFIX}{uuid.uuid4().hex}"
         with contextlib.suppress(FileNotFoundError):  # `git clone --no-checkout` has no index
-            shutil.copy(checkout.git_dir / "index", copy)
+            os.link(checkout.git_dir / "index", copy)  # git never writes an index in its place
         yield LockedIndex(
             checkout=checkout,
             git=step.joined(checkout.git).having(variables={"GIT_INDEX_FILE": str(copy)}),

@@ -13,12 +13,14 @@ from pathlib import Path
 
 from reconciler.shell.disk import refusal
 from reconciler.shell.durable import sync_places
-from reconciler.shell.git.checkouts import Checkout, find_checkouts, refuse_obstacles
+from reconciler.shell.git.checkouts import Checkout, checked_out, find_checkouts, refuse_obstacles
 from reconciler.shell.git.command import Finished, Git, one_line
 from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
 from reconciler.shell.git.index import LockedIndex, locked_index
+from reconciler.shell.git.index_entries import IndexEntries, index_entries
 from reconciler.shell.git.journal import HeldEntry, StepUnfinished, journalled
 from reconciler.shell.git.objects import ChangedFile, changed_files
+from reconciler.shell.git.plain_move import enter_plainly, move_plainly
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.recovery import recover, unfinished
 from reconciler.shell.git.reference_locks import left_locks
@@ -29,16 +31,25 @@ ENTRY = re.compile(r"[Ee]ntry '(.+)' (not uptodate|would be overwritten)")
 
 @dataclass(frozen=True, slots=True)
 class CheckoutMove:
-    """From which commit to which the files of a checkout go; full hex ids."""
+    """From which commit to which the files of a checkout go, full hex ids, and what differs."""
 
     old: str
     new: str
+    changes: tuple[ChangedFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCheckout:
+    """A checkout that is ready to move; `plain` where its private index has moved already."""
+
+    locked: LockedIndex
+    plain: bool
 
 
 def advance(
     repository: Repository, branch: str, *, old: str | None, new: str, reason: str = "reconcile"
 ) -> None:
-    """CheckoutMove a branch from `old` to `new`, and the files of its checkouts with it.
+    """Move a branch from `old` to `new`, and the files of its checkouts with it.
 
     Edits of other files stay as they are, staged or not. The index of a checkout is locked
     meanwhile, so a `git add` waits or fails instead of getting lost.
@@ -84,35 +95,35 @@ def _advance_all(
     *,
     reason: str,
 ) -> None:
-    """CheckoutMove a branch and all of its checkouts, or none."""
-    move = CheckoutMove(step.entry.old, step.entry.new)
-    changes = changed_files(repository, move.old, move.new)
+    """Move a branch and all of its checkouts, or none."""
+    old, new = step.entry.old, step.entry.new
+    move = CheckoutMove(old, new, changed_files(repository, old, new))
     with contextlib.ExitStack() as locks:
         prepared = [
-            locks.enter_context(_prepared(checkout, branch, changes, step))
-            for checkout in checkouts
+            locks.enter_context(_prepared(checkout, branch, move, step)) for checkout in checkouts
         ]
         _publish(repository, branch, step, reason=reason)
         begun: list[LockedIndex] = []
         try:
-            for locked in prepared:
-                begun.append(locked)
-                _move(locked.git, move)
-                sync_places([locked.checkout.folder / change.path for change in changes])
+            for one in prepared:
+                begun.append(one.locked)
+                _move(one, move)
+                folder = one.locked.checkout.folder
+                sync_places([folder / change.path for change in move.changes])
         except (GitError, OSError) as error:  # whatever is written now may fail, too
             raise StepUnfinished(unfinished(move.new, error)) from error
         except BaseException:
             _put_back(repository, branch, begun, move)
             raise
         try:
-            for locked in prepared:
-                locked.install()
+            for one in prepared:
+                one.locked.install()
         except OSError as error:
             raise StepUnfinished(unfinished(move.new, error)) from error
 
 
 def _publish(repository: Repository, branch: str, step: HeldEntry, *, reason: str) -> None:
-    """CheckoutMove the branch for good.
+    """Move the branch for good.
 
     Raises:
         StepUnfinished: Git was killed, and left a lock; the next pass judges it. Or the branch
@@ -137,8 +148,8 @@ def _publish(repository: Repository, branch: str, step: HeldEntry, *, reason: st
 
 @contextlib.contextmanager
 def _prepared(
-    checkout: Checkout, branch: str, changes: Sequence[ChangedFile], step: HeldEntry
-) -> Iterator[LockedIndex]:
+    checkout: Checkout, branch: str, move: CheckoutMove, step: HeldEntry
+) -> Iterator[PreparedCheckout]:
     """Lock a checkout for which the move will succeed.
 
     Raises:
@@ -146,24 +157,34 @@ def _prepared(
         LostRace: A person left the branch since the checkout was found.
     """
     with locked_index(checkout, step) as locked:
-        head = checkout.git.run("symbolic-ref", "--quiet", "HEAD").stdout
-        if head.removesuffix(b"\n") != f"refs/heads/{branch}".encode(errors="surrogateescape"):
+        head = checked_out(checkout.git, checkout.git_dir)
+        if head != f"refs/heads/{branch}".encode(errors="surrogateescape"):
             raise LostRace(f'{checkout.folder}: branch "{branch}" is no longer checked out')
-        _check(locked, changes, CheckoutMove(step.entry.old, step.entry.new))
-        yield locked
+        index = index_entries(locked.git, [change.path for change in move.changes])
+        plain = enter_plainly(locked, move.changes, index)
+        if not plain:
+            _check(locked, index, move)
+        yield PreparedCheckout(locked, plain)
 
 
-def _check(locked: LockedIndex, changes: Sequence[ChangedFile], move: CheckoutMove) -> None:
+def _check(locked: LockedIndex, index: IndexEntries, move: CheckoutMove) -> None:
     """Refuse a move that would touch a person's work; nothing changes here."""
     # Else a file that was only touched, not changed, would refuse the move.
     locked.git.run("update-index", "-q", "--refresh")
-    refuse_obstacles(locked.checkout, locked.git, changes)
+    refuse_obstacles(locked.checkout, index, move.changes)
     dry = locked.git.run("read-tree", "-n", "-m", "-u", move.old, move.new)
     if dry.code != 0:
         raise _refusal(locked.checkout.folder, dry)
 
 
-def _move(git: Git, move: CheckoutMove) -> None:
+def _move(prepared: PreparedCheckout, move: CheckoutMove) -> None:
+    if prepared.plain:
+        move_plainly(prepared.locked, move.changes)
+    else:
+        _merge(prepared.locked.git, move)
+
+
+def _merge(git: Git, move: CheckoutMove) -> None:
     arguments = ("read-tree", "-m", "-u", move.old, move.new)
     finished = git.run(*arguments)
     if finished.code < 0:  # killed: it refused nothing, and may have moved some of the files
