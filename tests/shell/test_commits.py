@@ -270,3 +270,28 @@ def test_of_many_writers_exactly_one_wins(tmp_path: Path) -> None:
         thread.join()
 
     assert [repository.resolve("main")] == won
+
+
+@pytest.mark.parametrize(("files", "packs"), [(10, 0), (1000, 1)], ids=["small", "large"])
+def test_a_commit_in_a_large_folder_is_one_pack(tmp_path: Path, files: int, packs: int) -> None:
+    """Its listing is most of the commit, and is neither written twice nor synced by itself."""
+    name = "a-name-that-makes-the-listing-of-its-folder-longer-than-it-would-otherwise-be"
+    checkout = new_checkout(tmp_path / "r", {f"status/{name}-{i}": "x" for i in range(files)})
+    repository = Repository.open(checkout.folder)
+
+    commit(repository, WriteFile(f"status/{name}-1", "y"), parent=checkout.head())
+
+    found = (checkout.folder / ".git/objects/pack").glob("*.pack")
+    assert packs == sum(1 for _ in found)
+
+
+def test_a_submodule_is_not_written_over(tmp_path: Path) -> None:
+    """Neither in its place nor below it."""
+    checkout = new_checkout(tmp_path / "r", {"x": "1"})
+    checkout.git("update-index", "--add", "--cacheinfo", f"160000,{checkout.head()},sub")
+    checkout.git("commit", "--quiet", "--message=sub")
+    repository = Repository.open(checkout.folder)
+
+    for path in ("sub", "sub/x"):
+        with pytest.raises(PathBlocked, match=r'"sub" must be a (file|folder), but is'):
+            commit(repository, WriteFile(path, "x"), parent=checkout.head())
