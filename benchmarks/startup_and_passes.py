@@ -136,18 +136,28 @@ def startup() -> list[tuple[str, float, str]]:
 
 
 def passes(manifests: int) -> list[tuple[str, float, str]]:
-    """Time cold load, first pass, idle pass, and passes after one and after ten changes."""
-    folder = Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
-    try:
-        return timed(folder, manifests)
-    finally:
-        shutil.rmtree(folder)
+    """Time cold load, first pass, idle pass, and passes after one and after ten changes.
+
+    First where people work, in a checkout, then in a bare repository that they push to.
+    """
+    rows = []
+    for bare in (False, True):
+        folder = Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
+        try:
+            rows += timed(folder, manifests, bare=bare)
+        finally:
+            shutil.rmtree(folder)
+    return rows
 
 
-def timed(folder: Path, manifests: int) -> list[tuple[str, float, str]]:
+def timed(folder: Path, manifests: int, *, bare: bool) -> list[tuple[str, float, str]]:
     """Time the passes of one repository; `in memory` leaves out reading and committing."""
-    make_repository(folder, manifests, clusters=min(manifests // 10, CLUSTERS))
-    repository = Repository.open(folder)
+    person, served = folder / "person", folder / "bare.git"
+    make_repository(person, manifests, clusters=min(manifests // 10, CLUSTERS))
+    if bare:
+        git(folder, "clone", "-q", "--bare", "person", "bare.git")
+        git(person, "remote", "add", "served", str(served))
+    repository = Repository.open(served if bare else person)
     loader = Loader(repository, load_schemas(), output_root="status")
     clock = Given(datetime.now(UTC).replace(microsecond=0))
     runner = Passes(
@@ -168,21 +178,29 @@ def timed(folder: Path, manifests: int) -> list[tuple[str, float, str]]:
     clock.moment += timedelta(seconds=1)
     runner.decide()
     rows.append(("idle pass", median_ms(9, runner.decide)))
-    rows += after_changes(folder, runner, clock, 1)
-    rows += after_changes(folder, runner, clock, 10)
-    return [(f"{manifests}: {name}", value, "") for name, value in rows]
+    rows += after_changes(person, runner, clock, 1, bare=bare)
+    rows += after_changes(person, runner, clock, 10, bare=bare)
+    if not bare:
+        refresh = median_ms(3, lambda: git(person, "update-index", "-q", "--refresh"))
+        rows.append(("git's own refresh of the index", refresh))
+    where = "bare" if bare else "checkout"
+    return [(f"{manifests}, {where}: {name}", value, "") for name, value in rows]
 
 
 def after_changes(
-    folder: Path, runner: Passes, clock: Given, count: int
+    person: Path, runner: Passes, clock: Given, count: int, *, bare: bool
 ) -> list[tuple[str, float]]:
     """Time loading, deciding and committing after some workloads were scaled."""
     loads, memory, whole = [], [], []
     for number in range(3):
+        if bare:
+            git(person, "pull", "-q", "--rebase", "served", "main")
         for i in range(count):
             text = WORKLOAD.format(i=i, replicas=3 + count + number)
-            (folder / "workloads" / f"{i:05d}.yaml").write_text(text)
-        git(folder, "commit", "-q", "-am", "scale")
+            (person / "workloads" / f"{i:05d}.yaml").write_text(text)
+        git(person, "commit", "-q", "-am", "scale")
+        if bare:
+            git(person, "push", "-q", "served", "main")
         clock.moment += timedelta(seconds=300)
         head = runner.branch.head()
         loads.append(median_ms(1, lambda head=head: runner.loader.load(head)))  # type: ignore[misc]

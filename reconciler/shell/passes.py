@@ -254,9 +254,8 @@ class Passes:
         editors = []
         for key in outcome.edited:
             path = world.outputs[key].origin.path
-            commits = read_history(self.branch.repository, world.revision, limit=1, path=path)
-            author = next((str(commit.author) for commit in commits), "someone")
-            editors.append((str(key), author))
+            commits = [*read_history(self.branch.repository, world.revision, limit=1, path=path)]
+            editors.append((str(key), str(commits[0].author) if commits else "someone"))
         return editors
 
     def _moment(self, world: World) -> datetime:

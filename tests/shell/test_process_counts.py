@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.shell.git.edited import files_being_edited
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
@@ -24,7 +25,12 @@ TOLD = {
     for where, count, commands in ROW.findall(SECTION)
 }
 WORKLOADS = 120
-CLUSTER = "apiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\nmetadata: {name: member}\n"
+CLUSTER = """\
+apiVersion: cluster.karmada.io/v1alpha1
+kind: Cluster
+metadata: {name: member}
+spec: {syncMode: Push}
+"""
 POLICY = """\
 apiVersion: policy.karmada.io/v1alpha1
 kind: PropagationPolicy
@@ -41,6 +47,14 @@ metadata: {{name: web-{number}}}
 spec:
   replicas: {replicas}
   template: {{spec: {{containers: [{{name: web, image: web}}]}}}}
+"""
+
+
+REBALANCER = """\
+apiVersion: apps.karmada.io/v1alpha1
+kind: WorkloadRebalancer
+metadata: {name: again}
+spec: {workloads: [{apiVersion: apps/v1, kind: Deployment, name: web-3, namespace: default}]}
 """
 
 
@@ -84,10 +98,17 @@ def serve(folder: Path, where: str) -> Served:
     return Served(LocalBranch(Repository.open(bare), "main"), person, pull, push)
 
 
-def run_until_idle(passes: Passes, clock: Clock) -> None:
-    """Place everything, and let the assumed reports come in."""
+def settled_passes(branch: Branch, clock: Clock) -> Passes:
+    """Return passes that have placed everything, and let the assumed reports come in."""
+    passes = Passes(
+        branch=branch,
+        loader=Loader(branch.repository, load_schemas(), output_root="status"),
+        clock=clock,
+        author=DAEMON,
+    )
     while passes.run().commit is not None:
         clock.moment += timedelta(seconds=70)
+    return passes
 
 
 @pytest.mark.parametrize("where", [where for where in TOLD if "commits" in where])
@@ -98,13 +119,7 @@ def test_a_pass_that_commits_starts_as_many_as_the_page_says(
     served = serve(tmp_path, where)
     log = CommandLog(tmp_path / "bin", monkeypatch)
     clock = Clock()
-    passes = Passes(
-        branch=served.branch,
-        loader=Loader(served.branch.repository, load_schemas(), output_root="status"),
-        clock=clock,
-        author=DAEMON,
-    )
-    run_until_idle(passes, clock)
+    passes = settled_passes(served.branch, clock)
     if "linked" in where:
         served.person.git("switch", "--quiet", "-c", "mine")
         served.person.git("worktree", "add", "--quiet", str(tmp_path / "linked"), "main")
@@ -131,14 +146,46 @@ def test_a_look_at_what_did_not_move_starts_as_many_as_the_page_says(
     served = serve(tmp_path, where)
     log = CommandLog(tmp_path / "bin", monkeypatch)
     clock = Clock()
-    passes = Passes(
-        branch=served.branch,
-        loader=Loader(served.branch.repository, load_schemas(), output_root="status"),
-        clock=clock,
-        author=DAEMON,
-    )
-    run_until_idle(passes, clock)
+    passes = settled_passes(served.branch, clock)
     log.taken()
 
     assert None is passes.run().commit
     assert TOLD[where] == (len(taken := log.taken()), taken)
+
+
+def test_history_is_asked_once_for_each_edited_decision_and_new_rebalancer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who edited it, and whether it ran before."""
+    served = serve(tmp_path, "checkout")
+    clock = Clock()
+    passes = settled_passes(served.branch, clock)
+    bindings = "status/resourcebindings.work.karmada.io/default"
+    edited = [f"{bindings}/web-{number}-deployment.yaml" for number in (1, 2)]
+    texts = {path: (served.person.folder / path).read_text() for path in edited}
+    more = {
+        path: text.replace("    replicas: 1", "    replicas: 2") for path, text in texts.items()
+    }
+    assert more != texts
+    served.person.commit({**more, "rebalancer.yaml": REBALANCER})
+    clock.moment += timedelta(seconds=300)
+    log = CommandLog(tmp_path / "bin", monkeypatch)
+
+    assert None is not passes.run().commit
+    usual = [verb for verb in TOLD["commits in a checkout"][1] if verb != "diff-tree"]
+    taken = [verb for verb in log.taken() if verb not in ("diff-tree", *usual)]
+    assert ["rev-list", "rev-list", "log"] == taken
+
+
+@pytest.mark.parametrize("count", [1, 50])
+def test_three_commands_tell_which_removed_files_a_person_edits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """However many they are."""
+    person = new_checkout(tmp_path / "r", workloads(50, 1))
+    repository = Repository.open(person.folder)
+    log = CommandLog(tmp_path / "bin", monkeypatch)
+
+    found = files_being_edited(repository, "main", person.head(), workloads(count, 1))
+
+    assert (frozenset(), ["diff", "diff", "ls-files"]) == (found, log.taken())
