@@ -62,6 +62,8 @@ def _may_list_others(repository: Repository) -> bool:
             return True
     except FileNotFoundError:
         pass
+    except OSError:
+        return True
     common_dir = repository.common_dir
     return common_dir.name == ".git" and common_dir.parent != repository.work_tree
 
