@@ -50,6 +50,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.questions
 	$(BIN)/python -m benchmarks.plan_cold
 	$(BIN)/python -m benchmarks.durable_commits
+	$(BIN)/python -m benchmarks.work_counters
 
 wheel: $(INSTALLED)
 	$(BIN)/python -m build --wheel --outdir dist

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 from benchmarks.ratio_row import SIZES, Row
 from reconciler.dialects.karmada.api.binding import Binding, decode_binding
@@ -29,7 +30,7 @@ OF_OTHERS = {100: 0.5, 1000: 5.5, 5000: 35.0}
 
 def of_a_hundred_placements(number: int, strategy: str) -> Body:
     """A binding of one of a hundred placements, each without another cluster."""
-    body = json.loads(json.dumps(binding(number, strategy)))
+    body: dict[str, Any] = json.loads(json.dumps(binding(number, strategy)))
     left_out = f"member-{10 * (number % 100):05d}"
     body["spec"]["placement"]["clusterAffinity"]["exclude"] = [left_out]
     return body
@@ -37,7 +38,7 @@ def of_a_hundred_placements(number: int, strategy: str) -> Body:
 
 def with_own_request(number: int, strategy: str) -> Body:
     """A binding whose workload asks for what no other one asks for."""
-    body = json.loads(json.dumps(binding(number, strategy)))
+    body: dict[str, Any] = json.loads(json.dumps(binding(number, strategy)))
     request = {"cpu": f"{100 + number}m", "memory": f"{128 + number}Mi"}
     body["spec"]["replicaRequirements"]["resourceRequest"] = request
     return body

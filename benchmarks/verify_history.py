@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,27 +18,16 @@ from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
-from reconciler.shell.passes import Passes
+from reconciler.shell.passes import LocalBranch, Passes
 from reconciler.shell.resources import load_schemas
 
 GOAL_SECONDS = 60
 AUTHOR = CommitIdentity("bench", "bench@example.org")
 
 
-class Bare:
+@dataclass(frozen=True, slots=True)
+class Bare(LocalBranch):
     """The branch itself; no checkout follows, which would take the most time."""
-
-    name = "main"
-
-    def __init__(self, repository: Repository) -> None:
-        self.repository = repository
-
-    def head(self) -> str:
-        """Return the branch's commit."""
-        return self.repository.resolve(self.name)
-
-    def recover(self) -> None:
-        """Do nothing."""
 
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch."""
@@ -51,7 +41,7 @@ def make_history(folder: Path, manifests: int, commits: int, clusters: int) -> N
     clock = Given(datetime(2026, 1, 1, tzinfo=UTC))
     given: Clock = clock
     passes = Passes(
-        branch=Bare(repository),
+        branch=Bare(repository, "main"),
         loader=Loader(repository, load_schemas(), output_root="status"),
         clock=given,
         author=AUTHOR,

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import CodeType, FrameType
 
-from benchmarks.startup_and_passes import WORKLOAD, git, make_repository
+from benchmarks.startup_and_passes import WORKLOAD, Given, git, make_repository
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada.decide import decide
@@ -35,17 +35,6 @@ COUNTED: Mapping[str, Callable[..., object]] = {
     "encoded": encode,
     "hashed": blob_id,
 }
-
-
-class Given:
-    """A clock that is set by hand."""
-
-    def __init__(self, moment: datetime) -> None:
-        self.moment = moment
-
-    def now(self) -> datetime:
-        """Return what was set."""
-        return self.moment
 
 
 @contextmanager
