@@ -105,6 +105,7 @@ class Loader:
             last=None if self._last is None else self._last[1],
         )
         self._inputs.keep(used)
+        self._outputs.keep(())
         return world
 
     def _follow_state(self, revision: str, by: FileValidators) -> StateTree:
