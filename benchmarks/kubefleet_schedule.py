@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 
-from benchmarks.ratio_row import SIZES, Row, measure
+from benchmarks.ratio_row import SIZES, Row, row_of
 from reconciler.dialects.kubefleet.api.clusters import Members, decode_member, members_of
 from reconciler.dialects.kubefleet.scheduler.schedule import run_cycle, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, decode_snapshot
@@ -95,15 +95,12 @@ def rows() -> Iterator[Row]:
         views = [decode_member(cluster(number)) for number in range(size)]
         for name, kind, run, topology in CASES:
             snapshot = decode_snapshot(policy(size // 10, kind, topology=topology))
-            ours, first = measure(partial(members_of, views, NOW), partial(_ask, run, snapshot))
-            upstream, goal = UPSTREAM[name][size]
-            yield Row(
-                question=f"KubeFleet {name}",
-                clusters=size,
-                upstream=upstream,
-                goal=goal,
-                ours=ours,
-                with_index=first,
+            yield row_of(
+                f"KubeFleet {name}",
+                size,
+                UPSTREAM[name][size],
+                partial(members_of, views, NOW),
+                partial(_ask, run, snapshot),
             )
 
 

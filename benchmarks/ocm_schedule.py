@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from benchmarks.ratio_row import SIZES, Row, measure
+from benchmarks.ratio_row import SIZES, Row, row_of
 from reconciler.dialects.ocm.api.cluster_sets import ClusterSet, SetBinding
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import Placement, decode_placement
@@ -108,15 +108,12 @@ def rows() -> Iterator[Row]:
             ("", wanted),
             (", no predicate", replace(wanted, predicates=())),
         ):
-            ours, first = measure(partial(hub, views), partial(_ask, asked, decided))
-            upstream, goal = UPSTREAM[title][n]
-            yield Row(
-                question=f"OCM{title}",
-                clusters=n,
-                upstream=upstream,
-                goal=goal,
-                ours=ours,
-                with_index=first,
+            yield row_of(
+                f"OCM{title}",
+                n,
+                UPSTREAM[title][n],
+                partial(hub, views),
+                partial(_ask, asked, decided),
             )
 
 

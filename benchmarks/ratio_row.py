@@ -24,6 +24,25 @@ class Row:
     with_index: float
 
 
+def row_of(
+    question: str,
+    clusters: int,
+    told: tuple[float, float],
+    index: Callable[[], F],
+    ask: Callable[[F], object],
+) -> Row:
+    """Measure a question, and return its row; `told` are upstream's time and the goal."""
+    ours, first = measure(index, ask)
+    return Row(
+        question=question,
+        clusters=clusters,
+        upstream=told[0],
+        goal=told[1],
+        ours=ours,
+        with_index=first,
+    )
+
+
 def measure(index: Callable[[], F], ask: Callable[[F], object]) -> tuple[float, float]:
     """Return the median time of a question, and the time with the index when asked first."""
     gc.collect()

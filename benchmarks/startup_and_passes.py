@@ -135,6 +135,16 @@ def startup() -> list[tuple[str, float, str]]:
     ]
 
 
+def passes_of(repository: Repository, loader: Loader, clock: Given) -> Passes:
+    """Return passes over the branch `main` of a repository on this machine."""
+    return Passes(
+        branch=LocalBranch(repository, "main"),
+        loader=loader,
+        clock=clock,
+        author=CommitIdentity("bench", "bench@example.org"),
+    )
+
+
 def passes(manifests: int) -> list[tuple[str, float, str]]:
     """Time cold load, first pass, idle pass, and passes after one and after ten changes.
 
@@ -160,12 +170,7 @@ def timed(folder: Path, manifests: int, *, bare: bool) -> list[tuple[str, float,
     repository = Repository.open(served if bare else person)
     loader = Loader(repository, load_schemas(), output_root="status")
     clock = Given(datetime.now(UTC).replace(microsecond=0))
-    runner = Passes(
-        branch=LocalBranch(repository, "main"),
-        loader=loader,
-        clock=clock,
-        author=CommitIdentity("bench", "bench@example.org"),
-    )
+    runner = passes_of(repository, loader, clock)
     head = repository.resolve("main")
     rows = [("cold load", median_ms(1, lambda: loader.load(head)))]
     world = loader.load(head)

@@ -14,17 +14,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import CodeType, FrameType
 
-from benchmarks.startup_and_passes import WORKLOAD, Given, git, make_repository
+from benchmarks.startup_and_passes import WORKLOAD, Given, git, make_repository, passes_of
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada.decide import decide
 from reconciler.dialects.karmada.detector.binding_draft import draft_binding
 from reconciler.manifests.emitter import encode
 from reconciler.manifests.paths import blob_id
-from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
-from reconciler.shell.passes import LocalBranch, Passes
 from reconciler.shell.resources import load_schemas
 
 SIZES = (1000, 10_000)
@@ -59,12 +57,7 @@ def work_after_one_change(folder: Path, manifests: int, clusters: int) -> Mappin
     repository = Repository.open(folder)
     loader = Loader(repository, load_schemas(), output_root="status")
     clock = Given(datetime.now(UTC).replace(microsecond=0))
-    runner = Passes(
-        branch=LocalBranch(repository, "main"),
-        loader=loader,
-        clock=clock,
-        author=CommitIdentity("bench", "bench@example.org"),
-    )
+    runner = passes_of(repository, loader, clock)
     memo = Memo()
 
     def settle() -> None:

@@ -13,7 +13,7 @@ from reconciler.manifests.paths import output_path
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.stamps import keep_present
-from reconciler.model.versioned import branched, differing
+from reconciler.model.versioned import branched, differing_keys
 from reconciler.model.world import Body, Fault, Manifest, World
 
 ROUNDS = 16  # ours: a chain of evict, schedule, observe and purge converges in five
@@ -127,8 +127,7 @@ def _final(
     """
     written: dict[ObjectKey, Body] = {}
     gone: set[ObjectKey] = set()
-    told = differing(current.outputs, world.outputs)
-    for key in world.outputs.keys() | current.outputs.keys() if told is None else told:
+    for key in differing_keys(current.outputs, world.outputs):
         before, after = world.outputs.get(key), current.outputs.get(key)
         if before is after or key in moving:
             continue

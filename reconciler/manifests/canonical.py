@@ -50,10 +50,7 @@ def read_canonical(data: bytes) -> dict[str, object] | None:
     if not data.endswith(b"\n"):
         return None
     try:
-        rows = [
-            _remembered(line) if len(line) <= REMEMBERED else _row(line)
-            for line in data[:-1].decode().split("\n")
-        ]
+        rows = [_row_of(line) for line in data[:-1].decode().split("\n")]
         rows.append(END)
         if rows[0][:2] != (0, 0) or (len(data) > SMALL_BYTES and _is_too_large(rows, data)):
             return None
@@ -135,11 +132,16 @@ def _flat(lines: tuple[str, ...]) -> dict[str, object]:
     """
     body: dict[str, object] = {}
     for line in lines:
-        _, _, key, value, _ = _remembered(line) if len(line) <= REMEMBERED else _row(line)
+        _, _, key, value, _ = _row_of(line)
         if key is None or key in body:
             raise _Foreign
         body[key] = value
     return body
+
+
+def _row_of(line: str) -> Row:
+    """Return what stands in a line, of a short one the same row each time."""
+    return _remembered(line) if len(line) <= REMEMBERED else _row(line)
 
 
 def _row(line: str) -> Row:

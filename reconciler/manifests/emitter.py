@@ -69,16 +69,14 @@ def _write_mapping(body: Mapping[str, object], indent: str, parts: list[str], de
             written = f"? {written}\n{indent}"
         if type(value) is str and len(value) <= LONGEST_PLAIN:  # the usual case, and faster
             parts.append(f"{lead}{written}: {_remembered(value)}\n")
-        elif type(value) in SCALARS or not value:
+        elif type(value) in SCALARS or not value or not isinstance(value, Mapping | list | tuple):
             parts.append(f"{lead}{written}: {encode_scalar(value)}\n")
         elif isinstance(value, Mapping):
             parts.append(f"{lead}{written}:\n{indent}  ")
             _write_mapping(value, indent + "  ", parts, depth + 1)
-        elif isinstance(value, list | tuple):
+        else:
             parts.append(f"{lead}{written}:\n")
             _write_items(value, indent, parts, depth + 1, indent)
-        else:
-            parts.append(f"{lead}{written}: {encode_scalar(value)}\n")
         lead = indent
 
 
@@ -92,14 +90,12 @@ def _write_items(
     for item in items:
         parts.append(f"{lead}- ")
         lead = indent
-        if type(item) in SCALARS or not item:
+        if type(item) in SCALARS or not item or not isinstance(item, Mapping | list | tuple):
             parts.append(f"{encode_scalar(item)}\n")
         elif isinstance(item, Mapping):
             _write_mapping(item, inner, parts, depth + 1)
-        elif isinstance(item, list | tuple):
-            _write_items(item, inner, parts, depth + 1, "")
         else:
-            parts.append(f"{encode_scalar(item)}\n")
+            _write_items(item, inner, parts, depth + 1, "")
 
 
 def encode_scalar(value: object) -> str:

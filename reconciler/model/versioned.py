@@ -6,7 +6,7 @@ latest version costs a look into a dictionary, and where two versions differ is 
 comparison. Iterating any other version copies it first.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -178,6 +178,15 @@ def branched(before: Mapping[K, V], came: Mapping[K, V], gone: Iterable[K] = ())
     """Return a mapping without some entries and with others, that is asked for a while only."""
     versions = before if isinstance(before, Versioned) else Versioned(before)
     return versions.branched(came, gone)
+
+
+def differing_keys(now: Mapping[K, V], before: Mapping[K, V]) -> Collection[K]:
+    """Return the keys at which two mappings may differ, found by a comparison if need be."""
+    told = differing(now, before)
+    if told is not None:
+        return told
+    changed = [key for key, one in now.items() if before.get(key) is not one]
+    return [*changed, *(before.keys() - now.keys())]
 
 
 def differing(first: Mapping[K, V], second: Mapping[K, V]) -> frozenset[K] | None:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from reconciler.model.frozen import Frozen
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.known_kinds import Kind, KnownKinds
-from reconciler.model.versioned import differing
+from reconciler.model.versioned import differing_keys
 
 FEW = 16  # one in so many is put in its place; of more all are sorted
 
@@ -81,7 +81,7 @@ class Kinds:
         """Return the manifests of an unchanging mapping, by group and kind, sorted."""
         if self._source is not manifests:
             listed: dict[Kind, list[ObjectKey]] = {}
-            for key in _differing(self._source, manifests):
+            for key in differing_keys(manifests, self._source):
                 listed.setdefault(key[:2], []).append(key)
             found = dict(self._found)
             for kind, keys in listed.items():
@@ -93,17 +93,6 @@ class Kinds:
     def next(self) -> "Kinds":
         """Return the index for a following world."""
         return Kinds(self._source, self._found)
-
-
-def _differing(
-    before: Mapping[ObjectKey, Manifest], after: Mapping[ObjectKey, Manifest]
-) -> Iterable[ObjectKey]:
-    """Return the keys at which two mappings differ, and perhaps others."""
-    told = differing(after, before)
-    if told is not None:
-        return told
-    changed = [key for key, one in after.items() if before.get(key) is not one]
-    return [*changed, *(before.keys() - after.keys())]
 
 
 def _replaced(
@@ -163,6 +152,12 @@ class World:
     output_root: str = "status"
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     output_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
+
+    @property
+    def in_doubt(self) -> frozenset[str]:
+        """The objects that are not as they stand in their files, or are faulty: keys as text."""
+        held = {str(key) for entry in self.held for key in entry.keys}
+        return frozenset(held | {fault.subject for fault in self.faults})
 
     def of_kind(self, group: str, kind: str) -> tuple[Manifest, ...]:
         """Return the inputs of one kind, sorted by key."""

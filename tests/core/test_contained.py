@@ -14,6 +14,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import plan as karmada
 from reconciler.dialects.karmada.api import admitted_cluster
 from reconciler.dialects.karmada.detector import detect as claims
+from reconciler.dialects.karmada.detector import known_policies
 from reconciler.dialects.kubefleet import plan as kubefleet
 from reconciler.dialects.ocm import plan as ocm
 from reconciler.manifests.reader import read
@@ -125,7 +126,7 @@ CASES = {
         claims, "template_of", "bad", SCALED, "Deployment.apps default/bad", (BINDING,)
     ),
     "karmada-policy": Case(
-        claims,
+        known_policies,
         "decode_policy",
         "good",
         (policy("good", placement={}), cluster("new")),

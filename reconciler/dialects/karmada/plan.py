@@ -102,6 +102,7 @@ class Bindings:
         """Decide the bindings that may move: those that need others first, then what they need."""
         claims, settled = self.claims, self.memory.settled
         left = {one.key for one in self.world.outputs_of([(CLUSTER_GROUP, CLUSTER)])}
+        gone = {*claims.gone, *(left - self.inventory.records.keys())}
         decided = ObjectPass(
             triggers=triggers,
             asked=asked,
@@ -112,7 +113,7 @@ class Bindings:
                 _removed(key, manifest, never=key in claims.never)
                 for key, manifest in claims.gone.items()
             ],
-            gone={*claims.gone, *(left - self.inventory.records.keys())},
+            gone=gone,
         )
         members, feedback = self.around.members, self.world.feedback
         affected = settled.begin(
@@ -128,7 +129,7 @@ class Bindings:
             standing = partial(_standing, decided.outputs, settled)
             attached = attach(claims, needed, standing, self.memory)
             decided.run(attached, replace(bindings, drafts=attached))
-            decided.gone = {*(decided.gone or ()), *(needed.keys() - attached.keys())}
+            gone |= needed.keys() - attached.keys()
             looked_at |= needed.keys()
         settled.end(looked_at, needed)
         decided.rest(settled.telling(but=looked_at), settled.until())

@@ -252,7 +252,6 @@ class KubeFleet:
             key, body = manifest.key, manifest.body
             owner = self.memory.owners.recall(key, (body,), partial(owner_of, key, body))
             left.setdefault(owner, {})[key] = body
-        held = {str(key) for entry in world.held for key in entry.keys}
         declared = settings.declared_clusters
         admit = partial(admit_cluster, declared=declared)
         inventory = take_inventory(
@@ -272,7 +271,7 @@ class KubeFleet:
                 if not mapping(manifest.body, "metadata").get("deletionTimestamp")
             },
             left=left,
-            waiting=frozenset(held | {fault.subject for fault in world.faults}),
+            waiting=world.in_doubt,
             memory=self.memory,
         )
 

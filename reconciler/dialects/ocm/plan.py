@@ -62,7 +62,7 @@ class Placements:
         if (group_of(reference.api_version), reference.kind) != (GROUP, KIND):
             return None
         key = ObjectKey(GROUP, KIND, reference.namespace, reference.name)
-        faulty = str(key) in _faulty(self.world)
+        faulty = str(key) in self.world.in_doubt
         draft = self.drafts.get(key)
         if draft is None:
             return Target(key, waiting=True) if faulty or key in self.failed else None
@@ -274,9 +274,3 @@ def _remembered_draft(
     cache_key = (manifest.body, status_file, frozen, *decisions.values())
     draw = partial(draft_of, manifest, status_file, decisions, frozen=frozen)
     return memory.drafts.recall(manifest.key, cache_key, draw)
-
-
-def _faulty(world: World) -> frozenset[str]:
-    """Return the objects that are not as they stand in their files, as texts of their keys."""
-    held = {str(key) for item in world.held for key in item.keys}
-    return frozenset(held | {fault.subject for fault in world.faults})

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reconciler.errors import UserError
+from reconciler.model.content import at
 from reconciler.model.fields import bodies, number_or_none, text
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body
@@ -171,7 +172,7 @@ def replicas_of(row: CustomKind, body: Body) -> int:
     Raises:
         Uncountable: There is something else than a number of pods.
     """
-    value = at(body, row.replicas[:-1]).get(row.replicas[-1])
+    value = at(body, *row.replicas[:-1]).get(row.replicas[-1])
     if value is None:
         return row.default
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_REPLICAS:
@@ -180,11 +181,3 @@ def replicas_of(row: CustomKind, body: Body) -> int:
         f"`{spelled(row.replicas)}` must be a whole number of pods, from 0 to {MOST_REPLICAS}",
         field="".join(f"/{name}" for name in row.replicas),
     )
-
-
-def at(body: Body, path: Path) -> Body:
-    """Return the mapping at a path, an empty one where it ends early."""
-    for name in path:
-        value = body.get(name)
-        body = value if isinstance(value, Mapping) else {}
-    return body

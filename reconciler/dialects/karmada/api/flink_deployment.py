@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from math import ceil
 
-from reconciler.dialects.karmada.api.custom_kinds import at
 from reconciler.dialects.karmada.api.replica_requirements import (
     ReplicaRequirements,
     amounts_of,
     count_of,
     requirements_of,
 )
+from reconciler.model.content import at
 from reconciler.model.quantity import Quantity
 from reconciler.model.world import Body
 
@@ -27,21 +27,21 @@ def flink_demand(body: Body) -> ReplicaRequirements:
     Source: karmada@f8fdd02 pkg/resourceinterpreter/default/thirdparty/resourcecustomizations
     flink.apache.org/v1beta1/FlinkDeployment `GetReplicas`.
     """
-    jobs = at(body, ("spec", "jobManager")).get("replicas")
+    jobs = at(body, "spec", "jobManager").get("replicas")
     replicas = (1 if jobs is None else count_of(jobs)) + _task_managers(body)
-    pod = at(body, ("spec", "podTemplate", "spec"))
+    pod = at(body, "spec", "podTemplate", "spec")
     placed = {name: pod[name] for name in ("nodeSelector", "tolerations") if name in pod}
-    asked = (at(body, ("spec", manager, "resource")) for manager in MANAGERS)
+    asked = (at(body, "spec", manager, "resource") for manager in MANAGERS)
     return ReplicaRequirements(replicas, requirements_of(placed, _largest(asked)))
 
 
 def _task_managers(body: Body) -> int:
     """Return how many task managers there are."""
-    written = at(body, ("spec", "taskManager")).get("replicas")
+    written = at(body, "spec", "taskManager").get("replicas")
     if written is not None:
         return count_of(written)
-    parallelism = _number(at(body, ("spec", "job")).get("parallelism"))
-    slots = _number(at(body, ("spec", "flinkConfiguration")).get(SLOTS))
+    parallelism = _number(at(body, "spec", "job").get("parallelism"))
+    slots = _number(at(body, "spec", "flinkConfiguration").get(SLOTS))
     return ceil(parallelism / slots) if parallelism and slots else 1
 
 

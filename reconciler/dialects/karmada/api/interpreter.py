@@ -10,7 +10,6 @@ from reconciler.dialects.karmada.api.custom_kinds import (
     CustomKind,
     CustomKinds,
     VersionedKind,
-    at,
     replicas_of,
 )
 from reconciler.dialects.karmada.api.flink_deployment import API_VERSION as FLINK
@@ -21,6 +20,7 @@ from reconciler.dialects.karmada.api.replica_requirements import (
     count_of,
     pod_requirements,
 )
+from reconciler.model.content import at
 from reconciler.model.world import Body
 
 
@@ -50,18 +50,18 @@ def is_interpreted(api_version: str, kind: str, custom: CustomKinds = BUILT_IN) 
 
 def _by_row(row: CustomKind, body: Body) -> ReplicaRequirements:
     """Return what a workload of a custom kind asks for."""
-    template = {} if row.template is None else at(body, row.template)
-    return ReplicaRequirements(replicas_of(row, body), pod_requirements(at(template, ("spec",))))
+    template = {} if row.template is None else at(body, *row.template)
+    return ReplicaRequirements(replicas_of(row, body), pod_requirements(at(template, "spec")))
 
 
 def _scaled(body: Body) -> ReplicaRequirements:
     """Deployment, StatefulSet and ReplicaSet: `spec.replicas`, which counts 0 if unset."""
-    return ReplicaRequirements(count_of(at(body, ("spec",)).get("replicas")), _template(body))
+    return ReplicaRequirements(count_of(at(body, "spec").get("replicas")), _template(body))
 
 
 def _job(body: Body) -> ReplicaRequirements:
     """Job: the parallelism, but no more than the completions."""
-    spec = at(body, ("spec",))
+    spec = at(body, "spec")
     replicas = count_of(spec.get("parallelism"))
     if spec.get("completions") is not None:
         replicas = min(replicas, count_of(spec.get("completions")))
@@ -70,12 +70,12 @@ def _job(body: Body) -> ReplicaRequirements:
 
 def _pod(body: Body) -> ReplicaRequirements:
     """Pod: one."""
-    return ReplicaRequirements(1, pod_requirements(at(body, ("spec",))))
+    return ReplicaRequirements(1, pod_requirements(at(body, "spec")))
 
 
 def _template(body: Body) -> Body | None:
     """Return the requirements of a pod template."""
-    return pod_requirements(at(body, ("spec", "template", "spec")))
+    return pod_requirements(at(body, "spec", "template", "spec"))
 
 
 _NATIVE: Mapping[VersionedKind, Callable[[Body], ReplicaRequirements]] = {

@@ -4,8 +4,9 @@ It stands in the binding, which its schema judges when it is read again. So what
 Kubernetes would have it is left out: it is the member cluster's to judge.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from reconciler.model.content import mapping_of, mappings_of
 from reconciler.model.world import Body
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -19,15 +20,17 @@ def node_claim_of(pod: Body) -> dict[str, object]:
     Source: karmada@f8fdd02 pkg/util/helper/binding.go `NewNodeClaim`.
     """
     claim: dict[str, object] = {}
-    affinity = _mapping(_mapping(pod.get("affinity")).get("nodeAffinity"))
-    terms = _mapping(affinity.get(REQUIRED)).get("nodeSelectorTerms")
+    affinity = mapping_of(mapping_of(pod.get("affinity")).get("nodeAffinity"))
+    terms = mapping_of(affinity.get(REQUIRED)).get("nodeSelectorTerms")
     if isinstance(terms, list):
-        claim["hardNodeAffinity"] = {"nodeSelectorTerms": [_term(item) for item in _items(terms)]}
-    selector = _mapping(pod.get("nodeSelector"))
+        claim["hardNodeAffinity"] = {
+            "nodeSelectorTerms": [_term(item) for item in mappings_of(terms)]
+        }
+    selector = mapping_of(pod.get("nodeSelector"))
     wanted = {label: value for label, value in selector.items() if isinstance(value, str)}
     if wanted:
         claim["nodeSelector"] = wanted
-    tolerations = [dict(_toleration(item)) for item in _items(pod.get("tolerations"))]
+    tolerations = [dict(_toleration(item)) for item in mappings_of(pod.get("tolerations"))]
     if tolerations:
         claim["tolerations"] = tolerations
     return claim
@@ -36,7 +39,9 @@ def node_claim_of(pod: Body) -> dict[str, object]:
 def _term(body: Body) -> Body:
     """Return one term of a node affinity."""
     return {
-        name: [found for item in _items(body[name]) if (found := _requirement(item)) is not None]
+        name: [
+            found for item in mappings_of(body[name]) if (found := _requirement(item)) is not None
+        ]
         for name in body
         if name in MATCHES and isinstance(body[name], list)
     }
@@ -64,13 +69,3 @@ def _toleration(body: Body) -> Iterator[tuple[str, object]]:
                 yield name, value
         elif name in ("key", "operator", "value", "effect") and isinstance(value, str):
             yield name, value
-
-
-def _mapping(value: object) -> Body:
-    """Return a mapping, an empty one for anything else."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def _items(value: object) -> list[Body]:
-    """Return the mappings of a list, none for anything else."""
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

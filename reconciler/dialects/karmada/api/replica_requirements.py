@@ -4,11 +4,12 @@ Content that is not as Kubernetes would have it counts as absent: it is the memb
 judge.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reconciler.dialects.karmada.api.custom_kinds import MOST_REPLICAS
 from reconciler.dialects.karmada.api.node_claim import node_claim_of
+from reconciler.model.content import mapping_of, mappings_of
 from reconciler.model.quantity import (
     Quantity,
     canonical_binary,
@@ -66,22 +67,22 @@ def _request(pod: Body) -> dict[str, Quantity]:
     Source: karmada@f8fdd02 pkg/util/lifted/resource.go `NewResource`, `SetMaxResource`.
     """
     total: dict[str, Quantity] = {}
-    for container in _items(pod.get("containers")):
+    for container in mappings_of(pod.get("containers")):
         for name, amount in _container(container).items():
             total[name] = Quantity(total.get(name, 0) + amount)
-    for container in _items(pod.get("initContainers")):
+    for container in mappings_of(pod.get("initContainers")):
         for name, amount in _container(container).items():
             total[name] = max(total.get(name, amount), amount)
-    for name, amount in amounts_of(_mapping(pod.get("overhead"))).items():
+    for name, amount in amounts_of(mapping_of(pod.get("overhead"))).items():
         total[name] = Quantity(total.get(name, 0) + amount)
     return total
 
 
 def _container(body: Body) -> dict[str, Quantity]:
     """Return the requests of one container, filled from its limits."""
-    resources = _mapping(body.get("resources"))
-    limits = amounts_of(_mapping(resources.get("limits")))
-    return limits | amounts_of(_mapping(resources.get("requests")))
+    resources = mapping_of(body.get("resources"))
+    limits = amounts_of(mapping_of(resources.get("limits")))
+    return limits | amounts_of(mapping_of(resources.get("requests")))
 
 
 def amounts_of(body: Body) -> dict[str, Quantity]:
@@ -116,13 +117,3 @@ def count_of(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         return 0
     return value if 0 <= value <= MOST_REPLICAS else 0
-
-
-def _mapping(value: object) -> Body:
-    """Return a mapping, an empty one for anything else."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def _items(value: object) -> Iterable[Body]:
-    """Return the mappings of a list."""
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

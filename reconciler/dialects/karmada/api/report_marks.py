@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.model.identity import ObjectKey
-from reconciler.model.versioned import differing
+from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest
 
 
@@ -18,10 +18,8 @@ class ReportMarks:
 
     def follow(self, feedback: Mapping[ObjectKey, Manifest]) -> set[ObjectKey]:
         """Go on to other reports, and return the workloads on which they differ."""
-        told = differing(feedback, self._feedback)
-        keys = self._feedback.keys() | feedback.keys() if told is None else told
         changed = set()
-        for key in keys:
+        for key in differing_keys(feedback, self._feedback):
             now, before = feedback.get(key), self._feedback.get(key)
             if now is before or (
                 now is not None and before is not None and now.body is before.body

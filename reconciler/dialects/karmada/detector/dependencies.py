@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from reconciler.model.content import at, mappings_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body
 
@@ -42,28 +43,30 @@ def dependencies_of(workload: ObjectKey, api_version: str, body: Body) -> tuple[
 
 
 def _of_template(body: Body) -> Iterator[tuple[str, str]]:
-    return _of_pod_spec(_at(body, "spec", "template", "spec"))
+    return _of_pod_spec(at(body, "spec", "template", "spec"))
 
 
 def _of_stateful_set(body: Body) -> Iterator[tuple[str, str]]:
     """Leave out the claims that the set makes itself from its templates."""
     own = {
-        _text(_at(item, "metadata"), "name")
-        for item in _list(_at(body, "spec"), "volumeClaimTemplates")
+        _text(at(item, "metadata"), "name")
+        for item in mappings_of(at(body, "spec").get("volumeClaimTemplates"))
     }
     return ((kind, name) for kind, name in _of_template(body) if kind != CLAIM or name not in own)
 
 
 def _of_cron_job(body: Body) -> Iterator[tuple[str, str]]:
-    return _of_pod_spec(_at(body, "spec", "jobTemplate", "spec", "template", "spec"))
+    return _of_pod_spec(at(body, "spec", "jobTemplate", "spec", "template", "spec"))
 
 
 def _of_pod(body: Body) -> Iterator[tuple[str, str]]:
-    return _of_pod_spec(_at(body, "spec"))
+    return _of_pod_spec(at(body, "spec"))
 
 
 def _of_ingress(body: Body) -> Iterator[tuple[str, str]]:
-    return ((SECRET, _text(entry, "secretName")) for entry in _list(_at(body, "spec"), "tls"))
+    return (
+        (SECRET, _text(entry, "secretName")) for entry in mappings_of(at(body, "spec").get("tls"))
+    )
 
 
 _FINDERS: Mapping[tuple[str, str], Callable[[Body], Iterable[tuple[str, str]]]] = {
@@ -79,49 +82,35 @@ _FINDERS: Mapping[tuple[str, str], Callable[[Body], Iterable[tuple[str, str]]]] 
 
 def _of_pod_spec(pod: Body) -> Iterator[tuple[str, str]]:
     """Yield kind and name of all that a pod refers to; a name may be empty."""
-    for secret in _list(pod, "imagePullSecrets"):
+    for secret in mappings_of(pod.get("imagePullSecrets")):
         yield SECRET, _text(secret, "name")
     account = _text(pod, "serviceAccountName")
     if account != "default":
         yield SERVICE_ACCOUNT, account
     for field in ("initContainers", "containers", "ephemeralContainers"):
-        for container in _list(pod, field):
+        for container in mappings_of(pod.get(field)):
             yield from _of_container(container)
-    for volume in _list(pod, "volumes"):
+    for volume in mappings_of(pod.get("volumes")):
         yield from _of_volume(volume)
 
 
 def _of_container(container: Body) -> Iterator[tuple[str, str]]:
-    for variable in _list(container, "env"):
-        yield SECRET, _text(_at(variable, "valueFrom", "secretKeyRef"), "name")
-        yield CONFIG_MAP, _text(_at(variable, "valueFrom", "configMapKeyRef"), "name")
-    for source in _list(container, "envFrom"):
-        yield SECRET, _text(_at(source, "secretRef"), "name")
-        yield CONFIG_MAP, _text(_at(source, "configMapRef"), "name")
+    for variable in mappings_of(container.get("env")):
+        yield SECRET, _text(at(variable, "valueFrom", "secretKeyRef"), "name")
+        yield CONFIG_MAP, _text(at(variable, "valueFrom", "configMapKeyRef"), "name")
+    for source in mappings_of(container.get("envFrom")):
+        yield SECRET, _text(at(source, "secretRef"), "name")
+        yield CONFIG_MAP, _text(at(source, "configMapRef"), "name")
 
 
 def _of_volume(volume: Body) -> Iterator[tuple[str, str]]:
     for kind, path in VOLUME_SECRETS.items():
-        yield SECRET, _text(_at(volume, kind, *path[:-1]), path[-1])
-    yield CONFIG_MAP, _text(_at(volume, "configMap"), "name")
-    yield CLAIM, _text(_at(volume, "persistentVolumeClaim"), "claimName")
-    for source in _list(_at(volume, "projected"), "sources"):
-        yield SECRET, _text(_at(source, "secret"), "name")
-        yield CONFIG_MAP, _text(_at(source, "configMap"), "name")
-
-
-def _at(body: Body, *fields: str) -> Body:
-    """Return the mapping at a path, an empty one where it ends early."""
-    for field in fields:
-        value = body.get(field)
-        body = value if isinstance(value, Mapping) else {}
-    return body
-
-
-def _list(body: Body, field: str) -> list[Body]:
-    """Return the mappings of a list, none for anything else."""
-    value = body.get(field)
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+        yield SECRET, _text(at(volume, kind, *path[:-1]), path[-1])
+    yield CONFIG_MAP, _text(at(volume, "configMap"), "name")
+    yield CLAIM, _text(at(volume, "persistentVolumeClaim"), "claimName")
+    for source in mappings_of(at(volume, "projected").get("sources")):
+        yield SECRET, _text(at(source, "secret"), "name")
+        yield CONFIG_MAP, _text(at(source, "configMap"), "name")
 
 
 def _text(body: Body, field: str) -> str:

@@ -6,15 +6,10 @@ from functools import partial
 from types import MappingProxyType
 
 from reconciler.dialects.karmada.api.policies import (
-    CLUSTER_WIDE,
-    NAMESPACED,
     Policy,
     Template,
-    decode_policy,
-    overrides_of,
     template_of,
 )
-from reconciler.dialects.karmada.api.policies import GROUP as POLICIES
 from reconciler.dialects.karmada.detector.affected import Seen, affected_workloads
 from reconciler.dialects.karmada.detector.binding_draft import (
     BINDING,
@@ -28,24 +23,20 @@ from reconciler.dialects.karmada.detector.binding_draft import (
 )
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable, WorkloadClaim
 from reconciler.dialects.karmada.detector.dependencies import dependencies_of
+from reconciler.dialects.karmada.detector.known_policies import policies_in, priority_classes_in
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_faults import (
     name_fault,
     refused_fault,
     waiting_fault,
 )
-from reconciler.dialects.karmada.detector.policy_match import Policies, index_policies
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.keyed_cache import same
 from reconciler.model.versioned import differing
 from reconciler.model.world import Body, Fault, Manifest, World
-
-OVERRIDES = ("OverridePolicy", "ClusterOverridePolicy")
-PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,16 +81,15 @@ def claim_workloads(world: World, memory: KarmadaMemory, options: DetectorOption
         inputs=world.inputs,
         outputs=world.outputs,
         frozen=world.frozen,
-        policies=_policies(world, memory),
-        priorities=_priority_classes(world, memory),
+        policies=policies_in(world, memory),
+        priorities=priority_classes_in(world, memory),
         options=options,
     )
     detection = _Detection(world, seen, memory.claims)
     gone = detection.follow(memory.seen)
     memory.claims, memory.seen = detection.table, replace(seen, gone=frozenset(gone))
     table, policies = detection.table, seen.policies
-    faults = [waiting_fault(world, one) for one in policies.by_key.values() if one.waits_for]
-    held = {str(key) for entry in world.held for key in entry.keys}
+    faults = (waiting_fault(world, one) for one in policies.waiting)
     return Claims(
         drafts=table.drafts,
         names_of=table.names_of,
@@ -109,7 +99,7 @@ def claim_workloads(world: World, memory: KarmadaMemory, options: DetectorOption
         gone={key: world.outputs[key] for key in sorted(gone)},
         never=table.never,
         named=table.named,
-        waiting=frozenset(held | {fault.subject for fault in world.faults}),
+        waiting=world.in_doubt,
         faults=tuple(sorted({*faults, *table.faults.values()})),
         failed=(*policies.failed.values(), *table.failed.values()),
     )
@@ -264,36 +254,6 @@ def _needs(template: Template) -> tuple[ObjectKey, ...]:
     return dependencies_of(template.key, template.api_version, template.body)
 
 
-def _policies(world: World, memory: KarmadaMemory) -> Policies:
-    """Return the policies indexed, those as before that are as before."""
-    kinds = (NAMESPACED, CLUSTER_WIDE, *OVERRIDES)
-    own, wide, *overrides = (world.of_kind(POLICIES, kind) for kind in kinds)
-    manifests = (*own, *wide)
-
-    def index() -> Policies:
-        found, failed = [], {}
-        for manifest in manifests:
-            policy = attempt(partial(_policy, manifest, world, memory), partial(place_of, manifest))
-            if isinstance(policy, Failed):
-                failed[manifest.key] = policy
-            else:
-                found.append(policy)
-        memory.policies.trim({manifest.key for manifest in manifests})
-        return index_policies(found, failed)
-
-    return memory.elections.recall(None, (own, wide, *overrides), index)
-
-
-def _policy(manifest: Manifest, world: World, memory: KarmadaMemory) -> Policy:
-    """Return one policy decoded, the very same one where nothing of it changed."""
-    there = tuple(override in world.inputs for override in overrides_of(manifest))
-    cache_key, known = (manifest.body, *there), memory.policies.under()
-    found = known.get(manifest.key)
-    if found is None or not same(found[0], cache_key):
-        found = known[manifest.key] = (cache_key, decode_policy(manifest, world.inputs))
-    return found[1]
-
-
 def _is_required(binding: Body | None) -> bool:
     """Return whether others need what a binding places, so that no policy is asked."""
     return bool(mapping(binding or {}, "spec").get("requiredBy"))
@@ -306,17 +266,3 @@ def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:
     resource = mapping(mapping(binding.body, "spec"), "resource")
     named = (group_of(text(resource, "apiVersion")), text(resource, "kind"), text(resource, "name"))
     return named == (workload.group, workload.kind, workload.name)
-
-
-def _priority_classes(world: World, memory: KarmadaMemory) -> Mapping[str, int]:
-    """Return the values of the PriorityClasses, by name."""
-    manifests = world.of_kind(*PRIORITY_CLASS)
-    return memory.priorities.recall(
-        None,
-        (manifests,),
-        lambda: {
-            manifest.key.name: value
-            for manifest in manifests
-            if isinstance(value := manifest.body.get("value"), int)
-        },
-    )

@@ -20,11 +20,15 @@ Question = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """All policies, indexed by what they select, and why others could not be decoded."""
+    """All policies, indexed by what they select, and why others could not be decoded.
+
+    `waiting` are those that wait for override policies.
+    """
 
     by_key: Mapping[ObjectKey, Policy]
     by_question: Mapping[Question, Mapping[ObjectKey, Policy]] = field(repr=False)
     failed: Mapping[ObjectKey, Failed] = field(default_factory=dict)
+    waiting: tuple[Policy, ...] = ()
 
     def claim(
         self, template: Template, present: ObjectKey | None, *, preempting: bool = False
@@ -143,4 +147,5 @@ def index_policies(
         for selector in policy.selectors:
             question = (selector.api_version, selector.kind, selector.name, key.namespace)
             by_question[question][key] = policy
-    return Policies(by_key, by_question, failed or {})
+    waiting = tuple(policy for policy in by_key.values() if policy.waits_for)
+    return Policies(by_key, by_question, failed or {}, waiting)

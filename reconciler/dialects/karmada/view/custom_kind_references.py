@@ -6,7 +6,6 @@ from reconciler.dialects.karmada.api.custom_kinds import (
     CustomKinds,
     Uncountable,
     VersionedKind,
-    at,
     replicas_of,
     spelled,
 )
@@ -16,6 +15,7 @@ from reconciler.dialects.karmada.detector.policy_faults import COUNTED
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known
 from reconciler.manifests.scope import KUBERNETES
+from reconciler.model.content import at
 from reconciler.model.fields import mapping, text
 from reconciler.model.world import Body, Manifest
 
@@ -96,12 +96,12 @@ def divides(policy: Policy) -> bool:
 
 def _looks_replicated(body: Body) -> bool:
     """Return whether a workload has a number where many kinds have their replicas."""
-    return any(isinstance(at(body, ("spec",)).get(field), int) for field in COUNTS)
+    return any(isinstance(at(body, "spec").get(field), int) for field in COUNTS)
 
 
 def _target(customization: Manifest) -> VersionedKind | None:
     """Return the kind that a customization is for, `None` if it names none; no schema judged it."""
-    target = at(customization.body, ("spec", "target"))
+    target = at(customization.body, "spec", "target")
     api_version, kind = target.get("apiVersion"), target.get("kind")
     if not (isinstance(api_version, str) and isinstance(kind, str) and api_version and kind):
         return None
@@ -110,7 +110,7 @@ def _target(customization: Manifest) -> VersionedKind | None:
 
 def _counts(customization: Manifest) -> bool:
     """Return whether a script says where the replicas are."""
-    return "replicaResource" in at(customization.body, ("spec", "customizations"))
+    return "replicaResource" in at(customization.body, "spec", "customizations")
 
 
 def _found(named: VersionedKind, custom: CustomKinds) -> str:
