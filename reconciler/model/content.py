@@ -1,6 +1,6 @@
-"""Reading what no schema judged, as a workload is: what is not as expected counts as absent."""
+"""Reading and changing what no schema judged, as workloads are: what is unexpected is absent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from reconciler.model.world import Body
 
@@ -24,3 +24,30 @@ def mapping_of(value: object) -> Body:
 def mappings_of(value: object) -> list[Body]:
     """Return the mappings of a list, none for anything else."""
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def with_value(body: Body, path: Sequence[str], value: object) -> Body:
+    """Return a document with a value at a path; what stands in the way is replaced.
+
+    >>> with_value({"spec": {"replicas": 3, "paused": True}}, ("spec", "replicas"), 2)
+    {'spec': {'replicas': 2, 'paused': True}}
+    """
+    name, *rest = path
+    below = with_value(mapping_of(body.get(name)), rest, value) if rest else value
+    return {**body, name: below}
+
+
+def without(body: Body, path: Sequence[str]) -> Body:
+    """Return a document without what stands at a path; the same one where nothing does.
+
+    >>> without({"spec": {"replicas": 3}}, ("spec", "replicas"))
+    {'spec': {}}
+    """
+    name, *rest = path
+    if name not in body:
+        return body
+    if not rest:
+        return {field: value for field, value in body.items() if field != name}
+    inner = body[name]
+    below = without(inner, rest) if isinstance(inner, Mapping) else inner
+    return body if below is inner else {**body, name: below}

@@ -24,6 +24,7 @@ from tests.conformance.karmada_policies import (
     check_policymatch,
 )
 from tests.conformance.karmada_rebalancer import check_rebalancer
+from tests.conformance.karmada_render import check_render
 from tests.conformance.kubefleet import check_schedule as check_kubefleet_schedule
 from tests.conformance.kubefleet_admission import check_admission
 from tests.conformance.kubefleet_placement import check_resourceplacement
@@ -60,6 +61,7 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "karmada/policymatch": Family(check_policymatch, front_karmada_policies.check_policymatch),
     "karmada/rebalancer": Family(check_rebalancer, front_karmada_rebalancer.check_rebalancer),
+    "karmada/render": Family(check_render),
     "karmada/schedule": Family(check_schedule, front_karmada.check_schedule),
     "karmada/taints": Family(check_taints, front_karmada_eviction.check_taints),
     "ocm/enqueue": Family(check_events),

@@ -13,8 +13,8 @@ from tests.conformance.test_vectors import FILES
 TRIED = 40
 """How many vectors of a family show at most that a value is compared."""
 
-KEYED = {"annotations", "data", "decisions", "estimates", "labels", "matchLabels", "nodeSelector"}
-KEYED |= {"rescheduleTriggeredAt", "resourceRequest", "scores", "totals"}
+KEYED = {"annotations", "clusters", "data", "decisions", "estimates", "labels", "matchLabels"}
+KEYED |= {"nodeSelector", "rescheduleTriggeredAt", "resourceRequest", "scores", "totals"}
 """Fields that hold a value for each of many names: one stands for all."""
 
 ANY, ITEM = "*", "[]"

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
-from reconciler.dialects.karmada.api.gojson import explain_json_error
+from reconciler.dialects.karmada.api.gojson import explain_json_error, go_json
 from reconciler.dialects.karmada.api.placement import (
     AffinityTerm,
     ClusterAffinity,
@@ -19,9 +19,6 @@ from reconciler.model.labels import LabelSelector, Requirement
 from reconciler.model.taints import Toleration
 
 APPLIED_PLACEMENT = "policy.karmada.io/applied-placement"
-
-_ESCAPES = {"&": "\\u0026", "<": "\\u003c", ">": "\\u003e"}
-_ESCAPES |= {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x7f": "\x7f"}
 
 Json = Mapping[str, object]
 
@@ -45,10 +42,7 @@ def applied_placement(placement: Placement) -> str:
         **_some("replicaScheduling", None if scheduling is None else _scheduling(scheduling)),
         **_some("workloadAffinity", None if workloads is None else _workloads(workloads)),
     }
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    for character, escape in _ESCAPES.items():
-        text = text.replace(character, escape)
-    return text
+    return go_json(body)
 
 
 def placement_changed(placement: Placement, applied: str, *, observed_affinity: str) -> bool:

@@ -1,4 +1,4 @@
-"""Go's words for text that is not JSON: they reach the user in events of the taint manager."""
+"""JSON as Go has it: how it is written, and the words for text that is none."""
 
 import json
 
@@ -12,6 +12,22 @@ _PLACES = {
     "Extra data": "after top-level value",
 }
 _END = "unexpected end of JSON input"
+_ESCAPES = {"&": "\\u0026", "<": "\\u003c", ">": "\\u003e"}
+_ESCAPES |= {"\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def go_json(value: object) -> str:
+    r"""Return a value as Go marshals it: compact, fields in their order, some signs escaped.
+
+    Source: Go src/encoding/json/encode.go `Marshal`.
+
+    >>> go_json({"a": "<b>"})
+    '{"a":"\\u003cb\\u003e"}'
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for character, escape in _ESCAPES.items():
+        text = text.replace(character, escape)
+    return text
 
 
 def explain_json_error(text: str, error: json.JSONDecodeError) -> str:

@@ -132,7 +132,7 @@ def decode_placement(body: Body) -> Placement:
     scheduling = fields.mapping_or_none(body, "replicaScheduling")
     workloads = fields.mapping_or_none(body, "workloadAffinity")
     return Placement(
-        cluster_affinity=None if affinity is None else _affinity(affinity),
+        cluster_affinity=None if affinity is None else decode_affinity(affinity),
         cluster_affinities=None if terms is None else tuple(map(_term, terms)),
         cluster_tolerations=None
         if tolerations is None
@@ -143,7 +143,14 @@ def decode_placement(body: Body) -> Placement:
     )
 
 
-def _affinity(body: Body) -> ClusterAffinity:
+def decode_affinity(body: Body) -> ClusterAffinity:
+    """Return a description of clusters.
+
+    Raises:
+        UserError: A field has the wrong type.
+
+    Source: karmada@f8fdd02 pkg/apis/policy/v1alpha1/propagation_types.go `ClusterAffinity`.
+    """
     labels = fields.mapping_or_none(body, "labelSelector")
     selector = fields.mapping_or_none(body, "fieldSelector")
     return ClusterAffinity(
@@ -159,12 +166,12 @@ def _term(body: Body) -> AffinityTerm:
     overflow = fields.bodies_or_none(body, "overflowAffinities")
     return AffinityTerm(
         affinity_name=fields.text(body, "affinityName"),
-        affinity=_affinity(body),
+        affinity=decode_affinity(body),
         overflow=None
         if overflow is None
         else tuple(
             NamedAffinity(
-                affinity_name=fields.text(group, "affinityName"), affinity=_affinity(group)
+                affinity_name=fields.text(group, "affinityName"), affinity=decode_affinity(group)
             )
             for group in overflow
         ),
@@ -196,7 +203,8 @@ def _weights(body: Body) -> WeightPreference:
         if rules is None
         else tuple(
             StaticWeight(
-                _affinity(fields.mapping(rule, "targetCluster")), fields.number(rule, "weight")
+                decode_affinity(fields.mapping(rule, "targetCluster")),
+                fields.number(rule, "weight"),
             )
             for rule in rules
         ),

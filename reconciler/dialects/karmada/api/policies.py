@@ -92,12 +92,12 @@ class Template:
 def implicit_priority(policy: Policy, template: Template) -> Implicit:
     """Return how closely the best selector of a policy names a workload."""
     return max(
-        (_closeness(selector, template) for selector in policy.selectors),
+        (closeness(selector, template) for selector in policy.selectors),
         default=Implicit.NO_MATCH,
     )
 
 
-def _closeness(selector: ResourceSelector, template: Template) -> Implicit:
+def closeness(selector: ResourceSelector, template: Template) -> Implicit:
     """Judge one selector; a name makes its label selector irrelevant."""
     if (selector.api_version, selector.kind) != (template.api_version, template.key.kind):
         return Implicit.NO_MATCH

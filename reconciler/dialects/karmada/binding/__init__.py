@@ -1,0 +1,1 @@
+"""Bindings become Works: for each cluster the manifest that belongs there."""

@@ -1,0 +1,144 @@
+"""A binding rendered: what each of its clusters gets, as upstream puts it into Works."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from reconciler.dialects.cluster_work import ClusterWork, NotRendered
+from reconciler.dialects.karmada.api.clusters import Members, TargetCluster
+from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
+from reconciler.dialects.karmada.binding.merged_targets import merged_targets
+from reconciler.dialects.karmada.binding.prune import pruned
+from reconciler.dialects.karmada.binding.revise_replicas import completions_by_cluster, revised
+from reconciler.dialects.karmada.binding.work_marks import (
+    CONFLICT,
+    binding_marks,
+    conflict_resolution,
+    dispatch_of,
+    marked,
+    with_managed_lists,
+    work_of,
+)
+from reconciler.dialects.karmada.overridemanager.apply_overrides import (
+    Overridden,
+    applied_annotations,
+    apply_overrides,
+)
+from reconciler.dialects.karmada.overridemanager.override_policy import OverridePolicies
+from reconciler.errors import UserError
+from reconciler.model.content import with_value
+from reconciler.model.fields import bodies, mapping, number, strings, text
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import Body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendering:
+    """What rendering asks beside the binding and its workload.
+
+    Attributes:
+        members: The fleet.
+        overrides: The override policies.
+        custom_kinds: Where custom kinds keep their replicas.
+        keeps_state: Whether labels of an application that fails over follow it (upstream's feature
+            gate StatefulFailoverInjection, off by default).
+    """
+
+    members: Members
+    overrides: OverridePolicies = field(default_factory=OverridePolicies)
+    custom_kinds: CustomKinds = BUILT_IN
+    keeps_state: bool = False
+
+    @property
+    def positions(self) -> Mapping[ClusterName, int]:
+        """The place of each cluster in the fleet."""
+        return self.members.fleet.position
+
+
+def render_binding(
+    binding: Body, template: Body, key: ObjectKey, permanent_id: str, rendering: Rendering
+) -> Iterator[ClusterWork | NotRendered]:
+    """Yield what each cluster of a binding gets, or why it gets nothing new.
+
+    Args:
+        binding: The binding as it was decided.
+        template: Its workload.
+        key: Of the workload.
+        permanent_id: By which Works name the binding.
+        rendering: All else.
+
+    Source: karmada@f8fdd02 pkg/controllers/binding/common.go `ensureWork`. The clusters of one
+    binding fail alone, but where the completions of a Job are no number.
+    """
+    targets = merged_targets(binding)
+    try:
+        completions = completions_by_cluster(template, binding, targets)
+    except UserError as error:
+        yield from (NotRendered(target.name, error.message) for target in targets)
+        return
+    state = _state(binding, targets) if rendering.keeps_state else {}
+    for target in targets:
+        if target.name not in rendering.positions:
+            missing = f'clusters.cluster.karmada.io "{target.name}" not found'
+            yield NotRendered(target.name, missing)
+            continue
+        try:
+            content = _revised(template, binding, target, rendering.custom_kinds)
+            if target.name in completions:
+                content = with_value(content, ("spec", "completions"), completions[target.name])
+            position = rendering.positions[target.name]
+            found = apply_overrides(content, rendering.overrides, rendering.members, position)
+            yield _work(found, binding, target.name, key, permanent_id, state)
+        except UserError as error:
+            yield NotRendered(target.name, error.message)
+
+
+def _revised(
+    template: Body, binding: Body, target: TargetCluster, custom_kinds: CustomKinds
+) -> Body:
+    """Return a workload with the replicas of a cluster; one without replicas as it is.
+
+    Source: karmada@f8fdd02 pkg/apis/work/v1alpha2/binding_types_helper.go `IsWorkload`.
+    """
+    spec = mapping(binding, "spec")
+    is_workload = (
+        number(spec, "replicas") > 0
+        or spec.get("replicaRequirements") is not None
+        or bool(bodies(spec, "components"))
+    )
+    return revised(template, target.replicas, custom_kinds) if is_workload else template
+
+
+def _work(
+    found: Overridden,
+    binding: Body,
+    cluster: ClusterName,
+    key: ObjectKey,
+    permanent_id: str,
+    state: Mapping[str, str],
+) -> ClusterWork:
+    """Return the Work of a manifest as its overrides left it."""
+    labels, named = binding_marks(binding, permanent_id)
+    named = {**named, CONFLICT: conflict_resolution(found.manifest, binding)}
+    manifest = marked(found.manifest, {**labels, **state}, named, cluster)
+    annotations = {**named, **applied_annotations(found)}
+    spec = dispatch_of(binding, cluster)
+    return ClusterWork(
+        cluster=cluster,
+        carrier=work_of(found.manifest, cluster, labels, annotations, spec),
+        manifests={key: with_managed_lists(pruned(manifest))},
+    )
+
+
+def _state(binding: Body, targets: Sequence[TargetCluster]) -> Mapping[str, str]:
+    """Return the labels that an application takes along to the one cluster that it fails over to.
+
+    Source: karmada@f8fdd02 pkg/controllers/binding/common.go `injectReservedLabelState`.
+    """
+    tasks = bodies(mapping(binding, "spec"), "gracefulEvictionTasks")
+    if len(targets) != 1 or not tasks:
+        return {}
+    task = tasks[-1]
+    left = strings(task, "clustersBeforeFailover")
+    if text(task, "purgeMode") != "Directly" or targets[0].name in left:
+        return {}
+    return {name: str(value) for name, value in mapping(task, "preservedLabelState").items()}

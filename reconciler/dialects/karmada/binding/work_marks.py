@@ -1,0 +1,150 @@
+"""What Karmada writes onto a Work and its manifest, so that its agents know both again."""
+
+from collections.abc import Mapping
+
+from reconciler.dialects.karmada.binding.work_names import execution_namespace, work_name
+from reconciler.dialects.karmada.overridemanager.label_overrider import string_map
+from reconciler.model.content import at
+from reconciler.model.fields import flag_or_none, mapping, text
+from reconciler.model.identity import ClusterName
+from reconciler.model.world import Body
+
+API_VERSION = "work.karmada.io/v1alpha1"
+CONFLICT = "work.karmada.io/conflict-resolution"
+FINALIZER = "karmada.io/execution-controller"
+MANAGED = "karmada.io/managed"
+MANAGED_ANNOTATIONS = "resourcetemplate.karmada.io/managed-annotations"
+MANAGED_LABELS = "resourcetemplate.karmada.io/managed-labels"
+GENERATION = "resourcetemplate.karmada.io/generation"
+UID = "resourcetemplate.karmada.io/uid"
+WORK_NAME = "work.karmada.io/name"
+WORK_NAMESPACE = "work.karmada.io/namespace"
+
+Texts = Mapping[str, str]
+
+
+def binding_marks(binding: Body, permanent_id: str) -> tuple[Texts, Texts]:
+    """Return the labels and annotations by which a manifest names its binding.
+
+    Source: karmada@f8fdd02 pkg/controllers/binding/common.go `mergeLabel`, `mergeAnnotations`.
+    """
+    metadata = mapping(binding, "metadata")
+    namespace, name = text(metadata, "namespace"), text(metadata, "name")
+    if namespace:
+        prefix = "resourcebinding.karmada.io"
+        named = {f"{prefix}/namespace": namespace, f"{prefix}/name": name}
+    else:
+        prefix = "clusterresourcebinding.karmada.io"
+        named = {f"{prefix}/name": name}
+    return {f"{prefix}/permanent-id": permanent_id}, named
+
+
+def conflict_resolution(manifest: Body, binding: Body) -> str:
+    """Return what happens where a cluster has an object of that name already.
+
+    Source: karmada@f8fdd02 pkg/controllers/binding/common.go `mergeConflictResolution`.
+    """
+    wished = (string_map(at(manifest, "metadata").get("annotations")) or {}).get(CONFLICT)
+    if wished in {"abort", "overwrite"}:
+        return str(wished)
+    told = text(mapping(binding, "spec"), "conflictResolution")
+    return "overwrite" if told == "Overwrite" else "abort"
+
+
+def marked(manifest: Body, labels: Texts, annotations: Texts, cluster: ClusterName) -> Body:
+    """Return a manifest with what names its Work, beside labels and annotations of its binding.
+
+    Where the metadata is no mapping, nothing can be written.
+
+    Source: karmada@f8fdd02 pkg/controllers/binding/common.go `ensureWork`, pkg/util/helper/work.go
+    `CreateOrUpdateWork`.
+    """
+    metadata = manifest.get("metadata", {})
+    if not isinstance(metadata, Mapping):
+        return manifest
+    generation = metadata.get("generation")
+    counted = isinstance(generation, int) and generation > 0
+    told = {
+        **(string_map(metadata.get("annotations")) or {}),
+        **annotations,
+        **({GENERATION: str(generation)} if counted else {}),
+        UID: _text(metadata, "uid"),
+        WORK_NAME: name_of(manifest),
+        WORK_NAMESPACE: execution_namespace(cluster),
+    }
+    own = {**(string_map(metadata.get("labels")) or {}), **labels, MANAGED: "true"}
+    return {**manifest, "metadata": {**metadata, "labels": own, "annotations": told}}
+
+
+def with_managed_lists(manifest: Body) -> Body:
+    """Return a manifest that lists its labels and annotations, so that those that go are known.
+
+    Source: karmada@f8fdd02 pkg/util/annotation.go `RecordManagedAnnotations`, label.go
+    `RecordManagedLabels`.
+    """
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return manifest
+    annotations, labels = at(metadata, "annotations"), at(metadata, "labels")
+    names = sorted({*annotations, MANAGED_ANNOTATIONS, MANAGED_LABELS})
+    told = {
+        **annotations,
+        MANAGED_ANNOTATIONS: ",".join(names),
+        MANAGED_LABELS: ",".join(sorted(labels)),
+    }
+    return {**manifest, "metadata": {**metadata, "annotations": told}}
+
+
+def name_of(manifest: Body) -> str:
+    """Return the name of the Work that carries a manifest."""
+    metadata = at(manifest, "metadata")
+    return work_name(text(manifest, "kind"), _text(metadata, "namespace"), _text(metadata, "name"))
+
+
+def work_of(
+    manifest: Body,
+    cluster: ClusterName,
+    labels: Texts | None,
+    annotations: Texts | None,
+    spec: Body,
+) -> Body:
+    """Return a Work without its manifests.
+
+    Source: karmada@f8fdd02 pkg/util/helper/work.go `CreateOrUpdateWork`.
+    """
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Work",
+        "metadata": {
+            "name": name_of(manifest),
+            "namespace": execution_namespace(cluster),
+            "labels": labels,
+            "annotations": annotations,
+            "finalizers": [FINALIZER],
+        },
+        "spec": spec,
+    }
+
+
+def dispatch_of(binding: Body, cluster: ClusterName) -> Body:
+    """Return what a binding says of its Works: whether they wait, and what outlives them."""
+    spec = mapping(binding, "spec")
+    return {
+        "suspendDispatching": _is_suspended(spec, cluster),
+        "preserveResourcesOnDeletion": bool(flag_or_none(spec, "preserveResourcesOnDeletion")),
+    }
+
+
+def _is_suspended(spec: Body, cluster: ClusterName) -> bool:
+    """Return whether a cluster's agent is to pass over the Work.
+
+    Source: karmada@f8fdd02 pkg/controllers/binding/common.go `shouldSuspendDispatching`.
+    """
+    suspension = mapping(spec, "suspension")
+    named = at(suspension, "dispatchingOnClusters").get("clusterNames") or ()
+    return bool(flag_or_none(suspension, "dispatching")) or cluster in named  # type: ignore[operator]
+
+
+def _text(body: Body, field: str) -> str:
+    value = body.get(field)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,28 @@
+"""The names of Works, which upstream's agents and tools know a manifest by."""
+
+from reconciler.schedule.apportion import fnv1a_32
+
+EXECUTION = "karmada-es-"
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+
+def execution_namespace(cluster: str) -> str:
+    """Return the namespace of the Works of a cluster.
+
+    Source: karmada@f8fdd02 pkg/util/names/names.go `GenerateExecutionSpaceName`.
+    """
+    return EXECUTION + cluster
+
+
+def work_name(kind: str, namespace: str, name: str) -> str:
+    """Return the name of the Work of a manifest.
+
+    Source: karmada@f8fdd02 pkg/util/names/names.go `GenerateWorkName`.
+
+    >>> work_name("Deployment", "default", "web")
+    'web-7b7cc5b9ff'
+    """
+    plain = name.lower().replace(":", ".")
+    hashed = f"{namespace}-{plain}-{kind}" if namespace else f"{plain}-{kind}"
+    digits = str(fnv1a_32(hashed.lower()))
+    return f"{plain}-{''.join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in digits)}"

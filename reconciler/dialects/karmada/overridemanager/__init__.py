@@ -1,0 +1,1 @@
+"""What a cluster has otherwise: OverridePolicy and ClusterOverridePolicy, applied to a manifest."""

@@ -1,0 +1,115 @@
+"""JSON patches (RFC 6902) as overrides have them: the library's, with what evanphx/json-patch adds.
+
+That one, which both Karmada and KubeFleet use, counts negative indices from the end, allows zeros
+before an index, passes over what stands before the first slash of a path, and takes a missing value
+for null.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from reconciler.errors import UserError
+from reconciler.model.fields import text
+from reconciler.model.world import Body
+
+ESCAPES = (("~", "~0"), ("/", "~1"))
+
+
+def apply_patch(document: object, operations: Sequence[Body]) -> object:
+    """Return a document as a patch leaves it; the document itself stays as it is.
+
+    Args:
+        document: Anything that JSON has.
+        operations: Each with `op`, `path`, and what it needs besides.
+
+    Raises:
+        UserError: An operation does not apply; none of them takes effect then.
+
+    Source: github.com/evanphx/json-patch v5 `Patch.Apply`.
+
+    >>> apply_patch({"a": [1, 2, 3]}, [{"op": "remove", "path": "/a/-1"}])
+    {'a': [1, 2]}
+    """
+    for operation in operations:
+        document = _applied(document, operation)
+    return document
+
+
+def escaped(name: str) -> str:
+    """Return a name as a part of a path.
+
+    >>> escaped("app.kubernetes.io/name")
+    'app.kubernetes.io~1name'
+    """
+    for plain, escape in ESCAPES:
+        name = name.replace(plain, escape)
+    return name
+
+
+def _applied(document: object, operation: Body) -> object:
+    """Return a document as one operation leaves it."""
+    import jsonpatch  # type: ignore[import-untyped]  # noqa: PLC0415  # only where it is needed
+    from jsonpointer import (  # noqa: PLC0415
+        JsonPointerException,
+    )
+
+    op, path = text(operation, "op"), text(operation, "path")
+    one = {"value": None, **operation, "op": op, "path": _plain(document, path, adds=op == "add")}
+    if "from" in operation:
+        one["from"] = _plain(document, text(operation, "from"), adds=False)
+    if op == "remove" and not one["path"]:
+        raise UserError(f"patch: {op} of `{path}` does not apply: there is nothing but the root")
+    try:
+        found: object = jsonpatch.JsonPatch([one]).apply(document)
+    except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError) as error:
+        raise UserError(f"patch: {op} of `{path}` does not apply: {error}") from None
+    return found
+
+
+def _plain(document: object, path: str, *, adds: bool) -> str:
+    """Return a path as the standard has it, its indices resolved in a document.
+
+    Args:
+        document: Where the path leads.
+        path: As written.
+        adds: Whether the last part names a place that need not be there yet.
+
+    Raises:
+        UserError: The path has no slash, or an index is none.
+    """
+    if not path:
+        return path
+    _, slash, rest = path.partition("/")
+    if not slash:
+        raise UserError(f"patch: the path `{path}` must begin with a slash")
+    parts = rest.split("/")
+    plain = []
+    for i, part in enumerate(parts):
+        last = i == len(parts) - 1
+        if isinstance(document, list):
+            part = _index(document, part, adds=adds and last)  # noqa: PLW2901  # as it is read
+        plain.append(part)
+        document = _below(document, part)
+    return "".join(f"/{part}" for part in plain)
+
+
+def _index(items: Sequence[object], part: str, *, adds: bool) -> str:
+    """Return an index as the standard has it."""
+    if part == "-" and adds:
+        return part
+    try:
+        index = int(part)
+    except ValueError:
+        raise UserError(f"patch: `{part}` is no index of a list") from None
+    size = len(items) + adds
+    if not -size <= index < size:
+        raise UserError(f"patch: the index {part} is out of range, the list has {len(items)}")
+    return str(index % size)
+
+
+def _below(document: object, part: str) -> object:
+    """Return what stands at a part of a path, `None` if nothing does."""
+    if isinstance(document, list):
+        return document[int(part)] if part.isdecimal() and int(part) < len(document) else None
+    if isinstance(document, Mapping):
+        return document.get(part.replace("~1", "/").replace("~0", "~"))
+    return None
