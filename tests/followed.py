@@ -13,7 +13,7 @@ def linked(world: World, before: World | None) -> World:
         return world
     maps = {
         name: as_version(getattr(world, name), getattr(before, name))
-        for name in ("inputs", "feedback", "outputs", "present", "blobs")
+        for name in ("inputs", "feedback", "outputs", "present", "blobs", "delivered")
     }
     frozen = before.frozen if before.frozen == world.frozen else world.frozen
     kinds, output_kinds = before.kinds.next(), before.output_kinds.next()

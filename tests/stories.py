@@ -19,6 +19,9 @@ from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import read_state
 from reconciler.core.step import FileTree, Step
 from reconciler.core.world_composition import compose, configuration_of
+from reconciler.delivery.destinations import roots_of
+from reconciler.delivery.record import recorded
+from reconciler.delivery.settings import Destination, decode_delivery
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.selection import selects
 from reconciler.model.identity import ObjectKey
@@ -80,31 +83,50 @@ class Story:
         revision = _revision(self.files)
         self.trees[revision] = dict(self.files)
         outputs = [_inspected(path, data.encode(), True) for path, data in self.outputs.items()]
+        state = read_state(outputs, "status", KINDS)
+        had = recorded(state.manifests)
+        exclude = tuple(f"/{root}/**" for root in roots_of(had))
         inputs = [
             _inspected(path, data.encode(), False)
             for path, data in self.inputs.items()
-            if selects(path, include=(), exclude=())
+            if selects(path, include=(), exclude=exclude)
         ]
-        state = read_state(outputs, "status", KINDS)
         last = last_pass(state.manifests)
         index = index_inputs(inputs, KINDS)
-        step = None if last is None else self._step(index, last, state.manifests)
+        step = None if last is None else self._step(index, last, state.manifests, exclude)
         return compose(
             index,
             last_known_good(index, step, allow=self._allow(index)),
             state,
             revision=revision,
             output_root="status",
+            delivered=self._delivered(index, had),
         )
 
-    def _step(self, index: InputIndex, last: LastPass, recorded: Container[ObjectKey]) -> Step:
+    def _delivered(self, index: InputIndex, had: Sequence[Destination]) -> dict[str, str]:
+        """The files below the folders that delivery has or is to have."""
+        settings = decode_settings(configuration_of(index, LastKnownGood()))
+        places = (*had, *decode_delivery(settings).destinations)
+        return {
+            path: blob_id(data.encode(), like="")
+            for path, data in self.files.items()
+            if any(place.holds(path) for place in places)
+        }
+
+    def _step(
+        self,
+        index: InputIndex,
+        last: LastPass,
+        known: Container[ObjectKey],
+        exclude: tuple[str, ...],
+    ) -> Step:
         step = Step(
             index=index,
             now=self._tree(self.files),
             then=self._tree(self.trees.get(last.revision, {})),
             last=last,
-            covers=lambda path: selects(path, include=(), exclude=()),
-            recorded=recorded,
+            covers=lambda path: selects(path, include=(), exclude=exclude),
+            recorded=known,
         )
         contents = {
             (path, blob_id(data.encode(), like="")): data.encode()
@@ -175,7 +197,7 @@ def world(*bodies: Body) -> World:
 def applied(files: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
     """The files after the changes of a pass."""
     changed = dict(files)
-    for change in outcome.changes:
+    for change in outcome.files:
         match change:
             case WriteFile():
                 changed[change.path] = change.content

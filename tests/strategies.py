@@ -235,6 +235,7 @@ def rebalancers(draw: st.DrawFn, name: str) -> Body:
     return rebalancer(name, *chosen, ttl=ttl, **EXTENSIONS[number])
 
 
+WORKS = {"path": "for/{cluster}/agents", "hubsWithoutControllers": True}
 configurations = st.builds(
     configuration,
     feedback=st.sampled_from(({}, {"assumeAfterSeconds": 0}, {"assumeAfterSeconds": None})),
@@ -242,6 +243,7 @@ configurations = st.builds(
         ({}, {"failover": {"enabled": False}}, {"failover": {"defaultTolerationSeconds": 20}})
     ),
     inventory=st.sampled_from(({}, {"declared": False})),
+    delivery=st.sampled_from(({}, {"folders": {}}, {"works": WORKS, "manifestworks": {}})),
 )
 
 

@@ -28,6 +28,10 @@ COMPOSED = {
 
 NO_EXAMPLE = {
     "binding-unreadable": "a state that only an edited output has",
+    "delivery-conflict": "files that a pass delivers",
+    "delivery-not-rendered": "what a pass makes of its own decision",
+    "delivery-path": "judged by a pass, which has the output root",
+    "delivery-pruning-held": "a change, not a state",
     "file-link": "a change, not a state",
     "file-unrecognized": "a change, not a state",
     "file-vanished": "a change, not a state",
@@ -48,7 +52,7 @@ SAME_CAUSE = {"kubefleet-unexpected", "placement-selection"}
 PREFIXES = "|".join(sorted({rule.partition("-")[0] for rule in RULES if "-" in rule}))
 LITERAL = re.compile(rf"(?:{PREFIXES})(?:-[a-z]+)+")
 NO_RULES = {"cluster-resource-binding-application-failover-controller"}
-CHECKED = ("audit/references", "core", "dialects", "manifests", "rebalance")
+CHECKED = ("audit/references", "core", "delivery", "dialects", "manifests", "rebalance")
 
 
 def sources() -> Iterator[ast.Module]:

@@ -187,7 +187,7 @@ def _differences(
     """Return where the commit is not what the pass would have written, sorted by path."""
     desired = {
         change.path: change.content if isinstance(change, WriteFile) else None
-        for change in outcome.changes
+        for change in outcome.files
         if change.path != but
     }
     lines = {

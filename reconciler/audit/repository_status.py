@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.core.record import last_pass, recorded_faults
-from reconciler.manifests.paths import FAULTS, RECORD
+from reconciler.manifests.paths import ALONE, RECORD
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
@@ -53,7 +53,7 @@ def status_of(world: World, *, changed: bool) -> RepositoryStatus:
     last = last_pass(world.outputs)
     record = world.outputs.get(RECORD)
     found = () if changed else recorded_faults(world.outputs)
-    present = {*world.inputs, *world.outputs} - {RECORD, FAULTS}
+    present = {*world.inputs, *world.outputs} - {*ALONE}
     return RepositoryStatus(
         last_at=None if last is None else last.at,
         inputs="" if last is None else last.revision,

@@ -18,7 +18,7 @@ def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -
         if decision.problem:
             click.echo(f"{printable(decision.subject)}: {printable(decision.problem)}")
     if dry_run:
-        for change in outcome.changes:
+        for change in outcome.files:
             verb = "delete" if isinstance(change, DeleteFile) else "write "
             click.echo(f"{verb} {printable(change.path)}")
     click.echo(_summary(report, branch, dry_run=dry_run, moved=moved))
@@ -30,7 +30,7 @@ def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -
 
 def _summary(report: PassReport, branch: str, *, dry_run: bool, moved: bool) -> str:
     """Return the last line: what became of the pass."""
-    count = len(report.outcome.changes)
+    count = len(report.outcome.files)
     files = f"{count} file{'s' if count != 1 else ''}"
     if not count:
         return "nothing to do"

@@ -64,7 +64,9 @@ class Outcome:
     """Result of `reconcile`.
 
     Attributes:
-        changes: Sorted by path, at most one entry a path; empty means settled.
+        changes: To outputs and inputs, sorted by path, at most one entry a path; empty means
+            settled.
+        delivered: To the files of clusters, sorted by path; empty where `changes` are.
         decisions: What moved and why, and what could not be placed, sorted by key.
         removals: The rebalancers and triggers whose manifest goes, sorted.
         edited: Outputs whose decision a person edited since the last pass, sorted.
@@ -78,6 +80,7 @@ class Outcome:
     """
 
     changes: tuple[Change, ...] = ()
+    delivered: tuple[Change, ...] = ()
     decisions: tuple[Decision, ...] = ()
     removals: tuple[Removal, ...] = ()
     edited: tuple[ObjectKey, ...] = ()
@@ -86,3 +89,8 @@ class Outcome:
     recheck_at: datetime | None = None
     waits: tuple[Wait, ...] = ()
     explanations: Mapping[ObjectKey, Explain] = field(default_factory=dict)
+
+    @property
+    def files(self) -> tuple[Change, ...]:
+        """All that is committed, sorted by path."""
+        return tuple(sorted((*self.changes, *self.delivered), key=lambda change: change.path))

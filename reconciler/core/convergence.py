@@ -5,7 +5,7 @@ at the same moment, on the outputs of the one before. What still moves after the
 oscillates: it keeps its present decision and is a fault.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import replace
 
 from reconciler.core.round import Round
@@ -87,18 +87,27 @@ def _after(world: World, result: Round) -> tuple[World, frozenset[ObjectKey]]:
     """Return the world as a round leaves it, and the outputs that moved."""
     moved = _moved(world.outputs, result.written)
     moving = frozenset(moved.keys() | result.gone)
-    if not moving and not result.removed:
-        return world, moving
+    return world_after(world, moved, result.gone, result.removed), moving
+
+
+def world_after(
+    world: World,
+    written: Mapping[ObjectKey, Body],
+    gone: Collection[ObjectKey],
+    removed: Collection[ObjectKey],
+) -> World:
+    """Return a world with outputs written and gone, and inputs removed; the same one if none is."""
+    if not written and not gone and not removed:
+        return world
     root = world.output_root
-    came = {k: Manifest(k, Origin(output_path(root, k)), body) for k, body in moved.items()}
-    changed = replace(
+    came = {k: Manifest(k, Origin(output_path(root, k)), body) for k, body in written.items()}
+    return replace(
         world,
-        outputs=branched(world.outputs, came, result.gone),
-        inputs=branched(world.inputs, {}, result.removed) if result.removed else world.inputs,
+        outputs=branched(world.outputs, came, gone),
+        inputs=branched(world.inputs, {}, removed) if removed else world.inputs,
         kinds=world.kinds.next(),
         output_kinds=world.output_kinds.next(),
     )
-    return changed, moving
 
 
 def _moved(

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import DIALECTS
+from reconciler.delivery.memory import DeliveryMemory
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.model.keyed_cache import AnswerCache, UnchangedUntil
 from reconciler.model.settings import Settings
@@ -21,6 +22,11 @@ def _begun() -> dict[Dialect, DialectMemory]:
     return {dialect: dialect.begin() for dialect in DIALECTS}
 
 
+def _undelivered() -> DeliveryMemory:
+    """Return a memory of delivery that has rendered nothing yet."""
+    return DeliveryMemory({dialect.name: dialect.renderers() for dialect in DIALECTS})
+
+
 @dataclass(slots=True)
 class Memo:
     """What earlier passes found out.
@@ -28,15 +34,18 @@ class Memo:
     Attributes:
         dialects: The memory of each dialect.
         settings: The configuration decoded, under one name.
+        delivery: Which files of clusters there should be.
     """
 
     dialects: dict[Dialect, DialectMemory] = field(default_factory=_begun)
     settings: AnswerCache[None, Settings] = field(default_factory=AnswerCache)
+    delivery: DeliveryMemory = field(default_factory=_undelivered)
     _last: tuple[World, UnchangedUntil, Outcome] | None = None
 
     def clear(self) -> None:
         """Forget everything, as after a pass that was not brought to its end."""
         self.dialects, self.settings, self._last = _begun(), AnswerCache(), None
+        self.delivery = _undelivered()
 
     def idle(self, world: World, now: datetime) -> Outcome | None:
         """Return the outcome of the last pass if it had the same world and nothing to do."""

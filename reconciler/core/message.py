@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from reconciler.core.changes import DeleteFile, Outcome, Removal, WriteFile
+from reconciler.core.changes import Change, DeleteFile, Outcome, Removal, WriteFile
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.explanation import total_of
@@ -55,6 +55,7 @@ def commit_message(
     removed = _removed(outcome, output_root)
     lines += [f"- {plain(path)}: {_over(path, outcome)}" for path in removed]
     lines += [f"- {line}" for removal in outcome.removals for line in result_lines(removal)]
+    lines += _delivered(outcome)
     lines = lines or [f"- {plain(path)}" for path in _written(outcome, output_root)]
     if len(lines) > MOST_LINES:
         lines = [*lines[:MOST_LINES], f"- and {len(lines) - MOST_LINES} more"]
@@ -104,6 +105,8 @@ def _subject(
         plural = "s" if len(outcome.faults) > 1 else ""
         return f"Report {len(outcome.faults)} fault{plural}"
     written = _written(outcome, output_root)
+    if outcome.delivered and not written:
+        return f"Deliver {_count(outcome.delivered)}"
     if len(written) == 1:
         return f"Update the status of {plain(written[0].partition('/')[2] or written[0])}"
     return f"Update the status of {len(written)} objects"
@@ -173,6 +176,21 @@ def _written(outcome: Outcome, output_root: str) -> list[str]:
         for change in outcome.changes
         if change.path.startswith(f"{output_root}/") and change.path != record
     ]
+
+
+def _delivered(outcome: Outcome) -> Iterator[str]:
+    """Yield how many files of clusters changed."""
+    gone = [change for change in outcome.delivered if isinstance(change, DeleteFile)]
+    came = len(outcome.delivered) - len(gone)
+    parts = [f"{came} written"] if came else []
+    parts += [f"{len(gone)} removed"] if gone else []
+    if parts:
+        yield f"- files of clusters: {', '.join(parts)}"
+
+
+def _count(changes: Sequence[Change]) -> str:
+    """Return a number of files."""
+    return f"{len(changes)} file{'s' if len(changes) > 1 else ''}"
 
 
 def _place(fault: Fault) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
 from reconciler.manifests.canonical import read_canonical
 from reconciler.manifests.identify import Identity, identify
-from reconciler.manifests.paths import FAULTS, RECORD, blob_id, output_path
+from reconciler.manifests.paths import ALONE, blob_id, output_path
 from reconciler.manifests.reader import read
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.versioned import branched
@@ -23,7 +23,19 @@ def next_world(world: World, outcome: Outcome) -> World:
     prefix = f"{world.output_root}/"
     ours = [change for change in outcome.changes if change.path.startswith(prefix)]
     theirs = [change for change in outcome.changes if not change.path.startswith(prefix)]
-    return _with_inputs(_with_outputs(world, ours), outcome, theirs)
+    return _with_delivered(_with_inputs(_with_outputs(world, ours), outcome, theirs), outcome)
+
+
+def _with_delivered(world: World, outcome: Outcome) -> World:
+    """Return the world with the files of clusters that a pass writes and deletes."""
+    like = world.revision
+    came = {
+        one.path: blob_id(one.content.encode(), like=like)
+        for one in outcome.delivered
+        if isinstance(one, WriteFile)
+    }
+    gone = [one.path for one in outcome.delivered if isinstance(one, DeleteFile)]
+    return replace(world, delivered=branched(world.delivered, came, gone))
 
 
 def _with_outputs(world: World, changes: Sequence[Change]) -> World:
@@ -57,7 +69,7 @@ def _with_outputs(world: World, changes: Sequence[Change]) -> World:
 
 def _key(world: World, change: WriteFile, body: Body) -> ObjectKey:
     """Return the key of an output, by its path where it is one of the two of all objects."""
-    for key in (RECORD, FAULTS):
+    for key in ALONE:
         if change.path == output_path(world.output_root, key):
             return key
     match identify(body, world.known):

@@ -1,6 +1,7 @@
 """The pass: every dialect's answer until nothing moves, then desired files against present ones."""
 
 from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -8,14 +9,23 @@ from functools import partial
 from reconciler import __version__
 from reconciler.core.brake import Brake, brake
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
-from reconciler.core.convergence import converge
+from reconciler.core.convergence import converge, world_after
 from reconciler.core.memo import Memo
 from reconciler.core.rebalances import Holds
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.removal import remove_documents
 from reconciler.core.round import Round, run_round
+from reconciler.delivery.deliver import Delivered, deliver
 from reconciler.manifests.emitter import encode
-from reconciler.manifests.paths import FAULTS, RECORD, blob_id, is_frozen, output_path
+from reconciler.manifests.paths import (
+    ALONE,
+    DELIVERY,
+    FAULTS,
+    RECORD,
+    blob_id,
+    is_frozen,
+    output_path,
+)
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import CONFIGURATION, Settings, decode_settings
 from reconciler.model.world import Body, Fault, World
@@ -67,21 +77,27 @@ def _pass(
     """Decide, and close the memo."""
     configuration = _configuration(world)
     settings = memo.settings.recall(None, (configuration,), lambda: decode_settings(configuration))
-    if settings.suspend or is_frozen(world, RECORD) or is_frozen(world, FAULTS):
+    if settings.suspend or any(is_frozen(world, key) for key in ALONE):
         # Without the record the last good version of a faulty file is not known: what it holds
         # would be unscheduled.
         return Outcome(faults=world.faults, traces=world.traces)
     result, braked = _decide(world, settings, now, memo, asked, Holds(files=busy))
-    faults = tuple(sorted({*world.faults, *result.faults, *braked.faults}))
+    written = {k: body for k, body in result.written.items() if k not in braked.outputs}
+    gone = result.gone - braked.outputs.keys()
+    after = world_after(world, written, gone, result.removed)
+    delivered = deliver(world, after, settings, memo.delivery)
+    faults = tuple(sorted({*world.faults, *result.faults, *braked.faults, *delivered.faults}))
+    files = _delivered(world, delivered)
     outcome = Outcome(
-        changes=_changes(world, now, result, braked, faults),
+        changes=_changes(world, now, result, (written, gone), delivered, faults),
+        delivered=files,
         decisions=tuple(
             d for d in result.decisions if d.key not in braked.held and not is_frozen(world, d.key)
         ),
         removals=tuple(result.removed[key] for key in sorted(result.removed)),
         edited=result.edited,
         faults=faults,
-        traces=tuple(sorted({*world.traces, *result.traces})),
+        traces=tuple(sorted({*world.traces, *result.traces, *delivered.traces})),
         recheck_at=result.until,
         waits=result.waits,
         explanations=result.explanations,
@@ -112,21 +128,45 @@ def _decide(
 
 
 def _changes(
-    world: World, now: datetime, result: Round, braked: Brake, faults: tuple[Fault, ...]
+    world: World,
+    now: datetime,
+    result: Round,
+    desired: tuple[dict[ObjectKey, Body], AbstractSet[ObjectKey]],
+    delivered: Delivered,
+    faults: tuple[Fault, ...],
 ) -> tuple[Change, ...]:
-    """Return what the files lack; the record is written with anything else."""
-    written = {k: body for k, body in result.written.items() if k not in braked.outputs}
-    gone = result.gone - braked.outputs.keys()
+    """Return what the files lack; the record is written with anything else.
+
+    Args:
+        world: As the pass found it.
+        now: Its moment.
+        result: Of its rounds.
+        desired: The outputs that are written, and those that go.
+        delivered: What delivery wants.
+        faults: Everything that is wrong.
+    """
+    written, gone = desired
+    if delivered.record is not None:
+        written[DELIVERY] = delivered.record
+    elif DELIVERY in world.outputs:
+        gone |= {DELIVERY}
     if faults or world.held:
         written[FAULTS] = faults_body(faults, world.held)
     elif FAULTS in world.outputs:
         gone |= {FAULTS}
     changes = [*_diff(world, written, gone), *remove_documents(world, result.removed)]
-    if changes:
+    if changes or delivered.written or delivered.gone:
         record = record_body(world.revision, now, __version__)
         path = output_path(world.output_root, RECORD)
         changes = [change for change in changes if change.path != path]
         changes.append(WriteFile(path, encode(record)))
+    return tuple(sorted(changes, key=lambda change: change.path))
+
+
+def _delivered(world: World, delivered: Delivered) -> tuple[Change, ...]:
+    """Return the changes to the files of clusters."""
+    changes: list[Change] = [WriteFile(path, text) for path, text in delivered.written.items()]
+    changes += [DeleteFile(path) for path in delivered.gone if path in world.delivered]
     return tuple(sorted(changes, key=lambda change: change.path))
 
 

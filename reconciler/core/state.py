@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from reconciler.core.file_validation import FileValidation
 from reconciler.core.input_index import key_of
 from reconciler.core.tree_change import TreeChange
-from reconciler.manifests.paths import FAULTS, RECORD, folder_of, output_path
+from reconciler.manifests.paths import ALONE, folder_of, output_path
 from reconciler.model.frozen import Frozen, is_at_or_below
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.known_kinds import KnownKinds
@@ -129,7 +129,7 @@ def _is_ours(path: str, root: str, folders: frozenset[str]) -> bool:
     if not path.startswith(f"{root}/"):
         return False
     folder, *rest = path.removeprefix(f"{root}/").split("/")
-    if not rest and folder in (f"{RECORD.name}.yaml", f"{FAULTS.name}.yaml"):
+    if not rest and folder in {f"{one.name}.yaml" for one in ALONE}:
         return True
     is_note = len(rest) == 1 and "." in rest[0] and not rest[0].endswith(".yaml")  # a README.md
     return folder in folders and not is_note
@@ -154,7 +154,7 @@ def _output(file: FileValidation, root: str, known: KnownKinds) -> Manifest | No
         return None
     document = file.documents[0]
     key = key_of(file.path, document, known.scopes)
-    owned = key in (RECORD, FAULTS) or (key.group, key.kind) in known.outputs
+    owned = key in ALONE or (key.group, key.kind) in known.outputs
     if not owned or output_path(root, key) != file.path:
         return None
     return Manifest(key, Origin(file.path), document.body)

@@ -1,5 +1,7 @@
 """The two trees, composed into a World: valid inputs, last good ones for the faulty, outputs."""
 
+from collections.abc import Mapping
+
 from reconciler.core.input_index import InputIndex
 from reconciler.core.last_known_good import LastKnownGood
 from reconciler.core.state import StateTree
@@ -15,6 +17,7 @@ def compose(
     *,
     revision: str,
     output_root: str,
+    delivered: Mapping[str, str] | None = None,
     last: World | None = None,
 ) -> World:
     """Put the last good documents in the place of faulty ones, and add the state tree.
@@ -27,6 +30,7 @@ def compose(
         state: What the files below the output root hold.
         revision: Full hex id of the input commit.
         output_root: Root-relative folder that the daemon owns.
+        delivered: Path to blob id of the files below the folders of delivery, `None` for none.
         last: The world before, from which the index of kinds is told.
     """
     earlier = good.manifests.items()
@@ -39,6 +43,7 @@ def compose(
         feedback=feedback,
         outputs=state.manifests,
         present=state.present,
+        delivered={} if delivered is None else delivered,
         frozen=state.frozen,
         inexact=state.inexact,
         blobs=branched(index.blobs, {entry.path: entry.blob for entry in good.held}),

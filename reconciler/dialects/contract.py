@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from reconciler.dialects.renderer import Nothing, Renderers
 from reconciler.manifests.violations import Admission
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
@@ -121,6 +122,7 @@ class Dialect:
         admissions: Returns what its webhooks would refuse, given all kinds that are known.
         view: Returns what it answers about files.
         begin: Returns a memory that has seen nothing yet.
+        renderers: Returns what says which manifests its decisions put onto clusters.
     """
 
     name: str
@@ -136,6 +138,7 @@ class Dialect:
     admissions: Callable[[KnownKinds], Mapping[Kind, Admission]]
     view: Callable[[], "View"]
     begin: Callable[[], DialectMemory]
+    renderers: Callable[[], Renderers] = Nothing
 
     @property
     def groups(self) -> frozenset[str]:

@@ -47,10 +47,8 @@ def escaped(name: str) -> str:
 
 def _applied(document: object, operation: Body) -> object:
     """Return a document as one operation leaves it."""
-    import jsonpatch  # type: ignore[import-untyped]  # noqa: PLC0415  # only where it is needed
-    from jsonpointer import (  # noqa: PLC0415
-        JsonPointerException,
-    )
+    import jsonpatch  # noqa: PLC0415  # only where something is overridden
+    from jsonpointer import JsonPointerException  # noqa: PLC0415
 
     op, path = text(operation, "op"), text(operation, "path")
     one = {"value": None, **operation, "op": op, "path": _plain(document, path, adds=op == "add")}

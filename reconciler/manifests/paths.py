@@ -7,6 +7,10 @@ from reconciler.model.world import World
 
 RECORD = ObjectKey("reconciler.dev", "ReconcilerStatus", "", "reconciler")
 FAULTS = ObjectKey("reconciler.dev", "FaultReport", "", "faults")
+DELIVERY = ObjectKey("reconciler.dev", "DeliveryStatus", "", "delivery")
+
+ALONE = (RECORD, FAULTS, DELIVERY)
+"""The outputs of all objects together, which stand at the top of the output root."""
 
 LONGEST_STEM = 200  # a file name has at most 255 bytes; suffix, extension and slack come on top
 
@@ -20,25 +24,29 @@ def output_path(root: str, key: ObjectKey) -> str:
     >>> output_path("status", ObjectKey("work.example.org", "Binding", "ns", "web-service"))
     'status/bindings.work.example.org/ns/web-service.yaml'
     """
-    if key in (RECORD, FAULTS):
+    if key in ALONE:
         return f"{root}/{key.name}.yaml"
     folder = f"{root}/{folder_of(key.group, key.kind)}"
     if key.namespace:
         folder = f"{folder}/{key.namespace}"
-    stem = key.name
-    if len(stem) > LONGEST_STEM:
-        digest = hashlib.sha256(key.name.encode()).hexdigest()[:16]
-        stem = f"{stem[:LONGEST_STEM]}-{digest}"
-    return f"{folder}/{stem}.yaml"
+    return f"{folder}/{file_stem(key.name)}.yaml"
+
+
+def file_stem(name: str) -> str:
+    """Return the name of an object's file without suffix: its name, cut if it is too long."""
+    if len(name) <= LONGEST_STEM:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return f"{name[:LONGEST_STEM]}-{digest}"
 
 
 def folder_of(group: str, kind: str) -> str:
-    """Return the name of the folder of a kind, `<plural>.<group>`.
+    """Return the name of the folder of a kind: `<plural>.<group>`, of the core group `<plural>`.
 
     >>> folder_of("policy.example.org", "Policy")
     'policies.policy.example.org'
     """
-    return f"{plural_of(kind)}.{group}"
+    return f"{plural_of(kind)}.{group}" if group else plural_of(kind)
 
 
 def plural_of(kind: str) -> str:

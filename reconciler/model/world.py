@@ -123,6 +123,8 @@ class World:
         feedback: What member clusters report of their copies, by keys that name the reporter.
         outputs: What earlier passes wrote below `output_root`.
         present: Path to git blob id of every manifest file below `output_root`, readable or not.
+        delivered: Path to git blob id of every manifest file that delivery put there, or has to
+            reckon with.
         frozen: What stands below `output_root` and cannot be read; it is left as it is.
         inexact: Those of them that are not to the letter as a body is written, with the key of the
             output that they hold, `None` if they hold none.
@@ -142,6 +144,7 @@ class World:
     outputs: Mapping[ObjectKey, Manifest]
     feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
     present: Mapping[str, str] = field(default_factory=dict)
+    delivered: Mapping[str, str] = field(default_factory=dict)
     frozen: Frozen = field(default_factory=Frozen)
     inexact: Mapping[str, ObjectKey | None] = field(default_factory=dict)
     blobs: Mapping[str, str] = field(default_factory=dict)

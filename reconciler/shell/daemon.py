@@ -169,7 +169,7 @@ def _log_pass(
     log.info(  # type: ignore[attr-defined]
         "pass committed",
         commit=report.commit[:12],
-        changed=len(outcome.changes),
+        changed=len(outcome.files),
         faults=len(outcome.faults),
         lost_races=report.races,
         recheck_at=format_moment(outcome.recheck_at) if outcome.recheck_at else None,

@@ -3,7 +3,7 @@
 What a commit changed is told by git, and patched into what was known, so a warm load costs that.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
@@ -14,12 +14,16 @@ from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import StateTree, blocks_of, follow_state, read_state
 from reconciler.core.step import FileTree, Step
 from reconciler.core.world_composition import compose, configuration_of
+from reconciler.delivery.destinations import roots_of
+from reconciler.delivery.record import recorded
+from reconciler.delivery.settings import Destination, decode_delivery
 from reconciler.errors import ShellError, UsageError
-from reconciler.manifests.paths import FAULTS, RECORD, output_path
+from reconciler.manifests.paths import ALONE, RECORD, output_path
 from reconciler.manifests.schema import Schemas
 from reconciler.manifests.scope import CRD
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import World
+from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listing, Listings
@@ -56,6 +60,8 @@ class Loader:
         self._outputs = TreeCache(repository, self._listings, OUTPUTS, track)
         self._surveyed: InputIndex | None = None
         self._state: StateTree | None = None
+        self._delivered = DeliveredFiles()
+        self._delivers: tuple[Destination, ...] = ()
         self._last: tuple[tuple[str, str | None], World] | None = None
 
     def load(self, revision: str, *, outputs: str | None = None) -> World:
@@ -88,6 +94,7 @@ class Loader:
     def _load(self, revision: str, outputs: str, by: FileValidators) -> World:
         """Read what changed since the world before, and compose this one."""
         state = self._follow_state(outputs, by)
+        self._delivers = recorded(state.manifests)
         last = last_pass(state.manifests)
         used: set[tuple[str, str]] = set()
         settings = self._settings(revision, last, used)
@@ -102,6 +109,7 @@ class Loader:
             state,
             revision=revision,
             output_root=self._output_root,
+            delivered=self._delivered_files(outputs, settings),
             last=None if self._last is None else self._last[1],
         )
         self._inputs.keep(used)
@@ -130,8 +138,15 @@ class Loader:
         return self._surveyed
 
     def _inputs_of(self, settings: Settings) -> Inputs:
-        """Return the choice of the files that people write."""
-        return Inputs(self._output_root, settings.include, settings.exclude)
+        """Return the choice of the files that people write: not those of delivery."""
+        delivery = tuple(f"/{root}/**" for root in roots_of(self._delivers))
+        return Inputs(self._output_root, settings.include, (*settings.exclude, *delivery))
+
+    def _delivered_files(self, revision: str, settings: Settings) -> Mapping[str, str]:
+        """Return the files below the folders that delivery has, had, or is to have."""
+        wanted = decode_delivery(settings).destinations
+        roots = frozenset(roots_of((*self._delivers, *wanted))) - {""}
+        return self._delivered.follow(self._listings.entries(revision), roots)
 
     def _settings(
         self, revision: str, last: LastPass | None, used: set[tuple[str, str]]
@@ -211,7 +226,7 @@ def _check_ours(state: StateTree, root: str) -> None:
     if RECORD in state.manifests:
         return
     ours = {manifest.origin.path for manifest in state.manifests.values()}
-    ours |= {output_path(root, key) for key in (RECORD, FAULTS)}
+    ours |= {output_path(root, key) for key in ALONE}
     strange = sorted(path for path in state.present.keys() - ours if path not in state.frozen)
     if strange:
         raise UsageError(

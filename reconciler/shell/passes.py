@@ -242,7 +242,7 @@ class Passes:
         )
         return write_commit(
             self.branch.repository,
-            outcome.changes,
+            outcome.files,
             parent=world.revision,
             message=message,
             at=report.now,

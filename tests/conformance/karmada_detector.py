@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import cast
 
-from reconciler.dialects.cluster_work import ClusterWork
 from reconciler.dialects.karmada.api.policies import CLAIMED_BY
 from reconciler.dialects.karmada.binding.render_namespace import render_namespace
 from reconciler.dialects.karmada.detector.namespace_sync import is_synced
 from reconciler.dialects.karmada.detector.propagation import NAMESPACES, Propagation, skipped_apis
+from reconciler.dialects.renderer import ClusterWork
 from reconciler.errors import UserError
 from reconciler.model.fields import mapping, text
 from tests.conformance.compare import first_difference

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import cast
 
-from reconciler.dialects.cluster_work import ClusterWork, NotRendered
 from reconciler.dialects.karmada.api.clusters import decode_cluster, members_of
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, merged_targets
 from reconciler.dialects.karmada.binding.render import Rendering, render_binding
@@ -12,6 +11,7 @@ from reconciler.dialects.karmada.overridemanager.override_policy import (
     OverridePolicies,
     index_overrides,
 )
+from reconciler.dialects.renderer import ClusterWork, NotRendered
 from reconciler.model.content import at
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, Origin, group_of

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
+from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.violations import Admission
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 
@@ -35,6 +36,12 @@ def _begin() -> DialectMemory:
     return Karmada()
 
 
+def _renderers() -> Renderers:
+    from reconciler.dialects.karmada.binding.renderer import KarmadaRenderers
+
+    return KarmadaRenderers()
+
+
 def _crds() -> Mapping[str, tuple[str, ...]]:
     from reconciler.dialects.karmada.crd_kinds import CRD_KINDS
 
@@ -45,11 +52,11 @@ KARMADA = Dialect(
     name="karmada",
     kinds=(
         ApiKind(group=CLUSTERS, kind="Cluster", writer=Writer.BOTH),
-        ApiKind(group=POLICIES, kind="ClusterOverridePolicy", short=("cop",), read=False),
+        ApiKind(group=POLICIES, kind="ClusterOverridePolicy", short=("cop",)),
         ApiKind(group=POLICIES, kind="ClusterPropagationPolicy", short=("cpp",), suspendable=True),
         ApiKind(group=POLICIES, kind="ClusterTaintPolicy", read=False),
         ApiKind(group=POLICIES, kind="FederatedResourceQuota", namespaced=True, read=False),
-        ApiKind(group=POLICIES, kind="OverridePolicy", namespaced=True, short=("op",), read=False),
+        ApiKind(group=POLICIES, kind="OverridePolicy", namespaced=True, short=("op",)),
         ApiKind(
             group=POLICIES,
             kind="PropagationPolicy",
@@ -83,4 +90,5 @@ KARMADA = Dialect(
     admissions=_admissions,
     view=_view,
     begin=_begin,
+    renderers=_renderers,
 )

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reconciler.dialects.cluster_work import ClusterWork, NotRendered
 from reconciler.dialects.karmada.api.clusters import Members, TargetCluster
 from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
 from reconciler.dialects.karmada.binding.merged_targets import merged_targets
@@ -24,6 +23,7 @@ from reconciler.dialects.karmada.overridemanager.apply_overrides import (
     apply_overrides,
 )
 from reconciler.dialects.karmada.overridemanager.override_policy import OverridePolicies
+from reconciler.dialects.renderer import ClusterWork, NotRendered
 from reconciler.errors import UserError
 from reconciler.model.content import with_value
 from reconciler.model.fields import bodies, mapping, number, strings, text

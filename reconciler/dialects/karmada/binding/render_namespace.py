@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from reconciler.dialects.cluster_work import ClusterWork, NotRendered
 from reconciler.dialects.karmada.binding.prune import pruned
 from reconciler.dialects.karmada.binding.render import Rendering
 from reconciler.dialects.karmada.binding.work_marks import marked, with_managed_lists, work_of
@@ -10,6 +9,7 @@ from reconciler.dialects.karmada.overridemanager.apply_overrides import (
     applied_annotations,
     apply_overrides,
 )
+from reconciler.dialects.renderer import ClusterWork, NotRendered
 from reconciler.errors import UserError
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body

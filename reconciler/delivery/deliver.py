@@ -1,0 +1,274 @@
+"""The stage of delivery in a pass: which files of clusters are written, and which go."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from reconciler.delivery.destinations import misplaced
+from reconciler.delivery.kustomization import kustomize, kustomized_folder
+from reconciler.delivery.memory import DeliveryMemory
+from reconciler.delivery.owned_files import (
+    FileOwner,
+    OwnedFiles,
+    is_in,
+    owned_files,
+    places,
+    texts_of,
+)
+from reconciler.delivery.pruning import Leftovers, Pruning, prune
+from reconciler.delivery.record import delivery_body, recorded
+from reconciler.delivery.refusals import without_refused
+from reconciler.delivery.settings import (
+    DeliverySettings,
+    Destination,
+    by_folder,
+    decode_delivery,
+)
+from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt
+from reconciler.dialects.renderer import NotRendered, Rendered, Renderer
+from reconciler.errors import UserError
+from reconciler.manifests.paths import blob_id
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.settings import Settings
+from reconciler.model.versioned import differing_keys
+from reconciler.model.world import Body, Fault, Trace, World
+
+CONFLICT = "delivery-conflict"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """What delivery wants: files to write and to delete, its record, and what is to be told.
+
+    `record` is `None` where nothing is delivered anywhere.
+    """
+
+    written: Mapping[str, str] = field(default_factory=dict)
+    gone: frozenset[str] = frozenset()
+    record: Body | None = None
+    faults: tuple[Fault, ...] = ()
+    traces: tuple[Trace, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def deliver(world: World, after: World, settings: Settings, memory: DeliveryMemory) -> Delivered:
+    """Return what changes in the files of clusters.
+
+    Args:
+        world: As the pass found it; which files there are.
+        after: As the pass leaves it; what should be where.
+        settings: Of the repository.
+        memory: What earlier passes found out.
+    """
+    configured = decode_delivery(settings)
+    earlier = recorded(world.outputs)
+    if not configured.destinations and not earlier:
+        return Delivered()
+    fault = misplaced(configured.destinations, world.output_root)
+    if fault is not None:
+        return Delivered(record=delivery_body(earlier) if earlier else None, faults=(fault,))
+    return _Stage(
+        world=world,
+        after=after,
+        settings=settings,
+        configured=configured,
+        earlier=earlier,
+        memory=memory,
+        renderers={name: one.of(after, settings) for name, one in sorted(memory.renderers.items())},
+    ).run()
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Stage:
+    """One run; `texts` are those of files that are to be written."""
+
+    world: World
+    after: World
+    settings: Settings
+    configured: DeliverySettings
+    earlier: tuple[Destination, ...]
+    memory: DeliveryMemory
+    renderers: Mapping[str, Renderer]
+    texts: dict[tuple[str, FileOwner], str] = field(default_factory=dict)
+    traces: list[Trace] = field(default_factory=list)
+
+    def run(self) -> Delivered:
+        """Render what changed, compare with the files, and hold back what must not go."""
+        memory = self.memory
+        stale = self._stale()
+        paths = self._follow()
+        for owner in stale:
+            paths |= memory.put(owner, self._render(owner))
+        for path in paths:
+            unclaimed = path in memory.present and path not in memory.claims
+            (memory.left.add if unclaimed else memory.left.discard)(path)
+            lacking = memory.blob(path) not in (None, memory.present.get(path))
+            (memory.lacking.add if lacking else memory.lacking.discard)(path)
+        pruning = self._prune()
+        waiting = pruning.waiting
+        written = {
+            path: self._text(path)
+            for path in sorted(memory.lacking)
+            if not any(one.holds(path) for one in waiting)
+        }
+        gone = set(pruning.gone)
+        kustomize(memory, self.configured, self._fleet(), written, gone, waiting, self._blob)
+        memory.world, memory.settings = self.after, self.settings
+        return Delivered(
+            written=written,
+            gone=frozenset(gone),
+            record=self._record(waiting, gone),
+            faults=(*self._faults(), *pruning.faults),
+            traces=tuple(self.traces),
+            warnings=tuple(
+                one for owner in sorted(memory.telling) for one in memory.owned[owner].warnings
+            ),
+        )
+
+    def _follow(self) -> set[str]:
+        """Take note of the files that are others than before, and return them.
+
+        Those that kustomize reads are no decision's, and are left out.
+        """
+        memory, present = self.memory, self.world.delivered
+        moved = set(differing_keys(present, memory.present))
+        own = {path: kustomized_folder(path, self.configured) for path in moved}
+        own = {path: folder for path, folder in own.items() if folder is not None}
+        moved -= own.keys()
+        for folder, paths in by_folder(moved, self.configured.destinations).items():
+            files = memory.folders[folder]
+            files.difference_update(paths)
+            files.update(path for path in paths if path in present)
+            memory.stirred.add(folder)
+        memory.stirred.update(folder for folder in own.values() if folder is not None)
+        memory.kustomizations = {p for p in {*memory.kustomizations, *own} if p in present}
+        memory.present = present
+        return moved
+
+    def _stale(self) -> list[FileOwner]:
+        """Return the decisions that may have other files than before, sorted."""
+        memory = self.memory
+        if memory.world is None or memory.settings != self.settings:
+            memory.forget_files()
+            found = set(memory.owned)
+            for name, renderer in self.renderers.items():
+                found |= {FileOwner(name, key) for key in renderer.owners()}
+            return sorted(found)
+        stale: set[FileOwner] = set()
+        for name, renderers in memory.renderers.items():
+            keys = renderers.affected(memory.world, self.after)
+            if keys is None:
+                stale |= {owner for owner in memory.owned if owner.dialect == name}
+                keys = set(self.renderers[name].owners())
+            stale |= {FileOwner(name, key) for key in keys}
+        return sorted(stale)
+
+    def _render(self, owner: FileOwner) -> OwnedFiles | None:
+        """Return the files of a decision; whatever stops it is a fault of that decision."""
+        renderer, destinations = self.renderers[owner.dialect], self.configured.destinations
+        place = FaultPlace(owner.key.name, str(owner.key))
+        found = attempt(partial(renderer.render, owner.key), lambda: place)
+        reach = renderer.reach(owner.key)
+        if isinstance(found, Failed):
+            self.traces.append(Trace(found.fault, found.trace))
+            failed = tuple(NotRendered(name, found.message) for name in reach)
+            found = Rendered(path=found.fault.path, failed=failed)
+        if found is None:
+            return None
+        rendered = without_refused(found, self.configured, self.world.known)
+        try:
+            texts = texts_of(owner, rendered, destinations)
+        except UserError as error:
+            failed = tuple(NotRendered(name, error.message) for name in reach)
+            rendered, texts = Rendered(path=rendered.path, failed=failed), {}
+        files = owned_files(owner, rendered, texts, reach, destinations, like=self.world.revision)
+        present = self.world.delivered
+        for path, blob in files.blobs.items():
+            if present.get(path) != blob:
+                self.texts[path, owner] = texts[path][1]
+        return files
+
+    def _text(self, path: str) -> str:
+        """Return what should stand in a file."""
+        owner = self.memory.claims[path][0]
+        if (path, owner) not in self.texts:
+            self._render(owner)
+        return self.texts[path, owner]
+
+    def _prune(self) -> Pruning:
+        """Return which of the files that nobody claims go."""
+        memory = self.memory
+        stays = frozenset(place for one in memory.keeping for place in memory.owned[one].kept)
+        left = frozenset(path for path in memory.left if not is_in(path, stays))
+        replaced = {
+            one: frozenset(
+                path for path in memory.lacking & memory.present.keys() if one.holds(path)
+            )
+            for one in self.configured.destinations
+            if one not in self.earlier
+        }
+        if not left and not any(replaced.values()):
+            return Pruning()
+        leftovers = Leftovers(
+            left=left,
+            configured=self.configured.destinations,
+            recorded=self.earlier,
+            sizes={folder: len(files) for folder, files in memory.folders.items()},
+            replaced=replaced,
+            is_explained=self._explained(),
+        )
+        return prune(leftovers, self.settings.safety)
+
+    def _explained(self) -> Callable[[str], bool]:
+        """Return what tells whether a decision of this pass took a file away from a cluster."""
+        changed = {
+            *differing_keys(self.after.outputs, self.world.outputs),
+            *differing_keys(self.after.inputs, self.world.inputs),
+        }
+        found: set[str] = set()
+        for name, renderers in self.memory.renderers.items():
+            before = renderers.of(self.world, self.settings)
+            for key in sorted(changed):
+                reach = before.reach(key)
+                left = reach.keys() - self.renderers[name].reach(key).keys()
+                found.update(places(key, reach, left, self.configured.destinations))
+        taken = frozenset(found)
+        return lambda path: is_in(path, taken)
+
+    def _fleet(self) -> set[ClusterName]:
+        return {name for renderer in self.renderers.values() for name in renderer.clusters()}
+
+    def _blob(self, text: str) -> str:
+        return blob_id(text.encode(), like=self.world.revision)
+
+    def _record(self, waiting: frozenset[Destination], gone: set[str]) -> Body | None:
+        """Return the record: where is delivered to, and where files of before still are."""
+        left = set(self.earlier) - set(self.configured.destinations)
+        stay = [path for path in self.memory.present if path not in gone] if left else []
+        kept = {one for one in left if any(map(one.holds, stay))}
+        now = {*self.configured.destinations, *kept} - waiting
+        return delivery_body(now) if now else None
+
+    def _faults(self) -> Iterator[Fault]:
+        """Yield what is wrong with decisions, and what two of them want at one path."""
+        memory = self.memory
+        for owner in sorted(memory.telling):
+            yield from memory.owned[owner].faults
+        for path in sorted(memory.shared):
+            first, *others = memory.claims[path]
+            for other in others:
+                if memory.owned[other].blobs[path] != memory.owned[first].blobs[path]:
+                    yield _conflict(path, first.key, other.key)
+
+
+def _conflict(path: str, first: ObjectKey, other: ObjectKey) -> Fault:
+    return Fault(
+        path=path,
+        line=0,
+        column=0,
+        field="",
+        rule=CONFLICT,
+        message=f"{first} and {other} put different objects there; that of {first} stands",
+        expected="one decision for each object on a cluster",
+        subject=str(other),
+    )

@@ -1,0 +1,89 @@
+"""What delivery remembers from pass to pass: which files there should be, and whose they are.
+
+No answer depends on it. It holds no text: only paths, and the git blob ids of what stands there.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.delivery.owned_files import FileOwner, OwnedFiles
+from reconciler.delivery.settings import Folder
+from reconciler.dialects.renderer import Renderers
+from reconciler.model.settings import Settings
+from reconciler.model.world import World
+
+
+@dataclass(slots=True, eq=False)
+class DeliveryMemory:
+    """The files of each decision, and for each file the decisions that claim it.
+
+    Attributes:
+        renderers: What renders, by the name of its API.
+        owned: The files of each decision.
+        claims: The decisions that claim a file, sorted; the first one has it.
+        shared: The files that several claim.
+        world: As it was rendered last, `None` before.
+        settings: Under which.
+        present: Path to blob id of the files that stood there then.
+        left: Those of them that nobody claims, but for what kustomize reads.
+        lacking: Files that should stand there and do not, or not as they are.
+        stirred: Folders whose kustomization.yaml may not be as it should be.
+        folders: The files of each cluster's folder, as they stood there.
+        kustomizations: The files that stood there and that kustomize reads.
+        keeping: Decisions that leave files where they are.
+        telling: Decisions of which something is to be told.
+    """
+
+    renderers: Mapping[str, Renderers]
+    owned: dict[FileOwner, OwnedFiles] = field(default_factory=dict)
+    claims: dict[str, tuple[FileOwner, ...]] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+    world: World | None = None
+    settings: Settings | None = None
+    present: Mapping[str, str] = field(default_factory=dict)
+    left: set[str] = field(default_factory=set)
+    lacking: set[str] = field(default_factory=set)
+    stirred: set[Folder] = field(default_factory=set)
+    folders: dict[Folder, set[str]] = field(default_factory=lambda: defaultdict(set))
+    kustomizations: set[str] = field(default_factory=set)
+    keeping: set[FileOwner] = field(default_factory=set)
+    telling: set[FileOwner] = field(default_factory=set)
+
+    def forget_files(self) -> None:
+        """Forget which files stood there, since it is another question whose they are."""
+        self.present = {}
+        for table in (self.left, self.lacking, self.stirred, self.folders, self.kustomizations):
+            table.clear()
+
+    def put(self, owner: FileOwner, files: OwnedFiles | None) -> set[str]:
+        """Replace the files of a decision, and return the paths that it has or had."""
+        before = self.owned.pop(owner, None)
+        old = frozenset[str]() if before is None else before.blobs.keys()
+        new = frozenset[str]() if files is None else files.blobs.keys()
+        for table in (self.keeping, self.telling):
+            table.discard(owner)
+        if files is not None:
+            self.owned[owner] = files
+            if files.kept:
+                self.keeping.add(owner)
+            if files.faults or files.warnings:
+                self.telling.add(owner)
+        for path in old - new:
+            self._claimed(path, [one for one in self.claims[path] if one != owner])
+        for path in new - old:
+            self._claimed(path, sorted((*self.claims.get(path, ()), owner)))
+        return {*old, *new}
+
+    def _claimed(self, path: str, owners: Iterable[FileOwner]) -> None:
+        claims = tuple(owners)
+        if claims:
+            self.claims[path] = claims
+        else:
+            del self.claims[path]
+        (self.shared.add if len(claims) > 1 else self.shared.discard)(path)
+
+    def blob(self, path: str) -> str | None:
+        """Return the blob id that should stand at a path, `None` if nothing should."""
+        claims = self.claims.get(path)
+        return self.owned[claims[0]].blobs[path] if claims else None

@@ -1,0 +1,161 @@
+"""The files of one decision: what clusters get, put where each transport has it."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from reconciler.delivery.settings import Destination
+from reconciler.delivery.transports.profile import TRANSPORTS
+from reconciler.dialects.renderer import Reach, Rendered
+from reconciler.errors import UserError
+from reconciler.manifests.emitter import encode
+from reconciler.manifests.paths import blob_id
+from reconciler.model.enumeration import enumerated
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import Body, Fault
+
+NOT_RENDERED = "delivery-not-rendered"
+LARGEST = 1_572_864
+"""Bytes of an object, as JSON, that etcd takes by default.
+
+Source: etcd server/embed/config.go `DefaultMaxRequestBytes`.
+"""
+NAMED = 3  # clusters that are named in a fault
+
+
+class FileOwner(NamedTuple):
+    """A decision, and the API that it is of."""
+
+    dialect: str
+    key: ObjectKey
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedFiles:
+    """The files of one decision.
+
+    Attributes:
+        blobs: Path to the git blob id of what should stand there.
+        clusters: Path to the cluster that it is for, of those that are for one.
+        kept: Files and folders in which what is there stays.
+        faults: Why clusters get nothing new.
+        warnings: What a person should know.
+    """
+
+    blobs: Mapping[str, str]
+    clusters: Mapping[str, ClusterName]
+    kept: frozenset[str]
+    faults: tuple[Fault, ...]
+    warnings: tuple[str, ...]
+
+
+def texts_of(
+    owner: FileOwner, rendered: Rendered, destinations: Iterable[Destination]
+) -> dict[str, tuple[ClusterName, str]]:
+    """Return the files of a decision: path to the cluster that it is for, and its text.
+
+    Raises:
+        UserError: One of them cannot be written, or no API server takes it.
+    """
+    return {
+        path: (cluster, _text(path, content))
+        for destination in destinations
+        for path, cluster, content in TRANSPORTS[destination.transport].files(
+            owner.key, rendered, destination
+        )
+    }
+
+
+def owned_files(
+    owner: FileOwner,
+    rendered: Rendered,
+    texts: Mapping[str, tuple[ClusterName, str]],
+    reach: Reach,
+    destinations: Iterable[Destination],
+    *,
+    like: str,
+) -> OwnedFiles:
+    """Return what is remembered of a decision's files, their texts left out.
+
+    Args:
+        owner: The decision.
+        rendered: What clusters get.
+        texts: The files of it.
+        reach: What of it may be where.
+        destinations: Where to.
+        like: A git id, whose format blob ids have.
+    """
+    stays = rendered.kept.union(one.cluster for one in rendered.failed)
+    return OwnedFiles(
+        blobs={path: blob_id(text.encode(), like=like) for path, (_, text) in texts.items()},
+        clusters={path: cluster for path, (cluster, _) in texts.items() if cluster},
+        kept=frozenset(places(owner.key, reach, stays, destinations)),
+        faults=tuple(_faults(owner, rendered)),
+        warnings=rendered.warnings,
+    )
+
+
+def places(
+    owner: ObjectKey,
+    reach: Reach,
+    clusters: Iterable[ClusterName],
+    destinations: Iterable[Destination],
+) -> Iterator[str]:
+    """Yield the files, or folders of files, that a decision may have for some clusters."""
+    for destination in destinations:
+        for cluster in clusters:
+            sources = reach.get(cluster, ())
+            yield from TRANSPORTS[destination.transport].places(
+                owner, cluster, sources, destination
+            )
+
+
+def is_in(path: str, found: frozenset[str]) -> bool:
+    """Return whether a file is one of some files, or in one of some folders.
+
+    >>> is_in("a/b/c.yaml", frozenset({"a/b"}))
+    True
+    """
+    while path:
+        if path in found:
+            return True
+        path = path.rpartition("/")[0]
+    return False
+
+
+def _text(path: str, content: Body | Sequence[Body]) -> str:
+    """Return what a file holds.
+
+    Raises:
+        UserError: It cannot be written, or no API server takes it.
+    """
+    if not isinstance(content, Mapping):
+        return f"{json.dumps(content, indent=2, ensure_ascii=False)}\n"
+    try:
+        text = encode(content)
+    except ValueError as error:
+        raise UserError(f"{path} cannot be written: {error}") from None
+    if len(text) * 2 > LARGEST:  # quotes and braces do not double a document
+        size = len(json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode())
+        if size > LARGEST:
+            raise UserError(f"{path} has {size} bytes, more than the {LARGEST} that etcd takes")
+    return text
+
+
+def _faults(owner: FileOwner, rendered: Rendered) -> Iterator[Fault]:
+    """Yield a fault for each reason, with the clusters that it concerns."""
+    reasons: dict[str, list[str]] = {}
+    for one in rendered.failed:
+        reasons.setdefault(one.message, []).append(one.cluster)
+    for reason, clusters in reasons.items():
+        yield Fault(
+            path=rendered.path,
+            line=0,
+            column=0,
+            field="",
+            rule=NOT_RENDERED,
+            message=f"nothing new is delivered to {enumerated(clusters, NAMED)}: {reason}",
+            expected="what is there stays until it can be rendered",
+            subject=str(owner.key),
+        )

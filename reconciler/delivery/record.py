@@ -1,0 +1,32 @@
+"""What is delivered, as `delivery.yaml` of the outputs says it: by what, and where to."""
+
+from collections.abc import Iterable, Mapping
+
+from reconciler.delivery.settings import Destination
+from reconciler.manifests.paths import DELIVERY
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import Body, Manifest
+
+
+def recorded(outputs: Mapping[ObjectKey, Manifest]) -> tuple[Destination, ...]:
+    """Return where earlier passes delivered to, sorted."""
+    output = outputs.get(DELIVERY)
+    if output is None:
+        return ()
+    written = bodies(mapping(output.body, "status"), "destinations")
+    return tuple(sorted(Destination(text(one, "transport"), text(one, "path")) for one in written))
+
+
+def delivery_body(destinations: Iterable[Destination]) -> Body:
+    """Return the record of where is delivered to."""
+    return {
+        "apiVersion": "reconciler.dev/v1alpha1",
+        "kind": DELIVERY.kind,
+        "metadata": {"name": DELIVERY.name},
+        "status": {
+            "destinations": [
+                {"transport": one.transport, "path": one.path} for one in sorted(destinations)
+            ]
+        },
+    }

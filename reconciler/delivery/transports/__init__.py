@@ -1,0 +1,1 @@
+"""Transports: each says in which files stand what clusters get."""

@@ -1,0 +1,41 @@
+"""A folder a cluster, with the manifests that belong there, for Flux, Argo CD and kubectl."""
+
+from collections.abc import Iterable, Iterator
+
+from reconciler.delivery.settings import Destination
+from reconciler.delivery.transports.transport import Files, Transport
+from reconciler.dialects.renderer import Rendered
+from reconciler.manifests.paths import file_stem, folder_of
+from reconciler.model.identity import ClusterName, ObjectKey
+
+CLUSTER_SCOPED = "_cluster"  # no namespace can be called so
+
+
+def manifest_path(folder: str, source: ObjectKey) -> str:
+    """Return where the manifest of an object stands, whatever overrides have made of its name.
+
+    >>> manifest_path("delivery/a", ObjectKey("apps", "Deployment", "default", "web"))
+    'delivery/a/default/deployments.apps/web.yaml'
+    """
+    scope, kind = source.namespace or CLUSTER_SCOPED, folder_of(source.group, source.kind)
+    return f"{folder}/{scope}/{kind}/{file_stem(source.name)}.yaml"
+
+
+def _files(_owner: ObjectKey, rendered: Rendered, destination: Destination) -> Files:
+    for work in rendered.works:
+        folder = destination.folder(work.cluster)
+        for source, manifest in work.manifests.items():
+            yield manifest_path(folder, source), work.cluster, manifest
+
+
+def _places(
+    _owner: ObjectKey,
+    cluster: ClusterName,
+    sources: Iterable[ObjectKey],
+    destination: Destination,
+) -> Iterator[str]:
+    folder = destination.folder(cluster)
+    return (manifest_path(folder, source) for source in sources)
+
+
+FOLDERS = Transport(name="folders", files=_files, places=_places, kustomized=True)

@@ -1,0 +1,49 @@
+"""ManifestWorks of Open Cluster Management, whose agents then bring the decisions of any API."""
+
+from reconciler.delivery.settings import Destination
+from reconciler.delivery.transports.transport import Files, Transport
+from reconciler.delivery.transports.works import carried, owner_folder, places_of
+from reconciler.dialects.renderer import ClusterWork, Rendered
+from reconciler.manifests.admission import digest
+from reconciler.model.content import at
+from reconciler.model.fields import text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import Body
+
+API_VERSION = "work.open-cluster-management.io/v1"
+KIND = "ManifestWork"
+MANAGED_BY = {"app.kubernetes.io/managed-by": "reconciler"}
+LONGEST_STEM = 50  # beside the token, in a name that fits into a label
+TOKEN = 12  # hexadecimal digits of a digest
+
+
+def _files(owner: ObjectKey, rendered: Rendered, destination: Destination) -> Files:
+    for work in rendered.works:
+        body = carried(work) if _is_one(work) else _wrapped(owner, work)
+        folder = owner_folder(destination, work.cluster, owner)
+        yield f"{folder}/{text(at(body, 'metadata'), 'name')}.yaml", work.cluster, body
+
+
+def _is_one(work: ClusterWork) -> bool:
+    """Return whether the API carries its manifests by a ManifestWork itself."""
+    return work.carrier.get("kind") == KIND
+
+
+def _wrapped(owner: ObjectKey, work: ClusterWork) -> Body:
+    """Return a ManifestWork with the manifests of a Work of another API."""
+    carrier = text(at(work.carrier, "metadata"), "name")
+    stem = owner.name[:LONGEST_STEM].rstrip("-.")
+    token = digest([str(owner), carrier]).removeprefix("sha256:")[:TOKEN]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {
+            "name": f"{stem}-{token}",
+            "namespace": work.cluster,
+            "labels": MANAGED_BY,
+        },
+        "spec": {"workload": {"manifests": list(work.manifests.values())}},
+    }
+
+
+MANIFEST_WORKS = Transport(name="manifestworks", files=_files, places=places_of)

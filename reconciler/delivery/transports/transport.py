@@ -1,0 +1,31 @@
+"""What a transport answers."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from reconciler.delivery.settings import Destination
+from reconciler.dialects.renderer import Rendered
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import Body
+
+Files = Iterator[tuple[str, ClusterName, Body | Sequence[Body]]]
+"""Path, the cluster that the file is for (`""` for none), and what it holds: one object as YAML, or
+a list of them as JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transport:
+    """One way to bring decisions to clusters.
+
+    Attributes:
+        name: By which the configuration calls it.
+        files: Yields the files of a decision.
+        places: Yields the files, or folders of files, that a decision has for a cluster, given
+            what of it may be there; what it cannot render stays there.
+        kustomized: Whether a folder of a cluster is one that kustomize builds.
+    """
+
+    name: str
+    files: Callable[[ObjectKey, Rendered, Destination], Files]
+    places: Callable[[ObjectKey, ClusterName, Iterable[ObjectKey], Destination], Iterator[str]]
+    kustomized: bool = False

@@ -1,0 +1,50 @@
+"""The Works of an API itself, for its own agents: of hubs without a controller that writes them."""
+
+from collections.abc import Iterable, Iterator
+
+from reconciler.delivery.settings import Destination
+from reconciler.delivery.transports.transport import Files, Transport
+from reconciler.dialects.renderer import ClusterWork, Rendered
+from reconciler.manifests.paths import output_path
+from reconciler.model.content import at
+from reconciler.model.fields import text
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import Body
+
+
+def carried(work: ClusterWork) -> Body:
+    """Return the object of an API that brings manifests to a cluster, with them in it."""
+    spec = at(work.carrier, "spec")
+    workload = {**at(spec, "workload"), "manifests": list(work.manifests.values())}
+    metadata = {name: one for name, one in at(work.carrier, "metadata").items() if one is not None}
+    return {**work.carrier, "metadata": metadata, "spec": {**spec, "workload": workload}}
+
+
+def owner_folder(destination: Destination, cluster: ClusterName, owner: ObjectKey) -> str:
+    """Return the folder of what a decision puts onto a cluster.
+
+    >>> destination = Destination("works", "works/{cluster}")
+    >>> owner_folder(destination, "a", ObjectKey("example.org", "Binding", "ns", "web"))
+    'works/a/bindings.example.org/ns/web'
+    """
+    return output_path(destination.folder(cluster), owner).removesuffix(".yaml")
+
+
+def _files(owner: ObjectKey, rendered: Rendered, destination: Destination) -> Files:
+    for work in rendered.works:
+        folder = owner_folder(destination, work.cluster, owner)
+        name = text(at(work.carrier, "metadata"), "name")
+        yield f"{folder}/{name}.yaml", work.cluster, carried(work)
+
+
+def places_of(
+    owner: ObjectKey,
+    cluster: ClusterName,
+    _sources: Iterable[ObjectKey],
+    destination: Destination,
+) -> Iterator[str]:
+    """Yield the folder of a decision on a cluster."""
+    yield owner_folder(destination, cluster, owner)
+
+
+WORKS = Transport(name="works", files=_files, places=places_of)

@@ -1,0 +1,250 @@
+"""What Karmada's bindings, and the Namespaces beside them, put onto clusters."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+
+from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
+from reconciler.dialects.karmada.api.clusters import (
+    MemberCluster,
+    Members,
+    decode_cluster,
+    members_of,
+)
+from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
+from reconciler.dialects.karmada.api.placement import DIVIDED
+from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, merged_targets
+from reconciler.dialects.karmada.binding.render import Rendering, render_binding
+from reconciler.dialects.karmada.binding.render_namespace import render_namespace
+from reconciler.dialects.karmada.binding.revise_replicas import replicas_path
+from reconciler.dialects.karmada.detector.binding_draft import (
+    BINDING,
+    CLUSTER_BINDING,
+    GROUP,
+    binding_key,
+)
+from reconciler.dialects.karmada.detector.namespace_sync import is_synced
+from reconciler.dialects.karmada.detector.propagation import Propagation, decode_propagation
+from reconciler.dialects.karmada.overridemanager.override_policy import (
+    OverridePolicies,
+    index_overrides,
+)
+from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
+from reconciler.errors import UserError
+from reconciler.model.content import at
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey, group_of, uid_of
+from reconciler.model.keyed_cache import AnswerCache, forget
+from reconciler.model.known_kinds import Kind
+from reconciler.model.settings import Settings
+from reconciler.model.versioned import differing_keys
+from reconciler.model.world import Body, Manifest, World
+
+BINDINGS: tuple[Kind, ...] = ((GROUP, CLUSTER_BINDING), (GROUP, BINDING))
+OVERRIDES: tuple[Kind, ...] = (
+    ("policy.karmada.io", "ClusterOverridePolicy"),
+    ("policy.karmada.io", "OverridePolicy"),
+)
+CLUSTER: Kind = ("cluster.karmada.io", "Cluster")
+NAMESPACE: Kind = ("", "Namespace")
+LEFT_WHOLE = (
+    "{subject} is of a kind whose replicas nobody can interpret, so that it is delivered unchanged "
+    "to each of its clusters; a row of `karmada.interpreters` would divide it, and `delivery."
+    "uninterpreted: refuse` delivers nothing"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KarmadaRenderer:
+    """The bindings and Namespaces of one world, and what rendering asks beside them."""
+
+    world: World
+    rendering: Rendering
+    propagation: Propagation
+    refuses: bool
+
+    def owners(self) -> Iterable[ObjectKey]:
+        """Return the bindings, and the Namespaces that go to every cluster."""
+        yield from (one.key for one in self.world.outputs_of(BINDINGS))
+        if self.rendering.members.views:
+            for one in self.world.of_kind(*NAMESPACE):
+                if is_synced(one.body, self.propagation):
+                    yield one.key
+
+    def clusters(self) -> Iterable[ClusterName]:
+        """Return the names of the fleet."""
+        return self.rendering.members.fleet.names
+
+    def render(self, owner: ObjectKey, /) -> Rendered | None:
+        """Render a binding or a Namespace for each of its clusters."""
+        if owner[:2] == NAMESPACE:
+            return self._namespace(owner)
+        output = self.world.outputs.get(owner)
+        return None if output is None else self._binding(output)
+
+    def reach(self, owner: ObjectKey, /) -> Reach:
+        """Return the workload of a binding on its clusters, or a Namespace on all of them."""
+        if owner[:2] == NAMESPACE:
+            synced = self._synced(owner)
+            names = self.rendering.members.fleet.names if synced is not None else ()
+            return dict.fromkeys(names, (owner,))
+        output = self.world.outputs.get(owner)
+        if output is None:
+            return {}
+        sources = (_workload_of(output.body),)
+        return dict.fromkeys(sorted(kept_clusters(output.body)), sources)
+
+    def _synced(self, key: ObjectKey) -> Manifest | None:
+        found = self.world.inputs.get(key)
+        return found if found is not None and is_synced(found.body, self.propagation) else None
+
+    def _namespace(self, key: ObjectKey) -> Rendered | None:
+        found = self._synced(key)
+        if found is None or not self.rendering.members.views:
+            return None
+        body = _as_stored(found)
+        return _rendered(found.origin.path, render_namespace(body, key, self.rendering))
+
+    def _binding(self, output: Manifest) -> Rendered:
+        binding, key = output.body, _workload_of(output.body)
+        targets = merged_targets(binding)
+        placed = tuple((target.name, target.replicas) for target in targets)
+        kept = kept_clusters(binding) - {name for name, _ in placed}
+        template = self.world.inputs.get(key)
+        if template is None:
+            why = f"{key} is not in the repository any more"
+            failed = tuple(NotRendered(name, why) for name, _ in placed)
+            return Rendered(path=output.origin.path, failed=failed, kept=kept, placed=placed)
+        warnings = tuple(self._warnings(template, binding))
+        if warnings and self.refuses:
+            failed = tuple(NotRendered(name, warnings[0]) for name, _ in placed)
+            return Rendered(path=template.origin.path, failed=failed, kept=kept, placed=placed)
+        works = render_binding(
+            binding, _as_stored(template), key, _permanent_id(output), self.rendering
+        )
+        return _rendered(template.origin.path, works, kept, placed, warnings)
+
+    def _warnings(self, template: Manifest, binding: Body) -> Iterator[str]:
+        """Yield that a policy divides what goes whole to each cluster."""
+        scheduling = at(binding, "spec", "placement", "replicaScheduling")
+        counted = isinstance(at(template.body, "spec").get("replicas"), int)
+        known = replicas_path(template.body, self.rendering.custom_kinds) is not None
+        if counted and not known and scheduling.get("replicaSchedulingType") == DIVIDED:
+            yield LEFT_WHOLE.format(subject=template.key)
+
+
+def _rendered(
+    path: str,
+    found: Iterable[ClusterWork | NotRendered],
+    kept: frozenset[ClusterName] = frozenset(),
+    placed: tuple[tuple[ClusterName, int], ...] = (),
+    warnings: tuple[str, ...] = (),
+) -> Rendered:
+    each = tuple(found)
+    return Rendered(
+        path=path,
+        works=tuple(one for one in each if isinstance(one, ClusterWork)),
+        failed=tuple(one for one in each if isinstance(one, NotRendered)),
+        kept=kept,
+        placed=placed,
+        warnings=warnings,
+    )
+
+
+def _workload_of(binding: Body) -> ObjectKey:
+    """Return the workload of a binding."""
+    resource = mapping(mapping(binding, "spec"), "resource")
+    return ObjectKey(
+        group_of(text(resource, "apiVersion")),
+        text(resource, "kind"),
+        text(resource, "namespace"),
+        text(resource, "name"),
+    )
+
+
+def _permanent_id(output: Manifest) -> str:
+    """Return by what Works name a binding: here its uid, which upstream draws at random."""
+    return text(mapping(output.body, "metadata"), "uid")
+
+
+def _as_stored(manifest: Manifest) -> Body:
+    """Return an object as an API server would store it: with its namespace and uid."""
+    metadata = dict(at(manifest.body, "metadata"))
+    if manifest.key.namespace:
+        metadata["namespace"] = manifest.key.namespace
+    return {**manifest.body, "metadata": {**metadata, "uid": uid_of(manifest.key)}}
+
+
+@dataclass(slots=True, eq=False)
+class KarmadaRenderers:
+    """The renderers of one world after the other, which share what did not change."""
+
+    views: AnswerCache[str, MemberCluster | None] = field(default_factory=AnswerCache)
+    fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
+    overrides: AnswerCache[None, OverridePolicies] = field(default_factory=AnswerCache)
+
+    def of(self, world: World, settings: Settings, /) -> KarmadaRenderer:
+        """Return the renderer of a world."""
+        clusters = world.of_kind(*CLUSTER)
+        policies = [world.of_kind(*kind) for kind in OVERRIDES]
+        rendering = Rendering(
+            members=self.fleet.recall(
+                None, (clusters, settings), lambda: members_of(self._views(clusters, settings))
+            ),
+            overrides=self.overrides.recall(
+                None, tuple(policies), lambda: index_overrides(chain.from_iterable(policies))
+            ),
+            custom_kinds=decode_custom_kinds(settings),
+        )
+        forget(self)
+        return KarmadaRenderer(
+            world=world,
+            rendering=rendering,
+            propagation=decode_propagation(settings),
+            refuses=settings.options.get("delivery", {}).get("uninterpreted") == "refuse",
+        )
+
+    def affected(self, before: World, now: World, /) -> Collection[ObjectKey] | None:
+        """Return the bindings that changed, those of workloads that did, and such Namespaces.
+
+        All of them if an override policy changed, or a cluster in what overrides ask of it.
+        """
+        if any(before.of_kind(*kind) is not now.of_kind(*kind) for kind in OVERRIDES):
+            return None
+        if _asked(before, now) != _asked(now, before):
+            return None
+        found: set[ObjectKey] = set()
+        for key in differing_keys(now.inputs, before.inputs):
+            found |= {binding_key(key), key} if key[:2] == NAMESPACE else {binding_key(key)}
+        outputs = differing_keys(now.outputs, before.outputs)
+        return found.union(key for key in outputs if key[:2] in BINDINGS)
+
+    def _views(self, clusters: Iterable[Manifest], settings: Settings) -> Iterator[MemberCluster]:
+        """Yield the clusters that can be read; what is on another one stays as it is."""
+        for one in clusters:
+            read = partial(_view, one, declared=settings.declared_clusters)
+            view = self.views.recall(one.key.name, (one.body, settings), read)
+            if view is not None:
+                yield view
+
+
+def _view(manifest: Manifest, *, declared: bool) -> MemberCluster | None:
+    """Return a cluster as overrides see it, `None` if it cannot be read."""
+    try:
+        spec = mutated_cluster(mapping(manifest.body, "spec"))
+        return decode_cluster({**manifest.body, "spec": spec}, declared=declared)
+    except UserError:
+        return None
+
+
+def _asked(world: World, other: World) -> list[Mapping[str, object]]:
+    """Return what overrides ask of the clusters of a world that are others in another world."""
+    theirs = {one.key: one for one in other.of_kind(*CLUSTER)}
+    fields = ("provider", "region", "zones", "zone")
+    return [
+        {"name": one.key.name, "labels": at(one.body, "metadata").get("labels")}
+        | {field: at(one.body, "spec").get(field) for field in fields}
+        for one in world.of_kind(*CLUSTER)
+        if theirs.get(one.key) is not one
+    ]

@@ -1,0 +1,117 @@
+"""What decisions put onto clusters: as each API tells delivery of it."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.settings import Settings
+from reconciler.model.world import Body, World
+
+Reach = Mapping[ClusterName, tuple[ObjectKey, ...]]
+"""Which objects of a repository are on which cluster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterWork:
+    """The manifests of one decision for one cluster.
+
+    Attributes:
+        cluster: Where they belong.
+        carrier: The object by which the API itself would bring them there, without them.
+        manifests: What is to run there, in order; by the object of this repository that each
+            stems from, whatever overrides have made of its name.
+    """
+
+    cluster: ClusterName
+    carrier: Body
+    manifests: Mapping[ObjectKey, Body]
+
+
+@dataclass(frozen=True, slots=True)
+class NotRendered:
+    """Why a decision cannot be rendered for a cluster; what is there stays."""
+
+    cluster: ClusterName
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """What one decision puts onto clusters.
+
+    Attributes:
+        path: Root-relative path of the file that a person edits if something is wrong.
+        works: What clusters get, in the order of the decision.
+        failed: The clusters that get nothing new.
+        kept: Clusters that are being left, where what is there stays for now.
+        placed: Clusters and replicas that the decision says, in its order; empty where nothing was
+            decided, as for a Namespace that goes everywhere.
+        warnings: What a person should know, one sentence each.
+    """
+
+    path: str
+    works: tuple[ClusterWork, ...] = ()
+    failed: tuple[NotRendered, ...] = ()
+    kept: frozenset[ClusterName] = frozenset()
+    placed: tuple[tuple[ClusterName, int], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class Renderer(Protocol):
+    """What the decisions in one world put onto clusters."""
+
+    def owners(self) -> Iterable[ObjectKey]:
+        """Return the decisions that put something onto clusters, sorted."""
+
+    def clusters(self) -> Iterable[ClusterName]:
+        """Return the clusters of this API, sorted."""
+
+    def render(self, owner: ObjectKey, /) -> Rendered | None:
+        """Return what a decision puts where, `None` if there is no such decision."""
+
+    def reach(self, owner: ObjectKey, /) -> Reach:
+        """Return what of a decision may be where, on clusters that are being left, too.
+
+        Nothing is rendered for that. Empty if there is no such decision.
+        """
+
+
+class Renderers(Protocol):
+    """Renderers of one world after the other; what they remember only saves work."""
+
+    def of(self, world: World, settings: Settings, /) -> Renderer:
+        """Return the renderer of a world as a pass leaves it."""
+
+    def affected(self, before: World, now: World, /) -> Collection[ObjectKey] | None:
+        """Return the decisions that may be rendered otherwise, `None` if all may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Renders nothing: for an API whose decisions bring no content anywhere."""
+
+    found: tuple[ObjectKey, ...] = field(default=(), init=False)
+
+    def of(self, world: World, settings: Settings, /) -> "Nothing":  # noqa: ARG002
+        """Return itself."""
+        return self
+
+    def affected(self, before: World, now: World, /) -> Collection[ObjectKey]:  # noqa: ARG002
+        """Return none."""
+        return self.found
+
+    def owners(self) -> Iterable[ObjectKey]:
+        """Return none."""
+        return self.found
+
+    def clusters(self) -> Iterable[ClusterName]:
+        """Return none."""
+        return ()
+
+    def render(self, owner: ObjectKey, /) -> None:
+        """Return nothing."""
+
+    def reach(self, owner: ObjectKey, /) -> Reach:  # noqa: ARG002
+        """Return no cluster."""
+        return {}

@@ -1,0 +1,231 @@
+"""A folder a cluster: what stands there, and when it changes."""
+
+from typing import cast
+
+import pytest
+
+from reconciler.delivery.owned_files import FileOwner, texts_of
+from reconciler.delivery.settings import Destination
+from reconciler.dialects.renderer import ClusterWork, Rendered
+from reconciler.errors import UserError
+from reconciler.model.identity import ClusterName, ObjectKey
+from tests.builders import (
+    Body,
+    cluster,
+    cluster_policy,
+    configmap,
+    configuration,
+    deployment,
+    divided,
+    metadata,
+    selector,
+)
+from tests.stories import Story, story
+
+FOLDERS: Body = {"folders": {}}
+WEB = "default/deployments.apps/web.yaml"
+
+
+def delivered(*bodies: Body, delivery: Body = FOLDERS) -> Story:
+    """Two clusters, a policy for Deployments, and delivery."""
+    told = story(cluster("a"), cluster("b"), cluster_policy(), configuration(delivery=delivery))
+    told.put(*bodies)
+    told.run(0)
+    return told
+
+
+def below(told: Story, root: str = "delivery") -> list[str]:
+    """The files of delivery, sorted."""
+    prefix = f"{root}/"
+    return sorted(p.removeprefix(prefix) for p in told.files if p.startswith(prefix))
+
+
+def override(name: str, *overriders: Body, namespace: str = "default") -> Body:
+    """An OverridePolicy for the cluster b."""
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "OverridePolicy",
+        "metadata": metadata(name, namespace),
+        "spec": {
+            "resourceSelectors": [selector()],
+            "overrideRules": [
+                {"targetCluster": {"clusterNames": ["b"]}, "overriders": overriders[0]}
+            ],
+        },
+    }
+
+
+def test_nothing_is_delivered_by_default() -> None:
+    """Without a section on delivery there is no file but outputs."""
+    told = story(cluster("a"), cluster_policy(), deployment())
+    outcome = told.run(0)
+
+    assert () == outcome.delivered
+    assert "status/delivery.yaml" not in told.files
+
+
+def test_each_cluster_has_a_folder_with_what_belongs_there() -> None:
+    """And a kustomization.yaml that names it."""
+    told = delivered(deployment())
+
+    assert [f"{name}/{file}" for name in "ab" for file in (WEB, "kustomization.yaml")] == below(
+        told
+    )
+    assert f"- {WEB}\n" in told.files["delivery/a/kustomization.yaml"]
+
+
+def test_a_cluster_with_nothing_keeps_its_folder() -> None:
+    """Or else nothing would be applied there, and so nothing pruned."""
+    told = delivered()
+
+    assert ["a/kustomization.yaml", "b/kustomization.yaml"] == below(told)
+    assert "resources: []\n" in told.files["delivery/a/kustomization.yaml"]
+
+
+def test_the_replicas_are_the_clusters_share() -> None:
+    """Not those of the workload."""
+    policy = cluster_policy(placement={"replicaScheduling": divided()})
+    told = story(cluster("a"), cluster("b"), policy, configuration(delivery=FOLDERS))
+    told.put(deployment(replicas=4)).run(0)
+
+    assert "  replicas: 2\n" in told.files[f"delivery/a/{WEB}"]
+
+
+def test_a_namespace_that_is_not_written_is_filled_in() -> None:
+    """As an API server does, so that it goes where the policy meant it."""
+    bare = deployment()
+    metadata_of = dict(cast(Body, bare["metadata"]))
+    del metadata_of["namespace"]
+    told = delivered({**bare, "metadata": metadata_of})
+
+    assert "  namespace: default\n" in told.files[f"delivery/a/{WEB}"]
+
+
+def test_a_changed_workload_rewrites_only_its_files() -> None:
+    """Those of the others are not even looked at."""
+    told = delivered(deployment("web"), deployment("other"))
+    told.put(deployment("web", labels={"tier": "front"}))
+    outcome = told.run()
+
+    assert [f"delivery/{name}/{WEB}" for name in "ab"] == [one.path for one in outcome.delivered]
+
+
+def test_an_override_changes_the_manifest_of_its_clusters_only() -> None:
+    """What it changes stands in the file."""
+    told = delivered(deployment())
+    told.put(override("o", {"labelsOverrider": [{"operator": "add", "value": {"at": "b"}}]}))
+    outcome = told.run()
+
+    assert [f"delivery/b/{WEB}"] == [one.path for one in outcome.delivered]
+    assert "    at: b\n" in told.files[f"delivery/b/{WEB}"]
+
+
+def test_a_broken_override_keeps_the_last_good_file() -> None:
+    """It is a fault that names cluster and policy; other clusters get what is new."""
+    told = delivered(deployment())
+    before = told.files[f"delivery/b/{WEB}"]
+    told.put(override("o", {"plaintext": [{"path": "/no/such", "operator": "remove"}]}))
+    told.put(deployment(replicas=9))
+    outcome = told.run()
+    (fault,) = outcome.faults
+
+    assert ("delivery-not-rendered", True) == (fault.rule, "OverridePolicy o" in fault.message)
+    assert "nothing new is delivered to b" in fault.message
+    assert before == told.files[f"delivery/b/{WEB}"]
+    assert "  replicas: 9\n" in told.files[f"delivery/a/{WEB}"]
+
+
+def test_what_leaves_a_cluster_leaves_its_folder() -> None:
+    """A move is a decision, so its file goes, and its kustomization.yaml follows."""
+    told = delivered(deployment())
+    told.put(cluster_policy(placement={"clusterAffinity": {"clusterNames": ["a"]}}))
+    told.run()
+
+    assert [f"a/{WEB}", "a/kustomization.yaml", "b/kustomization.yaml"] == below(told)
+    assert "resources: []\n" in told.files["delivery/b/kustomization.yaml"]
+
+
+def test_a_removed_workload_leaves_all_folders() -> None:
+    """The brake on removals let it through already."""
+    told = delivered(deployment())
+    told.drop(deployment()).run()
+
+    assert ["a/kustomization.yaml", "b/kustomization.yaml"] == below(told)
+
+
+def test_an_edited_file_is_put_right() -> None:
+    """Delivery owns its folders as passes own the outputs."""
+    told = delivered(deployment())
+    right = told.files[f"delivery/a/{WEB}"]
+    told.files[f"delivery/a/{WEB}"] = "kind: Other\n"
+    told.run()
+
+    assert right == told.files[f"delivery/a/{WEB}"]
+
+
+def test_what_is_delivered_is_no_input() -> None:
+    """A Deployment in a cluster's folder is no workload to be placed."""
+    told = delivered(deployment())
+    told.run()
+
+    assert 1 == sum(path.startswith("status/resourcebindings") for path in told.files)
+
+
+@pytest.mark.parametrize(
+    ("data", "delivery"),
+    [
+        pytest.param({"data": {"k": "cGxhaW4="}}, FOLDERS, id="plain"),
+        pytest.param(
+            {"data": {"k": "cGxhaW4="}}, {**FOLDERS, "secrets": "encrypted"}, id="plain-allowed"
+        ),
+        pytest.param(
+            {"data": {"k": "ENC[x]"}, "sops": {"mac": "ENC[y]"}},
+            FOLDERS,
+            id="encrypted-not-allowed",
+        ),
+    ],
+)
+def test_a_secret_is_refused_by_name(data: Body, delivery: Body) -> None:
+    """Unless it is encrypted and the configuration says so."""
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata("s", "default"), **data}
+    told = delivered(delivery=delivery)
+    told.put(cluster_policy(selectors=[selector("Secret")]), secret)
+    (fault,) = told.run().faults
+
+    assert "Secret.core default/s is a Secret" in fault.message
+    assert not any("secrets" in path for path in below(told))
+
+
+def test_an_encrypted_secret_is_delivered_where_it_is_allowed() -> None:
+    """As it is."""
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": metadata("s", "default"),
+        "data": {"k": "ENC[x]"},
+        "sops": {"mac": "ENC[y]"},
+    }
+    told = delivered(delivery={**FOLDERS, "secrets": "encrypted"})
+    told.put(cluster_policy(selectors=[selector("Secret")]), secret).run()
+
+    assert "a/default/secrets/s.yaml" in below(told)
+
+
+def test_a_namespace_goes_to_every_cluster() -> None:
+    """As the sync of namespaces has it."""
+    told = delivered({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata("team")})
+
+    assert {f"{name}/_cluster/namespaces/team.yaml" for name in "ab"} <= set(below(told))
+
+
+def test_an_object_that_etcd_would_not_take_is_refused_by_name() -> None:
+    """It has more than one and a half megabytes."""
+    key = ObjectKey("", "ConfigMap", "default", "settings")
+    body = {**configmap(), "data": {"k": "x" * 1_600_000}}
+    work = ClusterWork(cluster=ClusterName("a"), carrier={}, manifests={key: body})
+    rendered = Rendered(path="settings.yaml", works=(work,))
+
+    with pytest.raises(UserError, match=r"configmaps/settings.yaml has \d+ bytes, more than the"):
+        texts_of(
+            FileOwner("karmada", key), rendered, [Destination("folders", "delivery/{cluster}")]
+        )
