@@ -131,11 +131,10 @@ def open_subject(directory: Path, asked: AskedObject) -> Subject:
     Raises:
         UsageError: There is no such revision or kind, or nothing is decided about that kind.
     """
-    from reconciler.cli.world import note_if_empty
+    from reconciler.cli.world import note_if_empty, open_revisions
     from reconciler.shell.git.revisions import resolve_revision
-    from reconciler.shell.revisions import GitRevisions
 
-    revisions = GitRevisions.open(directory, output_root=asked.output_root)
+    revisions = open_revisions(directory, asked.output_root)
     head = resolve_revision(revisions.repository, asked.at)
     note_if_empty(directory, revisions.loader.load(head))
     return subject_at(revisions, head, asked.word, asked.namespace)
