@@ -89,6 +89,10 @@ class Loader:
                 raise
         return self._last[1]
 
+    def keep_documents(self, *, pieces: int) -> bool:
+        """Write so many pieces of what was parsed, and return whether more is left."""
+        return self._documents is not None and self._documents.save(pieces=pieces)
+
     def _unparsed(self, revision: str) -> int:
         """Return about how many files of a commit were not parsed before."""
         entries = self._listings.entries(revision)

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
 from tests.builders import configmap, deployment, path_of, policy, text
+from tests.shell.fleet import Clock, new_fleet, new_passes
 from tests.shell.repositories import Checkout, new_checkout
 
 COUNT = 40
@@ -37,9 +39,13 @@ def documents_in(folder: Path, build: str = "this", **more: int) -> DocumentCach
 
 def load(checkout: Checkout, documents: DocumentCache | None) -> World:
     """Load as a new process does."""
+    return loader_of(checkout, documents).load(checkout.head())
+
+
+def loader_of(checkout: Checkout, documents: DocumentCache | None) -> Loader:
+    """What loads with a cache, or without one."""
     repository = Repository.open(checkout.folder)
-    loader = Loader(repository, load_schemas(), output_root="status", documents=documents)
-    return loader.load(checkout.head())
+    return Loader(repository, load_schemas(), output_root="status", documents=documents)
 
 
 def filled(checkout: Checkout, folder: Path) -> Path:
@@ -242,3 +248,16 @@ def test_saving_goes_by_pieces(
     load(checkout, documents)
 
     assert [True, False] == [documents.save(pieces=1) for _ in range(2)]
+
+
+def test_a_daemon_writes_after_its_pass(tmp_path: Path) -> None:
+    """What it parsed is there for the next start, and no commit waited for it."""
+    checkout = new_fleet(tmp_path / "fleet")
+    documents = documents_in(tmp_path / "documents")
+    passes = replace(new_passes(checkout.folder, Clock()), loader=loader_of(checkout, documents))
+    passes.run()
+    before = known(checkout, documents_in(tmp_path / "documents"))
+    more = passes.rest()
+
+    assert (0, False) == (before, more)
+    assert 0 < known(checkout, documents_in(tmp_path / "documents"))
