@@ -104,7 +104,7 @@ class Subject:
         """
         from reconciler.audit.decision_history import history_of
 
-        lineage = self.revisions.commits(self.head, whole=whole)
+        lineage = self.revisions.lineage(self.head, whole=whole)
         return history_of(self.key, lineage, self.touching(whole=whole), self.replay)
 
     def touching(self, *, whole: bool) -> "Iterator[str]":
