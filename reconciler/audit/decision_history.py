@@ -70,7 +70,12 @@ class Blame:
 
 
 def history_of(
-    key: ObjectKey, lineage: Lineage, touched: Iterable[str], replay: Replay
+    key: ObjectKey,
+    lineage: Lineage,
+    touched: Iterable[str],
+    replay: Replay,
+    *,
+    first: int = 1,
 ) -> Iterator[Event]:
     """Yield what happened to an object, the newest first.
 
@@ -79,9 +84,10 @@ def history_of(
         lineage: The whole history along first parents, the newest first.
         touched: The revisions among them that may have changed where it is, in the same order.
         replay: What computes passes again.
+        first: How many are computed together at first: as many as will surely be asked for.
     """
     position = {revision: i for i, revision in enumerate(lineage.revisions)}
-    for piece in _pieces(touched):
+    for piece in _pieces(touched, first):
         told = [_event(key, lineage, position[found], replay) for found in reversed(piece)]
         yield from (event for event in reversed(told) if event is not None)
 
@@ -129,12 +135,12 @@ def _since(lineage: Lineage, position: int) -> tuple[Commit, ...]:
     return tuple(found)
 
 
-def _pieces(revisions: Iterable[str]) -> Iterator[list[str]]:
+def _pieces(revisions: Iterable[str], first: int) -> Iterator[list[str]]:
     """Yield revisions in pieces that grow: whoever asks for the last one pays for no other.
 
     Inside of a piece time goes on, which is what passes remember each other for.
     """
-    rest, size = iter(revisions), 1
+    rest, size = iter(revisions), first
     while piece := list(islice(rest, size)):
         yield piece
         size = min(2 * size, PIECE)
