@@ -1,6 +1,7 @@
 """Parsed documents on disk: they save time, and are never believed when something is wrong."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
@@ -163,6 +164,22 @@ def test_damage_costs_time_only(
     for _ in range(2):  # the first may only have made room
         filled(checkout, folder)
     assert COUNT + 1 == known(checkout, documents_in(folder))
+
+
+def test_a_write_cut_short_leaves_what_was_there(checkout: Checkout, tmp_path: Path) -> None:
+    """A process that is killed leaves its journal, and the next one rolls back by it."""
+    place = filled(checkout, tmp_path / "documents")
+    other = sqlite3.connect(place, isolation_level=None)
+    other.execute("PRAGMA cache_size = 1")  # so that pages reach the file before the end
+    other.execute("BEGIN IMMEDIATE")
+    other.execute("UPDATE entry SET content = zeroblob(2000)")
+    killed = tmp_path / "killed"
+    shutil.copytree(place.parent, killed)
+    other.close()
+    (killed / NAME).chmod(0o600)
+
+    assert (killed / f"{NAME}-journal").stat().st_size > 0
+    assert COUNT + 1 == known(checkout, documents_in(killed))
 
 
 def test_a_folder_where_others_may_write_is_not_used(checkout: Checkout, tmp_path: Path) -> None:
