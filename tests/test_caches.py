@@ -43,9 +43,14 @@ def cached(tree: ast.Module) -> Iterator[ast.FunctionDef]:
     """The functions that `functools` remembers answers of."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            told = " ".join(map(ast.unparse, node.decorator_list))
+            told = " ".join(map(name_of, node.decorator_list))
             if "cache" in told and "cached_property" not in told:
                 yield node
+
+
+def name_of(decorator: ast.expr) -> str:
+    """What decorates, without what it is given."""
+    return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -1,13 +1,13 @@
 """The decisions about one object over time, and which commits of people caused them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice, takewhile
+from itertools import islice
 
 from reconciler.audit.placed import Side, decided_on, paths_of, places_of, sides_of
 from reconciler.audit.replay import Replay, Run
-from reconciler.audit.revisions import Commit, Revisions, UnreadableRevision, pass_of
+from reconciler.audit.revisions import Commit, Lineage, Revisions, UnreadableRevision, pass_of
 from reconciler.core.changes import WriteFile
 from reconciler.manifests.paths import blob_id
 from reconciler.model.decision import Decision, Placed
@@ -70,7 +70,12 @@ class Blame:
 
 
 def history_of(
-    key: ObjectKey, lineage: Sequence[Commit], touched: Iterable[str], replay: Replay
+    key: ObjectKey,
+    lineage: Lineage,
+    touched: Iterable[str],
+    replay: Replay,
+    *,
+    first: int = 1,
 ) -> Iterator[Event]:
     """Yield what happened to an object, the newest first.
 
@@ -79,9 +84,10 @@ def history_of(
         lineage: The whole history along first parents, the newest first.
         touched: The revisions among them that may have changed where it is, in the same order.
         replay: What computes passes again.
+        first: How many are computed together at first: as many as will surely be asked for.
     """
-    position = {commit.revision: i for i, commit in enumerate(lineage)}
-    for piece in _pieces(touched):
+    position = {revision: i for i, revision in enumerate(lineage.revisions)}
+    for piece in _pieces(touched, first):
         told = [_event(key, lineage, position[found], replay) for found in reversed(piece)]
         yield from (event for event in reversed(told) if event is not None)
 
@@ -119,31 +125,33 @@ def is_by_hand(commit: Commit) -> bool:
     return pass_of(commit) is None
 
 
-def _since(before: Sequence[Commit]) -> tuple[Commit, ...]:
-    """Return people's commits since the pass before, the newest first, then that pass if any."""
-    people = tuple(takewhile(is_by_hand, before))
-    return (*people, *before[len(people) : len(people) + 1])
+def _since(lineage: Lineage, position: int) -> tuple[Commit, ...]:
+    """Return people's commits between one and the pass before, the newest first, then that pass."""
+    found: list[Commit] = []
+    for before in range(position + 1, len(lineage.revisions)):
+        found.append(lineage[before])
+        if not is_by_hand(found[-1]):
+            break
+    return tuple(found)
 
 
-def _pieces(revisions: Iterable[str]) -> Iterator[list[str]]:
+def _pieces(revisions: Iterable[str], first: int) -> Iterator[list[str]]:
     """Yield revisions in pieces that grow: whoever asks for the last one pays for no other.
 
     Inside of a piece time goes on, which is what passes remember each other for.
     """
-    rest, size = iter(revisions), 1
+    rest, size = iter(revisions), first
     while piece := list(islice(rest, size)):
         yield piece
         size = min(2 * size, PIECE)
 
 
-def _event(
-    key: ObjectKey, lineage: Sequence[Commit], position: int, replay: Replay
-) -> Event | None:
+def _event(key: ObjectKey, lineage: Lineage, position: int, replay: Replay) -> Event | None:
     """Return what one commit meant to an object; `None` if nothing."""
     commit = lineage[position]
     if is_by_hand(commit):
         return _edit(key, commit, replay.revisions)
-    return _pass(key, commit, _since(lineage[position + 1 :]), replay)
+    return _pass(key, commit, _since(lineage, position), replay)
 
 
 def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:

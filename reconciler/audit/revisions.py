@@ -38,6 +38,17 @@ class Commit:
         return self.parents[0] if self.parents else None
 
 
+class Lineage(Protocol):
+    """Commits along first parents, the newest first; each is read when it is asked for."""
+
+    @property
+    def revisions(self) -> Sequence[str]:
+        """Their full hex ids."""
+
+    def __getitem__(self, position: int, /) -> Commit:
+        """Return one of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """What a commit says of itself by its trailers; what cannot be read is `None`."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.history import SHORT_ID, by_whom, nothing_said
-from reconciler.cli.subject import AskedObject, about_object, open_subject
+from reconciler.cli.subject import SEVERAL, AskedObject, about_object, open_subject
 
 if TYPE_CHECKING:
     from reconciler.audit.decision_history import Blame
@@ -33,7 +33,7 @@ def command(directory: Path, asked: AskedObject) -> int:
 
     subject = open_subject(directory, asked)
     placed = placed_on(subject.world, subject.key)
-    found = blame_of(subject.events(), placed)
+    found = blame_of(subject.events(first=SEVERAL), placed)
     if asked.output == "json":
         clusters = [_as_json(item) for item in found]
         print_json({"object": object_json(subject.key), "clusters": clusters})

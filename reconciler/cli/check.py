@@ -1,12 +1,13 @@
 """What `validate` checks: which files are read, and what is found in them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.references.check import check_kinds, check_references, is_complete
 from reconciler.audit.references.links import skipped_links
+from reconciler.cli.document_cache import document_cache
 from reconciler.cli.progress import tracked
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
@@ -16,9 +17,11 @@ from reconciler.core.last_known_good import last_known_good
 from reconciler.core.state import StateTree, read_state
 from reconciler.core.world_composition import compose
 from reconciler.errors import UsageError
-from reconciler.manifests.paths import folder_of
+from reconciler.manifests.limits import Oversized
+from reconciler.manifests.paths import blob_id, folder_of
 from reconciler.model.frozen import Frozen
 from reconciler.model.world import Fault, World
+from reconciler.shell.document_cache import INPUTS
 from reconciler.shell.files import STDIN
 from reconciler.shell.manifest_source import ManifestSource
 from reconciler.shell.resources import load_schemas
@@ -107,13 +110,27 @@ def check(
 
 
 def _inspect(source: ManifestSource, paths: Sequence[str], rules: Rules) -> list[FileValidation]:
-    """Inspect files, in the order given."""
-    files = ((path, "", data) for path, data in source.contents(paths))
-    with file_validators({"": rules}, len(paths), processes=processors()) as by:
-        by_path = {
-            file.path: file for file in tracked(by.validate(files, len(paths), ""), len(paths))
-        }
+    """Inspect files, in the order given; those that were parsed before are not parsed again."""
+    contents = dict(source.contents(paths))
+    pairs = [(path, _blob(data)) for path, data in contents.items()]
+    documents = document_cache()
+    by_path: dict[str, FileValidation] = {}
+    if documents is not None:
+        for file in documents.find(INPUTS, pairs):
+            data = contents[file.path]
+            by_path[file.path] = replace(file, data=b"" if isinstance(data, Oversized) else data)
+    rest = [(path, blob, contents[path]) for path, blob in pairs if path not in by_path]
+    with file_validators({INPUTS: rules}, len(rest), processes=processors()) as by:
+        for file in tracked(by.validate(rest, len(rest), INPUTS), len(rest)):
+            by_path[file.path] = file
+            if documents is not None:
+                documents.add(INPUTS, file)
     return [by_path[path] for path in paths]
+
+
+def _blob(data: bytes | Oversized) -> str:
+    """Return the id that git would give to a content; too large a one has no need of it."""
+    return "" if isinstance(data, Oversized) else blob_id(data, like="")
 
 
 def _faults(index: InputIndex) -> list[Fault]:

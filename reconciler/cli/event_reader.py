@@ -88,8 +88,7 @@ class EventReader:
         from reconciler.shell.git.revisions import cut_off
 
         ends = cut_off(self.repository)
-        paths = [self._output_root]
-        commits = self._revisions.commits(head, but=after, paths=paths, whole=False)
+        commits = self._revisions.commits(head, but=after, paths=self._places(), whole=False)
         if any(commit.revision in ends for commit in commits):
             click.echo("this clone is shallow; git fetch --unshallow for older events", err=True)
         whole = [commit for commit in commits if commit.revision not in ends]
@@ -98,6 +97,15 @@ class EventReader:
             piece = whole[start : start + PIECE]
             self._revisions.prepare(piece)
             yield piece
+
+    def _places(self) -> "Sequence[str]":
+        """Return where a commit changes something if it has events that are asked for."""
+        from reconciler.audit.placed import places_of
+        from reconciler.core.dialects import KINDS
+
+        if self._key is None or (self._key.group, self._key.kind) in KINDS.removable:
+            return [self._output_root]  # what is over may go without a trace among the outputs
+        return places_of(self._key, self._output_root)
 
     def _texts(self, commits: "Sequence[Commit]") -> dict[str, bytes]:
         """Return what the changed outputs held."""

@@ -85,12 +85,11 @@ def command(
     from reconciler.cli.event_reader import EventReader
     from reconciler.cli.print_json import print_json
     from reconciler.cli.subject import subject_at
-    from reconciler.cli.world import note_if_empty
+    from reconciler.cli.world import note_if_empty, open_revisions
     from reconciler.core.dialects import KINDS
     from reconciler.shell.git.revisions import resolve_revision
-    from reconciler.shell.revisions import GitRevisions
 
-    revisions = GitRevisions.open(directory, output_root=output_root)
+    revisions = open_revisions(directory, output_root)
     repository = revisions.repository
     name = branch or (repository.head_branch() if watch else None)
     head = resolve_revision(repository, "HEAD") if name is None else repository.resolve(name)

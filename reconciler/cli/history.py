@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.subject import AskedObject, about_object, open_subject
+from reconciler.cli.subject import SEVERAL, AskedObject, about_object, open_subject
 
 if TYPE_CHECKING:
     from reconciler.audit.decision_history import Event
@@ -44,7 +44,7 @@ def command(directory: Path, asked: AskedObject, *, limit: int) -> int:
     from reconciler.cli.print_json import print_json
 
     subject = open_subject(directory, asked)
-    events = subject.events()
+    events = subject.events(first=min(limit or SEVERAL, SEVERAL))
     found = list(islice(events, limit or None))
     if asked.output == "json":
         decisions = [moved_json(event) for event in found]

@@ -128,10 +128,18 @@ Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
     help="Take DIR for the root  [default: the nearest folder upwards with a reconciler.yaml or "
     "with outputs, else the top of the checkout]",
 )
+@click.option(
+    "--cache-dir",
+    metavar="DIR",
+    envvar="RECONCILER_CACHE_DIR",
+    help="Where parsed manifests of large repositories are kept, off for nowhere  "
+    "[default: ~/.cache/reconciler]",
+)
 @click.version_option(__version__, prog_name="reconciler", message="%(prog)s %(version)s")
 @click.pass_context
-def cli(context: click.Context, directory: Path | None) -> None:
+def cli(context: click.Context, directory: Path | None, cache_dir: str | None) -> None:
     """Multi-cluster scheduling on Git: manifests in, decisions out, one commit a pass."""
+    del cache_dir  # see cli/document_cache.py
     context.obj = directory
     context.color = None if wants_colour() else False  # None leaves it to click: terminals only
 

@@ -98,6 +98,7 @@ def command(
     """
     from reconciler.audit.look_ahead import look_ahead
     from reconciler.audit.wording import Heading
+    from reconciler.cli.document_cache import document_cache
     from reconciler.cli.preview import print_preview
     from reconciler.cli.progress import tracked
     from reconciler.cli.world import note_if_empty
@@ -112,6 +113,7 @@ def command(
             head=head,
             output_root=output_root,
             track=tracked,
+            documents=document_cache(),
         ) as sides:
             note_if_empty(directory, sides.base, sides.merged)
             found = look_ahead(sides.base, sides.merged, moment(sides, now))

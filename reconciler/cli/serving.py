@@ -1,12 +1,12 @@
 """The branch that a verb serves, and what runs passes on it."""
 
 import hashlib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.document_cache import user_cache
 from reconciler.cli.options import Service, parse_author
 from reconciler.cli.world import open_loader
 from reconciler.errors import UsageError
@@ -55,6 +55,5 @@ def _default_mirror(remote: str) -> Path:
     """Return the folder of a remote's mirror below the user's cache; credentials change nothing."""
     from reconciler.shell.git.remote import parse_remote
 
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     digest = hashlib.sha256(parse_remote(remote).url.encode()).hexdigest()[:16]
-    return Path(base).expanduser() / "reconciler" / f"{digest}.git"
+    return user_cache() / f"{digest}.git"

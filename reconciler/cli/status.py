@@ -47,11 +47,10 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
     from reconciler.cli.coming import coming_in, sentences
     from reconciler.cli.description import aligned
     from reconciler.cli.print_json import print_json
-    from reconciler.cli.world import note_if_empty
+    from reconciler.cli.world import note_if_empty, open_revisions
     from reconciler.shell.git.revisions import resolve_revision
-    from reconciler.shell.revisions import GitRevisions
 
-    revisions = GitRevisions.open(directory, output_root=output_root)
+    revisions = open_revisions(directory, output_root)
     head = resolve_revision(revisions.repository, at)
     world = revisions.loader.load(head)
     note_if_empty(directory, world)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reconciler.model.world import World
     from reconciler.shell.revisions import GitRevisions
 
+SEVERAL = 8  # events that `history` and `blame` look at, most often
 PIECE = 64  # commits whose changes are read together
 
 
@@ -93,19 +94,21 @@ class Subject:
 
         return ", ".join(map(spelled, carriers_of(self.world, self.named)))
 
-    def events(self, *, whole: bool = True) -> "Iterator[Event]":
+    def events(self, *, whole: bool = True, first: int = 1) -> "Iterator[Event]":
         """Return what happened to it, the newest first.
 
         Args:
             whole: Whether a history that a shallow clone cuts off is refused.
+            first: How many of them will surely be asked for.
 
         Raises:
             HistoryMissing: It is cut off.
         """
         from reconciler.audit.decision_history import history_of
 
-        lineage = self.revisions.commits(self.head, whole=whole)
-        return history_of(self.key, lineage, self.touching(whole=whole), self.replay)
+        lineage = self.revisions.lineage(self.head, whole=whole)
+        touched = self.touching(whole=whole)
+        return history_of(self.key, lineage, touched, self.replay, first=first)
 
     def touching(self, *, whole: bool) -> "Iterator[str]":
         """Yield the revisions that may have changed where the object is, the newest first."""
@@ -131,11 +134,10 @@ def open_subject(directory: Path, asked: AskedObject) -> Subject:
     Raises:
         UsageError: There is no such revision or kind, or nothing is decided about that kind.
     """
-    from reconciler.cli.world import note_if_empty
+    from reconciler.cli.world import note_if_empty, open_revisions
     from reconciler.shell.git.revisions import resolve_revision
-    from reconciler.shell.revisions import GitRevisions
 
-    revisions = GitRevisions.open(directory, output_root=asked.output_root)
+    revisions = open_revisions(directory, asked.output_root)
     head = resolve_revision(revisions.repository, asked.at)
     note_if_empty(directory, revisions.loader.load(head))
     return subject_at(revisions, head, asked.word, asked.namespace)

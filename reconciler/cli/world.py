@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from reconciler.model.world import World
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.load import Loader
+    from reconciler.shell.revisions import GitRevisions
 
 
 def open_loader(repository: "Repository", output_root: str) -> "Loader":
-    """Return what loads worlds, with a bar on terminals, and with all processors."""
+    """Return what loads worlds, with a bar on terminals, all processors, and what was parsed."""
+    from reconciler.cli.document_cache import document_cache
     from reconciler.cli.progress import tracked
     from reconciler.shell.load import Loader
     from reconciler.shell.resources import load_schemas
@@ -24,7 +26,17 @@ def open_loader(repository: "Repository", output_root: str) -> "Loader":
         output_root=output_root,
         track=tracked,
         processes=processors(),
+        documents=document_cache(),
     )
+
+
+def open_revisions(directory: Path, output_root: str) -> "GitRevisions":
+    """Open the repository that a folder is in, for questions about its history."""
+    from reconciler.shell.git.repository import Repository
+    from reconciler.shell.revisions import GitRevisions
+
+    repository = Repository.open(directory)
+    return GitRevisions(repository, open_loader(repository, output_root))
 
 
 def load_world(directory: Path, at: str, output_root: str) -> "World":

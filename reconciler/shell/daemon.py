@@ -88,12 +88,13 @@ class Daemon:
                         report.waiting,
                     )
                     known = frozenset((*report.outcome.faults, *report.outcome.traces))
-                failures = 0
+                failures, rested = 0, not self.passes.rest()
             except Exception as error:  # noqa: BLE001  # the daemon outlives any pass
                 failures += 1
                 seen = None
                 traced = _log_failure(log, error, failures, traced=traced)
-            sleep_seconds = self._sleep_seconds(seen, failures)
+                rested = True
+            sleep_seconds = self._sleep_seconds(seen, failures) if rested else 0.0
         log.info("stopped")
 
     def _due(self, seen: _Seen) -> bool:

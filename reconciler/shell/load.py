@@ -24,13 +24,12 @@ from reconciler.manifests.scope import CRD
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import World
 from reconciler.shell.delivered_files import DeliveredFiles
+from reconciler.shell.document_cache import INPUTS, OUTPUTS, DocumentCache
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listing, Listings
 from reconciler.shell.tree_cache import Below, Inputs, Track, TreeCache, untracked
 from reconciler.shell.validators import FileValidators, file_validators
-
-INPUTS, OUTPUTS = "inputs", "outputs"
 
 
 class Loader:
@@ -44,10 +43,12 @@ class Loader:
         output_root: str,
         track: Track = untracked,
         processes: int = 1,
+        documents: DocumentCache | None = None,
     ) -> None:
         """Remember where to read (the repository's prefix is the root) and what is ours there.
 
-        Up to so many processes read where there are thousands of files.
+        Up to so many processes read where there are thousands of files; `documents` are those that
+        were parsed before, `None` for none.
         """
         self._output_root = output_root
         self._processes = processes
@@ -56,8 +57,11 @@ class Loader:
             OUTPUTS: Rules(schemas, {}, KINDS, status_only=True),
         }
         self._listings = Listings(repository, output_root)
-        self._inputs = TreeCache(repository, self._listings, INPUTS, track)
-        self._outputs = TreeCache(repository, self._listings, OUTPUTS, track)
+        self._documents = documents
+        self._inputs, self._outputs = (
+            TreeCache(repository, self._listings, name, track=track, documents=documents)
+            for name in (INPUTS, OUTPUTS)
+        )
         self._surveyed: InputIndex | None = None
         self._state: StateTree | None = None
         self._delivered = DeliveredFiles()
@@ -82,7 +86,7 @@ class Loader:
         """
         asked = (revision, outputs)
         if self._last is None or self._last[0] != asked:
-            total = 0 if self._last is not None else len(self._listings.entries(revision))
+            total = 0 if self._last is not None else self._unparsed(revision)
             try:
                 with file_validators(self._rules, total, processes=self._processes) as by:
                     self._last = (asked, self._load(revision, outputs or revision, by))
@@ -90,6 +94,21 @@ class Loader:
                 self._state = self._surveyed = None  # they may lag behind their files
                 raise
         return self._last[1]
+
+    def keep_documents(self, *, pieces: int) -> bool:
+        """Write so many pieces of what was parsed, and return whether more is left."""
+        return self._documents is not None and self._documents.save(pieces=pieces)
+
+    def _unparsed(self, revision: str) -> int:
+        """Return about how many files of a commit were not parsed before."""
+        entries = self._listings.entries(revision)
+        if self._documents is None:
+            return len(entries)
+        sides: dict[str, list[tuple[str, str]]] = {INPUTS: [], OUTPUTS: []}
+        is_output = Below(self._output_root)
+        for path, entry in entries.items():
+            sides[OUTPUTS if is_output(path) else INPUTS].append((path, entry.blob))
+        return sum(self._documents.unknown(*side) for side in sides.items())
 
     def _load(self, revision: str, outputs: str, by: FileValidators) -> World:
         """Read what changed since the world before, and compose this one."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.model.world import World
+from reconciler.shell.document_cache import DocumentCache
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import resolve_revision
 from reconciler.shell.git.scratch import merge_trees, scratch
@@ -52,6 +53,7 @@ def open_sides(
     head: str | None,
     output_root: str,
     track: Track = untracked,
+    documents: DocumentCache | None = None,
 ) -> Iterator[Sides]:
     """Merge in a throw-away database, and load both worlds.
 
@@ -61,6 +63,7 @@ def open_sides(
         head: A revision; `None` takes the files of the checkout, committed or not.
         output_root: Root-relative folder that the daemon owns.
         track: Shows how far reading is.
+        documents: Those that were parsed before, `None` for none.
     """
     repository = Repository.open(directory)
     base_name = base or _served(repository)
@@ -77,6 +80,7 @@ def open_sides(
             output_root=output_root,
             track=track,
             processes=processors(),
+            documents=documents,
         )
         yield Sides(
             base=loader.load(base_revision),

@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 
 from reconciler import __version__
@@ -14,9 +14,9 @@ from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import last_pass
 from reconciler.errors import ShellError
-from reconciler.model.moments import format_moment
 from reconciler.model.world import World
 from reconciler.shell.clock import Clock
+from reconciler.shell.clock_behind import SHORT_WAIT, ClockBehind, behind, later
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.edited import files_being_edited
 from reconciler.shell.git.errors import (
@@ -36,12 +36,7 @@ from reconciler.shell.load import Loader
 from reconciler.shell.reruns import find_reruns
 
 RACES = 5  # several writers on one branch settle in two or three rounds
-SHORT_WAIT = timedelta(seconds=5)  # a clock this far behind is waited for
-LONG_WAIT = timedelta(minutes=5)  # a clock further behind than this needs a person
-
-
-class ClockBehind(ShellError):
-    """The clock is not later than the last pass, by more than is worth waiting for."""
+PIECES = 10  # of parsed documents, written between two looks at the branch; half a second
 
 
 class Branch(Protocol):
@@ -70,6 +65,9 @@ class Branch(Protocol):
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch, or raise `LostRace`."""
 
+    def maintain(self) -> None:
+        """Start what keeps reading fast, or look after it; wait for nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalBranch:
@@ -97,6 +95,9 @@ class LocalBranch:
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch and the checkouts that have it checked out."""
         advance(self.repository, self.name, old=old, new=new)
+
+    def maintain(self) -> None:
+        """Leave a person's repository to the person, and to git."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,10 @@ class RemoteBranch:
     def publish(self, *, old: str, new: str) -> None:
         """Push; the push is refused if the remote's branch is not at `old`."""
         self.mirror.push(self.name, old=old, new=new)
+
+    def maintain(self) -> None:
+        """Look after the mirror."""
+        self.mirror.maintain()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +184,7 @@ class Passes:
             ClockBehind: The moment is not later than the last pass.
         """
         world = self.loader.load(self.branch.head())
-        now = self._moment(world) if at is None else _later(world, at)
+        now = self._moment(world) if at is None else later(world, at)
         outcome = reconcile(world, now, memo=self.memo)
         taken = {removal.path for removal in outcome.removals}
         waiting = self.branch.busy(taken, at=world.revision) if taken else frozenset()
@@ -207,6 +212,11 @@ class Passes:
             if not self.branch.repair():
                 raise
             return self._run(at=at, publish=publish)
+
+    def rest(self) -> bool:
+        """Do a little of what no pass waits for, and return whether more is left."""
+        self.branch.maintain()
+        return self.loader.keep_documents(pieces=PIECES)
 
     def _run(self, *, at: datetime | None, publish: bool) -> PassReport:
         for race in range(RACES + 1):
@@ -265,30 +275,8 @@ class Passes:
         if last is None or now > last.at:
             return now
         if last.at - now > SHORT_WAIT:
-            raise ClockBehind(_behind(last.at, now))
+            raise ClockBehind(behind(last.at, now))
         while now <= last.at:
             self.pause((last.at - now).total_seconds() + 1 if now < last.at else 0.05)
             now = self.clock.now()
         return now
-
-
-def _later(world: World, at: datetime) -> datetime:
-    """Return a moment that a person chose, if it is later than the last pass."""
-    last = last_pass(world.outputs)
-    if last is not None and at <= last.at:
-        raise ClockBehind(
-            f"{format_moment(at)} is not later than the last pass at {format_moment(last.at)}"
-        )
-    return at
-
-
-def _behind(last: datetime, now: datetime) -> str:
-    """Return how far the clock is behind, and who must act."""
-    seconds = int((last - now).total_seconds())
-    gap = f"the clock says {format_moment(now)}, the last pass was at {format_moment(last)}"
-    if last - now > LONG_WAIT:
-        return (
-            f"{gap}: {seconds} s ahead. Set the clock right, or restore `lastPassAt` in the "
-            "reconciler.yaml of the outputs"
-        )
-    return f"{gap}; nothing is committed for {seconds} s, until the clock has caught up"

@@ -1,8 +1,12 @@
 """The only file that finds what ships beside the code: schemas and the example repository."""
 
+import contextlib
+import hashlib
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -32,6 +36,27 @@ def load_schemas() -> Schemas:
                 if file.name.endswith(".json"):
                     documents[f"{group.name}/{file.name}"] = json.loads(file.read_bytes())
     return Schemas(documents)
+
+
+def build_id() -> str:
+    """Return what stands for the code that reads manifests: its files, and what it is built on."""
+    digest = hashlib.sha256(sys.version.encode())
+    for name in ("jsonschema-rs", "ruamel.yaml", "ruamel.yaml.clib"):
+        with contextlib.suppress(PackageNotFoundError):
+            digest.update(f"{name} {version(name)}\n".encode())
+    for folder in (files("reconciler"), _find("schemas")):
+        for file in _files(folder):
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _files(folder: Traversable) -> Iterator[Traversable]:
+    """Yield the sources and schemas in a folder, in the order of their names."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _files(entry)
+        elif entry.name.endswith((".py", ".json")):
+            yield entry
 
 
 def write_example(folder: Path) -> None:

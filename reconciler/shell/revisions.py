@@ -22,6 +22,7 @@ from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
 
 PLAIN = REGULAR[0]
+NEAR = 8  # commits that are read together; few lie between two passes
 MOST_BROUGHT = 3  # commits of one merge, told beside it
 
 
@@ -53,12 +54,18 @@ class GitRevisions:
         Raises:
             HistoryMissing: It is cut off.
         """
+        lineage = self.lineage(head, but=but, paths=paths, whole=whole)
+        return [_commit(record) for record in read_commits(self.repository, lineage.revisions)]
+
+    def lineage(
+        self, head: str, *, but: str | None = None, paths: Sequence[str] = (), whole: bool = True
+    ) -> "CommitLine":
+        """Return the same commits, to be read when they are asked for."""
         places = [self.repository.from_top(path) for path in paths]
         listed = list_range(self.repository, head, but=but, paths=places)
-        records = list(read_commits(self.repository, listed))
         if whole:
-            check_whole(self.repository, records)
-        return [_commit(record) for record in records]
+            check_whole(self.repository, listed)
+        return CommitLine(self.repository, listed)
 
     def prepare(self, commits: Sequence[Commit]) -> None:
         """Read the changes of many commits at once; `changes` then answers from memory."""
@@ -113,6 +120,24 @@ class GitRevisions:
     def leads_to(self, ancestor: str, revision: str, /) -> bool:
         """Return whether a commit exists and is the other one or one of its ancestors."""
         return ancestor == revision or is_ancestor(self.repository, ancestor, revision)
+
+
+class CommitLine:
+    """Commits by their ids; those beside the one that is asked for are read with it."""
+
+    def __init__(self, repository: Repository, revisions: Sequence[str]) -> None:
+        """Remember where to read them."""
+        self.revisions = revisions
+        self._repository = repository
+        self._read: dict[int, Commit] = {}
+
+    def __getitem__(self, position: int, /) -> Commit:
+        """Return one of them."""
+        if position not in self._read:
+            wanted = self.revisions[position : position + NEAR]
+            records = read_commits(self._repository, wanted)
+            self._read.update(enumerate(map(_commit, records), start=position))
+        return self._read[position]
 
 
 def _commit(record: CommitRecord) -> Commit:

@@ -1,14 +1,17 @@
 """The files of one tree with what they hold, followed from commit to commit."""
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation
+from reconciler.core.stored_validation import needs_text
 from reconciler.core.tree_change import TreeChange, change_between
 from reconciler.manifests.selection import selects
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.versioned import Versioned, patched
+from reconciler.shell.document_cache import DocumentCache
 from reconciler.shell.git.objects import read_blobs
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listings
@@ -64,12 +67,24 @@ Choice = Below | Inputs
 class TreeCache:
     """What the files of one tree hold, and versions of files that were asked for beside."""
 
-    def __init__(self, repository: Repository, listings: Listings, name: str, track: Track) -> None:
-        """Remember where to read, and the name of the rules that inspect."""
+    def __init__(
+        self,
+        repository: Repository,
+        listings: Listings,
+        name: str,
+        *,
+        track: Track,
+        documents: DocumentCache | None,
+    ) -> None:
+        """Remember where to read, the name of the rules that inspect, and what was parsed before.
+
+        `documents` of `None` stands for nothing.
+        """
         self._repository = repository
         self._listings = listings
         self._name = name
         self._track = track
+        self._documents = documents
         self._files: Mapping[str, FileValidation] = Versioned()
         self._last: tuple[str, Choice] | None = None
         self._versions: dict[tuple[str, str], FileValidation] = {}
@@ -113,9 +128,26 @@ class TreeCache:
         self._versions = {pair: one for pair, one in self._versions.items() if pair in needed}
 
     def _read(self, pairs: list[tuple[str, str]], by: FileValidators) -> Iterable[FileValidation]:
-        """Read and inspect files."""
+        """Read and inspect files, those first that were parsed before."""
         if not pairs:
             return []
-        contents = read_blobs(self._repository, [blob for _, blob in pairs])
-        files = ((*pair, content) for pair, (_, content) in zip(pairs, contents, strict=True))
-        return self._track(by.validate(files, len(pairs), self._name), len(pairs))
+        found = [] if self._documents is None else self._documents.find(self._name, pairs)
+        return self._track(self._complete(pairs, found, by), len(pairs))
+
+    def _complete(
+        self, pairs: list[tuple[str, str]], found: Iterable[FileValidation], by: FileValidators
+    ) -> Iterator[FileValidation]:
+        """Yield what was found, then what is found in the other files."""
+        known = set()
+        for file in found:
+            known.add(file.path)
+            yield file
+        rest = [pair for pair in pairs if pair[0] not in known]
+        if not rest:
+            return
+        contents = read_blobs(self._repository, [blob for _, blob in rest])
+        files = ((*pair, content) for pair, (_, content) in zip(rest, contents, strict=True))
+        for file in by.validate(files, len(rest), self._name):
+            if self._documents is not None:
+                self._documents.add(self._name, file)
+            yield file if needs_text(file, KINDS) else replace(file, data=b"")

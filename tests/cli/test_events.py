@@ -191,3 +191,13 @@ def test_an_object_that_is_gone_is_none_that_never_was(tmp_path: Path, capsys: C
     code, out, err = answer(fleet, capsys, "events", "deployment/shop", "--since", "HEAD~1")
 
     assert (0, "", "no event\n") == (code, out, err)
+
+
+@pytest.mark.parametrize("word", ["deployment/shop", "placement/reports", "crp/tools"])
+def test_events_of_one_object_are_all_of_its(fleet: Checkout, capsys: Capsys, word: str) -> None:
+    """Only commits that changed its outputs are read, and no event of it is in another one."""
+    own = answer_json(fleet, capsys, ["events", word])[1]["events"]
+    everything = answer_json(fleet, capsys, ["events", "--limit", "0"])[1]["events"]
+    about = own[0]["object"]
+
+    assert own == [event for event in everything if event["object"] == about]

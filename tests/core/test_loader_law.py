@@ -9,17 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reconciler.core.dialects import KINDS
 from reconciler.core.reconcile import reconcile
+from reconciler.model.world import World
+from reconciler.shell.document_cache import DocumentCache
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
-from reconciler.shell.resources import load_schemas
-from tests.builders import Body
+from reconciler.shell.resources import build_id, load_schemas
+from tests.builders import Body, deployment, text
 from tests.core.test_laws import LAW
 from tests.shell.repositories import Checkout, new_checkout
 from tests.stories import Story, applied, story
 from tests.strategies import edit, objects
 
 pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
+
+SEVERAL = text(deployment("one"), {"not": "ours"}, {**deployment("two"), "spec": {"replicas": "2"}})
+"""A file with a good document, one of another program, and one that is wrong further down."""
 
 REAL = settings(LAW, max_examples=12)
 
@@ -52,6 +58,40 @@ def test_incremental_equals_full(
             edit(told, bodies, share)
             break_one(told, number + faulty)
             replace_files(checkout, told.files)
+
+
+@REAL
+@given(objects(), objects(), st.integers(0, 2))
+def test_cached_equals_parsed(first: list[Body], second: list[Body], faulty: int) -> None:
+    """Worlds, with the faults of bad files, are equal whether documents are parsed or kept."""
+    told = story(*first)
+    told.files |= {"values.txt.yaml": "a: 1\n", "bad.json": '{"kind": 1}', "list.yaml": SEVERAL}
+    with TemporaryDirectory() as name:
+        checkout = checkout_of(told, Path(name))
+        repository = Repository.open(checkout.folder)
+        for bodies in (second, []):
+            kept = [cached_load(repository, checkout.head(), Path(name)) for _ in range(2)]
+            parsed = Loader(repository, load_schemas(), output_root="status").load(checkout.head())
+            told.now += timedelta(seconds=40)
+            outcome = reconcile(parsed, told.now)
+
+            assert [parsed, parsed] == kept
+            assert [outcome, outcome] == [reconcile(world, told.now) for world in kept]
+            told.files = applied(told.files, outcome)
+            edit(told, bodies, 1)
+            break_one(told, 1 + faulty)
+            replace_files(checkout, told.files)
+
+
+def cached_load(repository: Repository, revision: str, folder: Path) -> World:
+    """Load as a process does that finds a folder with documents, and leaves more there."""
+    documents = DocumentCache(folder / "documents", build_id, KINDS, few=0)
+    loader = Loader(repository, load_schemas(), output_root="status", documents=documents)
+    world = loader.load(revision)
+    documents.save()
+
+    assert "" == documents.problem
+    return world
 
 
 def break_one(told: Story, number: int) -> None:

@@ -120,7 +120,12 @@ class Finished:
 
 def process_environment(sources: Sequence[Path] = (ROOT,)) -> dict[str, str]:
     """Return an environment in which `python -m reconciler` is this tree's, or that of others."""
-    return {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(map(str, sources)), "COVERAGE_CORE": ""}
+    return {
+        **ENVIRONMENT,
+        "PYTHONPATH": os.pathsep.join(map(str, sources)),
+        "COVERAGE_CORE": "",
+        "RECONCILER_CACHE_DIR": "off",
+    }
 
 
 @contextmanager

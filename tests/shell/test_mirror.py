@@ -224,19 +224,6 @@ def test_one_process_a_folder(tmp_path: Path, bare: Path, mirror: Mirror) -> Non
     Mirror.open(f"file://{bare}", tmp_path / "mirror").close()
 
 
-def test_upkeep_packs_and_loses_nothing(mirror: Mirror) -> None:
-    """The mirror goes on as before."""
-    old = mirror.fetch("main")
-    new = commit(mirror, "b", "2", parent=old)
-    mirror.push("main", old=old, new=new)
-
-    mirror.maintain()
-
-    assert [] == list(mirror.repository.git_dir.glob("objects/??/*"))
-    assert ["a", "b"] == list(list_files(mirror.repository, new))
-    assert new == mirror.fetch("main")
-
-
 def test_credentials_are_not_in_a_repr(tmp_path: Path) -> None:
     """A traceback with local values must not show them."""
     with Mirror.open("https://me:hunter2@h/x", tmp_path / "m") as mirror:

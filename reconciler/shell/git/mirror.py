@@ -17,6 +17,7 @@ from reconciler.shell.git.mirror_folder import MirrorFolder, open_folder
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.remote import Remote, parse_remote
 from reconciler.shell.git.repository import Repository, check_branch, check_commit
+from reconciler.shell.git.upkeep import Upkeep
 
 
 class Mirror:
@@ -30,6 +31,7 @@ class Mirror:
         self.remote = remote
         self.folder = place.folder
         self.repository = repository
+        self.upkeep = Upkeep(repository.git)
         self._place = place
         self._closed = False
 
@@ -86,7 +88,8 @@ class Mirror:
 
     def recover(self) -> None:
         """Remove what git commands left that were killed since; call it before a pass."""
-        self._place.remove_leftovers()
+        if not self.upkeep.is_running():  # or else what it is writing would go
+            self._place.remove_leftovers()
         remove_dead_imports(self.repository)
 
     def repair(self) -> bool:
@@ -96,7 +99,7 @@ class Mirror:
         """
         if self._place.is_readable(self.repository.git, thoroughly=True):
             return False
-        self._place.rebuild()
+        self._rebuild()
         return True
 
     def fetch(self, branch: str) -> str | None:
@@ -112,7 +115,7 @@ class Mirror:
         reference = f"refs/heads/{check_branch(branch)}"
         finished = self._fetch(reference)
         if finished.code != 0 and not self._is_readable():
-            self._place.rebuild()
+            self._rebuild()
             finished = self._fetch(reference)
         if finished.code == 0:
             return self.repository.find(branch)
@@ -127,6 +130,10 @@ class Mirror:
             "--no-auto-maintenance", "--force", "--update-head-ok", "--end-of-options",
             self.remote.url, f"+{reference}:{reference}",
         )  # fmt: skip
+
+    def _rebuild(self) -> None:
+        self.upkeep.end()
+        self._place.rebuild()
 
     def _is_readable(self) -> bool:
         return self._place.is_readable(self.repository.git, thoroughly=False)
@@ -196,15 +203,17 @@ class Mirror:
             return Finished(128, b"", str(error))
 
     def maintain(self) -> None:
-        """Pack what many small fetches and commits left; call it about once a day.
+        """Go on with the upkeep, which is due every hour; call it while no pass is due.
 
-        Git's own automatic upkeep is off, so that it never runs in the middle of a pass.
+        Git's own is off, so that it never runs in the middle of a pass. This one may: it starts a
+        process or looks at one, and waits for none.
         """
-        self.repository.git.output("gc", "--quiet")
+        self.upkeep.go_on()
 
     def close(self) -> None:
         """Let another process use the folder."""
         if not self._closed:
+            self.upkeep.end()
             os.close(self._place.lock)
             self._closed = True
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.history import CommitRecord
+from reconciler.shell.git.history import CommitRecord, read_commits
 from reconciler.shell.git.objects import TreeEntry, list_files
 from reconciler.shell.git.repository import COMMIT_ID, Repository, check_commit
 
@@ -71,14 +71,15 @@ def list_brought(
     return listed.split()
 
 
-def check_whole(repository: Repository, commits: Iterable[CommitRecord]) -> None:
+def check_whole(repository: Repository, revisions: Iterable[str]) -> None:
     """Refuse a range that the end of a shallow clone cuts off.
 
     Raises:
         HistoryMissing: One of the commits has parents that were not fetched.
     """
     ends = cut_off(repository)
-    cut = next((c.revision for c in commits if c.revision in ends and c.parents), None)
+    near = [revision for revision in revisions if revision in ends] if ends else []
+    cut = next((c.revision for c in read_commits(repository, near) if c.parents), None)
     if cut is not None:
         raise HistoryMissing(
             f"this clone is shallow, its history ends at {cut[:12]}; fetch the rest with "

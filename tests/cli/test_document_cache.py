@@ -1,0 +1,55 @@
+"""Commands keep what they parsed of large repositories, outside of them."""
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.shell.document_cache import FEW
+from reconciler.shell.entry_table import NAME
+from tests.builders import deployment, path_of, policy, text
+from tests.shell.fleet import reconciler
+from tests.shell.repositories import Checkout, new_checkout
+
+NOW = "2027-01-01T00:00:00Z"
+BAD = {"bad/syntax.yaml": "kind: [\n", "bad/field.yaml": text({**policy("bad"), "sepc": {}})}
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A repository that is just large enough."""
+    bodies = [policy(), *(deployment(f"web-{number}") for number in range(FEW))]
+    files = {path_of(body): text(body) for body in bodies}
+    return new_checkout(tmp_path_factory.mktemp("large") / "repository", files | BAD)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("validate",), id="validate"),
+        pytest.param(("validate", "--rev", "HEAD", "-o", "json"), id="validate a commit"),
+        pytest.param(("get", "deployments", "-A"), id="get"),
+        pytest.param(("plan", "--base", "HEAD", "--head", "HEAD", "--now", NOW), id="plan"),
+        pytest.param(("history", "deployment/web-1"), id="history"),
+        pytest.param(("reconcile", "--dry-run", "--now", NOW), id="reconcile"),
+    ],
+)
+def test_answers_are_the_same(
+    checkout: Checkout, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """Faults included, to the letter: without a folder, with a new one, with a filled one."""
+    folder = str(tmp_path / "kept")
+    expected = reconciler(checkout.folder, "--cache-dir", "off", *arguments)
+    found = [reconciler(checkout.folder, "--cache-dir", folder, *arguments) for _ in range(2)]
+
+    assert [expected, expected] == found
+    assert (tmp_path / "kept" / "documents" / NAME).is_file()
+
+
+def test_a_folder_that_cannot_be_used_is_told(checkout: Checkout, tmp_path: Path) -> None:
+    """The person named it, so silence would mislead; the answer comes all the same."""
+    place = tmp_path / "file"
+    place.write_text("no folder\n")
+    finished = reconciler(checkout.folder, "--cache-dir", str(place), "get", "pp")
+
+    told = f"--cache-dir {place} is not used, so manifests are parsed each time: "
+    assert (0, told) == (finished.code, finished.stderr[: len(told)])

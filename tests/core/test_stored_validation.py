@@ -1,0 +1,78 @@
+"""What was found in a file is stored as text, and comes back as it was."""
+
+from dataclasses import replace
+
+import pytest
+
+from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.dialects import KINDS
+from reconciler.core.file_validation import FileValidation, Rules, validate_file
+from reconciler.core.stored_validation import decode_validations, encode_validation, is_storable
+from reconciler.shell.resources import load_schemas
+from tests.builders import configmap, deployment, policy, rebalancer, target, text
+
+RULES = Rules(load_schemas(), ADMISSIONS, KINDS)
+ODD = {**configmap("odd"), "data": {"é": "a\u2028b", "empty": "", "null": "null", "yes": "yes"}}
+NUMBERS = {**deployment("numbers"), "odd": [1, 1.5, -0.0, True, None, 10**60, [], {}]}
+SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "YQ=="}}
+
+
+def found_in(written: str, path: str = "x.yaml") -> FileValidation:
+    """What is found in a file."""
+    return validate_file(path, "b" * 40, written.encode(), RULES)
+
+
+def restored(*files: FileValidation) -> list[FileValidation]:
+    """What comes back of files."""
+    stored = [(file.path, file.blob, encode_validation(file)) for file in files]
+    return list(decode_validations(stored, {}))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param(text(policy()), id="a policy"),
+        pytest.param(text(policy(), configmap(), deployment()), id="several documents"),
+        pytest.param(text({"not": "ours"}), id="another program's file"),
+        pytest.param("", id="an empty file"),
+        pytest.param(text(ODD), id="odd characters"),
+        pytest.param(text(NUMBERS), id="numbers"),
+        pytest.param(
+            text({"apiVersion": "v1", "kind": "List", "items": [configmap("a"), configmap("b")]}),
+            id="items of a List",
+        ),
+    ],
+)
+def test_a_file_comes_back(written: str) -> None:
+    """Documents, identities and places are the same to the type; only the text is not stored."""
+    file = found_in(written)
+    expected = [replace(file, data=b"")]
+
+    assert is_storable(file, KINDS)
+    assert repr(expected) == repr(restored(file))
+
+
+def test_equal_texts_are_one_in_memory() -> None:
+    """Keys and values that stand in many documents take memory once."""
+    one, two = restored(found_in(text(deployment("a"))), found_in(text(deployment("b"))))
+    first, second = (file.documents[0].body for file in (one, two))
+
+    assert list(map(id, first)) == list(map(id, second))
+    assert first["apiVersion"] is second["apiVersion"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param("kind: [\n", id="syntax"),
+        pytest.param(text({**deployment(), "spec": {"replicas": "two"}}), id="schema"),
+        pytest.param(text(configmap(), SECRET), id="a Secret"),
+        pytest.param(
+            text({"apiVersion": "v1", "kind": "List", "items": [SECRET]}), id="a Secret in a List"
+        ),
+        pytest.param(text(rebalancer("r", target())), id="a rebalancer that a pass may remove"),
+    ],
+)
+def test_some_files_are_never_stored(written: str) -> None:
+    """Faults are told from the file itself, and secret values stay in the repository."""
+    assert not is_storable(found_in(written), KINDS)
