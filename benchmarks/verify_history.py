@@ -20,6 +20,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.passes import LocalBranch, Passes
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 
 GOAL_SECONDS = 60
 AUTHOR = CommitIdentity("bench", "bench@example.org")
@@ -42,7 +43,7 @@ def make_history(folder: Path, manifests: int, commits: int, clusters: int) -> N
     given: Clock = clock
     passes = Passes(
         branch=Bare(repository, "main"),
-        loader=Loader(repository, load_schemas(), output_root="status"),
+        loader=Loader(GitTrees(repository), load_schemas(), output_root="status"),
         clock=given,
         author=AUTHOR,
     )

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from reconciler.model.world import World
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.load import Loader
+    from reconciler.shell.trees import GitTrees
 
 
 def open_loader(repository: "Repository", output_root: str) -> "Loader":
@@ -19,7 +20,7 @@ def open_loader(repository: "Repository", output_root: str) -> "Loader":
     from reconciler.shell.workers import processors
 
     return Loader(
-        repository,
+        GitTrees(repository),
         load_schemas(),
         output_root=output_root,
         track=tracked,

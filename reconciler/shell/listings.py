@@ -8,8 +8,8 @@ from reconciler.manifests.selection import SUFFIXES
 from reconciler.model.frozen import is_at_or_below
 from reconciler.model.versioned import Versioned, patched
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.objects import ChangedFile, TreeEntry, changed_files, list_files
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.objects import ChangedFile, TreeEntry
+from reconciler.shell.trees import Trees
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -35,9 +35,9 @@ class Listing:
 class Listings:
     """What the commits asked for last hold; links are never followed."""
 
-    def __init__(self, repository: Repository, output_root: str) -> None:
-        """Remember where to look; the repository's prefix is the root."""
-        self._repository = repository
+    def __init__(self, trees: Trees, output_root: str) -> None:
+        """Remember where to look."""
+        self._trees = trees
         self._outputs = output_root
         self._known: dict[str, Listing] = {}
         self._differing: dict[tuple[str, str], frozenset[str]] = {}
@@ -76,7 +76,7 @@ class Listings:
 
     def _list(self, revision: str) -> Listing:
         """List a whole commit."""
-        listed = list_files(self._repository, revision, prefix=self._repository.prefix)
+        listed = self._trees.files(revision)
         return Listing(
             Versioned({path: one for path, one in listed.items() if _is_manifest(path, one)}),
             frozenset(path for path, entry in listed.items() if not entry.is_file),
@@ -99,9 +99,7 @@ class Listings:
         """Derive a listing from the one asked for last, or list all if git has lost that one."""
         last = next(reversed(self._known))
         try:
-            changes = changed_files(
-                self._repository, last, revision, prefix=self._repository.prefix
-            )
+            changes = self._trees.changed(last, revision)
         except GitError:
             return self._list(revision)
         before = self._known[last]

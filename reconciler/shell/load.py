@@ -21,9 +21,9 @@ from reconciler.manifests.scope import CRD
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listing, Listings
 from reconciler.shell.tree_cache import Below, Inputs, Track, TreeCache, untracked
+from reconciler.shell.trees import Trees
 from reconciler.shell.validators import FileValidators, file_validators
 
 INPUTS, OUTPUTS = "inputs", "outputs"
@@ -34,14 +34,14 @@ class Loader:
 
     def __init__(
         self,
-        repository: Repository,
+        trees: Trees,
         schemas: Schemas,
         *,
         output_root: str,
         track: Track = untracked,
         processes: int = 1,
     ) -> None:
-        """Remember where to read (the repository's prefix is the root) and what is ours there.
+        """Remember where to read and what is ours there.
 
         Up to so many processes read where there are thousands of files.
         """
@@ -51,9 +51,9 @@ class Loader:
             INPUTS: Rules(schemas, ADMISSIONS, KINDS),
             OUTPUTS: Rules(schemas, {}, KINDS, status_only=True),
         }
-        self._listings = Listings(repository, output_root)
-        self._inputs = TreeCache(repository, self._listings, INPUTS, track)
-        self._outputs = TreeCache(repository, self._listings, OUTPUTS, track)
+        self._listings = Listings(trees, output_root)
+        self._inputs = TreeCache(trees, self._listings, INPUTS, track)
+        self._outputs = TreeCache(trees, self._listings, OUTPUTS, track)
         self._surveyed: InputIndex | None = None
         self._state: StateTree | None = None
         self._last: tuple[tuple[str, str | None], World] | None = None

@@ -20,6 +20,7 @@ from reconciler.shell.git.revisions import (
 )
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 
 PLAIN = REGULAR[0]
 MOST_BROUGHT = 3  # commits of one merge, told beside it
@@ -37,7 +38,9 @@ class GitRevisions:
     def open(cls, directory: Path, *, output_root: str) -> "GitRevisions":
         """Open the repository that a folder is in."""
         repository = Repository.open(directory)
-        return cls(repository, Loader(repository, load_schemas(), output_root=output_root))
+        return cls(
+            repository, Loader(GitTrees(repository), load_schemas(), output_root=output_root)
+        )
 
     def commits(
         self, head: str, *, but: str | None = None, paths: Sequence[str] = (), whole: bool = True

@@ -9,9 +9,8 @@ from reconciler.core.tree_change import TreeChange, change_between
 from reconciler.manifests.selection import selects
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.versioned import Versioned, patched
-from reconciler.shell.git.objects import read_blobs
-from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listings
+from reconciler.shell.trees import Trees
 from reconciler.shell.validators import FileValidators
 
 T = TypeVar("T")
@@ -64,9 +63,9 @@ Choice = Below | Inputs
 class TreeCache:
     """What the files of one tree hold, and versions of files that were asked for beside."""
 
-    def __init__(self, repository: Repository, listings: Listings, name: str, track: Track) -> None:
+    def __init__(self, trees: Trees, listings: Listings, name: str, track: Track) -> None:
         """Remember where to read, and the name of the rules that inspect."""
-        self._repository = repository
+        self._trees = trees
         self._listings = listings
         self._name = name
         self._track = track
@@ -116,6 +115,6 @@ class TreeCache:
         """Read and inspect files."""
         if not pairs:
             return []
-        contents = read_blobs(self._repository, [blob for _, blob in pairs])
+        contents = self._trees.blobs(blob for _, blob in pairs)
         files = ((*pair, content) for pair, (_, content) in zip(pairs, contents, strict=True))
         return self._track(by.validate(files, len(pairs), self._name), len(pairs))

@@ -13,6 +13,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 from tests.builders import Body
 from tests.core.test_laws import LAW
 from tests.shell.repositories import Checkout, new_checkout
@@ -39,10 +40,12 @@ def test_incremental_equals_full(
     with TemporaryDirectory() as name:
         checkout = checkout_of(told, Path(name))
         repository = Repository.open(checkout.folder)
-        warm = Loader(repository, load_schemas(), output_root="status")
+        warm = Loader(GitTrees(repository), load_schemas(), output_root="status")
         for number, bodies in enumerate((second, third, [])):
             world = warm.load(checkout.head())
-            cold = Loader(repository, load_schemas(), output_root="status").load(checkout.head())
+            cold = Loader(GitTrees(repository), load_schemas(), output_root="status").load(
+                checkout.head()
+            )
             told.now += timedelta(seconds=40)
             outcome = reconcile(world, told.now)
 
