@@ -9,6 +9,7 @@ import click
 
 from reconciler.cli import complete
 from reconciler.cli.options import output_option, output_root_option
+from reconciler.cli.workers import AskedWorkers, workers_options
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,12 +27,7 @@ COLOURS = {"proven": "green", "other version": "yellow"}
 @click.argument("span", metavar="[RANGE]", shell_complete=complete.revisions, required=False)
 @output_option("text", "json", says="How to print what was found.")
 @click.option("-v", "verbose", is_flag=True, help="Show each proven commit, too.")
-@click.option(
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="How many processes work  [default: one a processor]",
-)
+@workers_options
 @output_root_option
 @click.pass_obj
 def command(
@@ -40,7 +36,7 @@ def command(
     span: str | None,
     output: str,
     verbose: bool,
-    jobs: int | None,
+    asked: AskedWorkers,
     output_root: str,
 ) -> int:
     r"""Prove a history: compute each decision again from its inputs, compare byte for byte.
@@ -53,20 +49,22 @@ def command(
       reconciler verify
       reconciler verify v1.4..main
       reconciler verify main -o json
+      reconciler verify --executor dask://127.0.0.1:8786
     \b
     Exit codes: 0 all proven, 1 something is not as it must be, 2 no such RANGE.
     """
     from reconciler.cli.print_json import print_json
     from reconciler.cli.progress import tracked
     from reconciler.cli.world import nothing_in
-    from reconciler.shell.proofs import Place, prove_all
+    from reconciler.shell.proofs import ENOUGH, prove_all
     from reconciler.shell.revisions import GitRevisions
 
     revisions = GitRevisions.open(directory, output_root=output_root)
     commits = _commits(revisions, span or "HEAD")
     commits.reverse()
-    proving = prove_all(Place(directory, output_root), commits, jobs=jobs)
-    proofs = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
+    with asked.open(len(commits), ENOUGH) as workers:
+        proving = prove_all(revisions, commits, output_root=output_root, workers=workers)
+        proofs = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
     if output == "json":
         print_json(_as_json(proofs))
     else:

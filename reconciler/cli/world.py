@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from reconciler.model.world import World
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.load import Loader
-    from reconciler.shell.trees import GitTrees
 
 
 def open_loader(repository: "Repository", output_root: str) -> "Loader":
@@ -17,6 +16,7 @@ def open_loader(repository: "Repository", output_root: str) -> "Loader":
     from reconciler.cli.progress import tracked
     from reconciler.shell.load import Loader
     from reconciler.shell.resources import load_schemas
+    from reconciler.shell.trees import GitTrees
     from reconciler.shell.workers import processors
 
     return Loader(

@@ -78,7 +78,7 @@ class Listings:
         """List a whole commit."""
         listed = self._trees.files(revision)
         return Listing(
-            Versioned({path: one for path, one in listed.items() if _is_manifest(path, one)}),
+            Versioned({path: one for path, one in listed.items() if is_manifest(path, one)}),
             frozenset(path for path, entry in listed.items() if not entry.is_file),
             frozenset(
                 other for path, entry in listed.items() for other in self._other(path, entry)
@@ -90,7 +90,7 @@ class Listings:
         if is_at_or_below(self._outputs, path):  # a file where the folder, or one above it, must be
             yield path
         if path.startswith(f"{self._outputs}/"):
-            if entry.is_file and not _is_manifest(path, entry):
+            if entry.is_file and not is_manifest(path, entry):
                 yield path
             if ".yaml/" in path:
                 yield f"{path.partition('.yaml/')[0]}.yaml"
@@ -110,7 +110,7 @@ class Listings:
         links = set(before.links)
         for change in changes:
             links.discard(change.path)
-            if change.after is not None and _is_manifest(change.path, change.after):
+            if change.after is not None and is_manifest(change.path, change.after):
                 came[change.path] = change.after
             elif change.after is not None and not change.after.is_file:
                 links.add(change.path)
@@ -124,7 +124,7 @@ class Listings:
         )
 
 
-def _is_manifest(path: str, entry: TreeEntry) -> bool:
+def is_manifest(path: str, entry: TreeEntry) -> bool:
     """Return whether a file may be one that is read."""
     return entry.is_file and path.endswith(SUFFIXES) and path.isprintable()
 

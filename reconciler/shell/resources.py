@@ -1,7 +1,8 @@
-"""The only file that finds what ships beside the code: schemas and the example repository."""
+"""The only file that finds what ships with the package: code, schemas, the example repository."""
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -32,6 +33,25 @@ def load_schemas() -> Schemas:
                 if file.name.endswith(".json"):
                     documents[f"{group.name}/{file.name}"] = json.loads(file.read_bytes())
     return Schemas(documents)
+
+
+@lru_cache(maxsize=1)
+def package_digest() -> str:
+    """Return a digest of the code and the schemas; where it is equal, answers are."""
+    digest = hashlib.sha256()
+    for place in (files("reconciler"), _find("schemas")):
+        for path, content in _contents(place, ""):
+            digest.update(f"{path} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def _contents(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the code and the schemas of a folder, sorted."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir() and entry.name != "data":
+            yield from _contents(entry, f"{path}{entry.name}/")
+        elif entry.name.endswith((".py", ".json")):
+            yield f"{path}{entry.name}", entry.read_bytes()
 
 
 def write_example(folder: Path) -> None:
