@@ -36,7 +36,7 @@ def command(
     span: str | None,
     output: str,
     verbose: bool,
-    asked: AskedWorkers,
+    workers: AskedWorkers,
     output_root: str,
 ) -> int:
     r"""Prove a history: compute each decision again from its inputs, compare byte for byte.
@@ -62,8 +62,8 @@ def command(
     revisions = GitRevisions.open(directory, output_root=output_root)
     commits = _commits(revisions, span or "HEAD")
     commits.reverse()
-    with asked.open(len(commits), ENOUGH) as workers:
-        proving = prove_all(revisions, commits, output_root=output_root, workers=workers)
+    with workers.open(len(commits), ENOUGH) as opened:
+        proving = prove_all(revisions, commits, output_root=output_root, workers=opened)
         proofs = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
     if output == "json":
         print_json(_as_json(proofs))

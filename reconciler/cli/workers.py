@@ -54,7 +54,7 @@ class AskedWorkers:
 
 
 def workers_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the options; the verb gets them as its `asked` workers."""
+    """Add the options; the verb gets them as its `workers`."""
 
     @click.option(
         "--executor",
@@ -72,7 +72,7 @@ def workers_options(function: Callable[..., int]) -> Callable[..., int]:
     )
     @functools.wraps(function)
     def verb(*arguments: object, executor: str, jobs: int | None, **named: Any) -> int:
-        return function(*arguments, asked=_asked(executor, jobs), **named)
+        return function(*arguments, workers=_asked(executor, jobs), **named)
 
     return verb
 

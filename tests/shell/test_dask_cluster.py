@@ -15,7 +15,7 @@ from reconciler.shell.dask_cluster import open_cluster
 from reconciler.shell.executors import results_of
 from reconciler.shell.proofs import prove_stretch
 from reconciler.shell.sent_history import Stretch, cut_stretch
-from tests.cli.history import told_fleet
+from tests.cli.history import answer, told_fleet
 from tests.shell.dask_processes import Cluster, cluster_in
 from tests.shell.repositories import Checkout
 from tests.shell.test_executors import SQUARES, square
@@ -52,6 +52,30 @@ def test_cluster_proves_what_one_process_proves(cluster: Cluster, fleet: Checkou
     with open_cluster(cluster.dask) as workers:
         assert 2 == workers.count
         assert proven_singly(fleet.folder) == proven(fleet.folder, workers)
+
+
+def test_cluster_fails_each_cluster_as_one_process_does(
+    cluster: Cluster, fleet: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command prints the same, to the letter."""
+    asked = ("simulate", "--fail-each", "--now", "2026-11-20T13:00:00Z", "-o", "json")
+
+    assert answer(fleet, capsys, *asked) == answer(
+        fleet, capsys, *asked, "--executor", cluster.dask
+    )
+
+
+def test_variable_of_dask_names_the_cluster(
+    cluster: Cluster,
+    fleet: Checkout,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As Dask itself understands it."""
+    expected = answer(fleet, capsys, "verify", "-v")
+    monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", cluster.address)
+
+    assert expected == answer(fleet, capsys, "verify", "-v")
 
 
 def test_worker_killed_in_the_middle_costs_time_only(fleet: Checkout, tmp_path: Path) -> None:
