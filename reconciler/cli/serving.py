@@ -1,7 +1,6 @@
 """The branch that a verb serves, and what runs passes on it."""
 
 import hashlib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,8 +52,8 @@ def _branch(directory: Path, service: Service) -> "Branch":
 
 def _default_mirror(remote: str) -> Path:
     """Return the folder of a remote's mirror below the user's cache; credentials change nothing."""
+    from reconciler.cli.user_cache import user_cache
     from reconciler.shell.git.remote import parse_remote
 
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     digest = hashlib.sha256(parse_remote(remote).url.encode()).hexdigest()[:16]
-    return Path(base).expanduser() / "reconciler" / f"{digest}.git"
+    return user_cache() / f"{digest}.git"

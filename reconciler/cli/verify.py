@@ -27,6 +27,7 @@ COLOURS = {"proven": "green", "other version": "yellow"}
 @click.argument("span", metavar="[RANGE]", shell_complete=complete.revisions, required=False)
 @output_option("text", "json", says="How to print what was found.")
 @click.option("-v", "verbose", is_flag=True, help="Show each proven commit, too.")
+@click.option("--afresh", is_flag=True, help="Prove what was proven before, too.")
 @workers_options
 @output_root_option
 @click.pass_obj
@@ -36,13 +37,15 @@ def command(
     span: str | None,
     output: str,
     verbose: bool,
+    afresh: bool,
     workers: AskedWorkers,
     output_root: str,
 ) -> int:
     r"""Prove a history: compute each decision again from its inputs, compare byte for byte.
 
     RANGE is a revision (its whole history) or A..B; without one it is the history of HEAD.
-    Commits that people made are proven, too: they must leave the outputs alone.
+    Commits that people made are proven, too: they must leave the outputs alone. What was proven
+    before by the same version is not proven again, so a long proof may be interrupted.
 
     \b
     Examples:
@@ -55,15 +58,24 @@ def command(
     """
     from reconciler.cli.print_json import print_json
     from reconciler.cli.progress import tracked
+    from reconciler.cli.user_cache import user_cache
     from reconciler.cli.world import nothing_in
-    from reconciler.shell.proofs import ENOUGH, prove_all
+    from reconciler.shell.proof_record import open_record
+    from reconciler.shell.proofs import ENOUGH, prove_rest
     from reconciler.shell.revisions import GitRevisions
 
     revisions = GitRevisions.open(directory, output_root=output_root)
     commits = _commits(revisions, span or "HEAD")
     commits.reverse()
-    with workers.open(len(commits), ENOUGH) as opened:
-        proving = prove_all(revisions, commits, output_root=output_root, workers=opened)
+    folder = None if afresh or len(commits) < FEW else user_cache() / "proofs"
+    prefix = revisions.repository.prefix
+    with (
+        open_record(folder, prefix=prefix, output_root=output_root) as record,
+        workers.open(sum(record.find(one) is None for one in commits), ENOUGH) as opened,
+    ):
+        proving = prove_rest(
+            revisions, commits, output_root=output_root, workers=opened, record=record
+        )
         proofs = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
     if output == "json":
         print_json(_as_json(proofs))

@@ -10,6 +10,7 @@ from reconciler.audit.revisions import Commit, Provable, claim_of
 from reconciler.core.memo import Memo
 from reconciler.shell.executors import Workers, results_of, size_of_pieces
 from reconciler.shell.git.errors import GitError
+from reconciler.shell.proof_record import ProofRecord
 from reconciler.shell.revisions import GitRevisions
 from reconciler.shell.sent_history import (
     NotSent,
@@ -37,6 +38,26 @@ class Prover(Generic[R]):
     def prove(self, commit: Commit) -> Proof:
         """Prove one commit."""
         return prove(commit, self.revisions, output_root=self.output_root, memo=self.memo)
+
+
+def prove_rest(
+    revisions: GitRevisions,
+    commits: Sequence[Commit],
+    *,
+    output_root: str,
+    workers: Workers | None,
+    record: ProofRecord,
+) -> Iterator[Proof]:
+    """Prove commits as `prove_all` does, but for those that the record has; it gets the others."""
+    known = {commit.revision: record.find(commit) for commit in commits}
+    rest = [commit for commit in commits if known[commit.revision] is None]
+    proving = prove_all(revisions, rest, output_root=output_root, workers=workers)
+    for commit in commits:
+        proof = known[commit.revision]
+        if proof is None:
+            proof = next(proving)
+            record.add(proof)
+        yield proof
 
 
 def prove_all(
