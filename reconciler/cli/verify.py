@@ -58,7 +58,6 @@ def command(
     """
     from reconciler.cli.print_json import print_json
     from reconciler.cli.progress import tracked
-    from reconciler.cli.user_cache import user_cache
     from reconciler.cli.world import nothing_in
     from reconciler.shell.proof_record import open_record
     from reconciler.shell.proofs import ENOUGH, prove_rest
@@ -67,7 +66,7 @@ def command(
     revisions = GitRevisions.open(directory, output_root=output_root)
     commits = _commits(revisions, span or "HEAD")
     commits.reverse()
-    folder = None if afresh or len(commits) < FEW else user_cache() / "proofs"
+    folder = None if afresh or len(commits) < FEW else _record_folder()
     prefix = revisions.repository.prefix
     with (
         open_record(folder, prefix=prefix, output_root=output_root) as record,
@@ -85,6 +84,16 @@ def command(
         click.echo(nothing_in(directory), err=True)
         return 1
     return 1 if any(proof.state.is_finding for proof in proofs) else 0
+
+
+def _record_folder() -> Path | None:
+    """Return where is recorded what was proven, `None` for a user without a home."""
+    from reconciler.cli.user_cache import user_cache
+
+    try:
+        return user_cache() / "proofs"
+    except RuntimeError:
+        return None
 
 
 def _is_about_nothing(revisions: "GitRevisions", proofs: "Sequence[Proof]") -> bool:

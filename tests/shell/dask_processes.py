@@ -31,14 +31,15 @@ class Cluster:
         """The address as people name it."""
         return self.address.replace("tcp://", "dask://")
 
-    def start_worker(self, *, before: str = "") -> None:
+    def start_worker(self, *more: str, before: str = "") -> None:
         """Start a worker without git, and wait until it is registered.
 
         Args:
+            more: Options of its own.
             before: What it runs first, Python.
         """
         options = ("--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
-        arguments = (self.address, *options, *self.options)
+        arguments = (self.address, *options, *self.options, *more)
         worker = _start("worker", *arguments, before=before, folder=self.folder, more=NO_GIT)
         self.processes.append(worker)
         _wait_for(worker, REGISTERED)

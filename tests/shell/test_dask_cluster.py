@@ -177,6 +177,16 @@ def test_another_machine_without_tls_is_refused(address: str) -> None:
         pass
 
 
+def test_worker_on_another_machine_without_tls_is_refused(tmp_path: Path) -> None:
+    """The scheduler would pass on to it what it is sent."""
+    elsewhere = "tcp://192.0.2.1:9999"
+    with cluster_in(tmp_path, workers=0) as cluster:
+        cluster.start_worker("--contact-address", elsewhere)
+        message = f'the worker "{elsewhere}" is on another machine, where Dask must speak TLS'
+        with pytest.raises(UsageError, match=message), open_cluster(cluster.dask):
+            pass
+
+
 @pytest.mark.parametrize(
     "address", ["dask", "dask://", "dask://host", "http://127.0.0.1:8786", "dask://127.0.0.1:x"]
 )

@@ -138,7 +138,7 @@ def test_folder_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
 
 
 def test_proof_that_was_killed_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, cache: Path
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cache: Path
 ) -> None:
     """What was proven by then is there, though no objects are left to prove it from."""
     fleet = told_fleet(tmp_path / "fleet")
