@@ -38,7 +38,14 @@ class Cluster:
             more: Options of its own.
             before: What it runs first, Python.
         """
-        options = ("--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
+        options = (
+            "--host",
+            self.address.rpartition(":")[0],
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+        )
         arguments = (self.address, *options, *self.options, *more)
         worker = _start("worker", *arguments, before=before, folder=self.folder, more=NO_GIT)
         self.processes.append(worker)

@@ -2,11 +2,14 @@
 
 import os
 import signal
+import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import dask
 import pytest
 
 from reconciler.errors import ShellError, UsageError
@@ -177,12 +180,21 @@ def test_another_machine_without_tls_is_refused(address: str) -> None:
         pass
 
 
-def test_worker_on_another_machine_without_tls_is_refused(tmp_path: Path) -> None:
-    """The scheduler would pass on to it what it is sent."""
-    elsewhere = "tcp://192.0.2.1:9999"
+def own_address() -> str:
+    """Return an address of this machine on a network; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        try:
+            link.connect(("198.51.100.1", 9))
+        except OSError:
+            pytest.skip("this machine is on no network")
+        return str(link.getsockname()[0])
+
+
+def test_worker_on_a_network_without_tls_is_refused(tmp_path: Path) -> None:
+    """What it is sent would travel there; here that is this machine, by its address there."""
     with cluster_in(tmp_path, workers=0) as cluster:
-        cluster.start_worker("--contact-address", elsewhere)
-        message = f'the worker "{elsewhere}" is on another machine, where Dask must speak TLS'
+        cluster.start_worker("--host", own_address())
+        message = 'the worker "tcp://.*" is on another machine, where Dask must speak TLS'
         with pytest.raises(UsageError, match=message), open_cluster(cluster.dask):
             pass
 
@@ -197,6 +209,31 @@ def test_what_is_no_address_is_told(address: str) -> None:
         open_cluster(address),
     ):
         pass
+
+
+def test_cluster_that_speaks_tls_is_used(
+    fleet: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With Dask's own settings."""
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out",
+         certificate, "-days", "2", "-subj", "/CN=reconciler"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    settings = {
+        "distributed.comm.tls.ca-file": certificate,
+        "distributed.comm.tls.client.cert": certificate,
+        "distributed.comm.tls.client.key": key,
+    }
+    options = ("--tls-ca-file", certificate, "--tls-cert", certificate, "--tls-key", key)
+    with (
+        dask.config.set(settings),
+        cluster_in(tmp_path, workers=1, options=options, scheme="tls") as cluster,
+        open_cluster(cluster.address) as workers,
+    ):
+        assert cluster.address.startswith("tls://")
+        assert proven_singly(fleet.folder) == proven(fleet.folder, workers)
 
 
 def test_tls_without_certificates_is_told() -> None:
