@@ -211,9 +211,7 @@ def test_what_is_no_address_is_told(address: str) -> None:
         pass
 
 
-def test_cluster_that_speaks_tls_is_used(
-    fleet: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cluster_that_speaks_tls_is_used(fleet: Checkout, tmp_path: Path) -> None:
     """With Dask's own settings."""
     key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
     subprocess.run(
