@@ -38,14 +38,8 @@ class Cluster:
             more: Options of its own.
             before: What it runs first, Python.
         """
-        options = (
-            "--host",
-            self.address.rpartition(":")[0],
-            "--nthreads",
-            "1",
-            "--no-nanny",
-            "--no-dashboard",
-        )
+        where = ("--host", self.address.rpartition(":")[0])
+        options = (*where, "--nthreads", "1", "--no-nanny", "--no-dashboard")
         arguments = (self.address, *options, *self.options, *more)
         worker = _start("worker", *arguments, before=before, folder=self.folder, more=NO_GIT)
         self.processes.append(worker)
