@@ -20,7 +20,7 @@ from reconciler.shell.sent_history import (
     empty_stretch,
 )
 
-LEAST, MOST = 8, 256  # commits of a stretch: a worker begins each with a load and a whole pass
+LEAST, MOST = 8, 64  # commits of a stretch: what a kill costs, against what a beginning costs
 ENOUGH = 128  # commits for each process, which needs a second before its first proof
 
 
