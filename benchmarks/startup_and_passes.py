@@ -19,6 +19,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.passes import LocalBranch, Passes
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = (100, 1000, 10_000)
@@ -168,7 +169,7 @@ def timed(folder: Path, manifests: int, *, bare: bool) -> list[tuple[str, float,
         git(folder, "clone", "-q", "--bare", "person", "bare.git")
         git(person, "remote", "add", "served", str(served))
     repository = Repository.open(served if bare else person)
-    loader = Loader(repository, load_schemas(), output_root="status")
+    loader = Loader(GitTrees(repository), load_schemas(), output_root="status")
     clock = Given(datetime.now(UTC).replace(microsecond=0))
     runner = passes_of(repository, loader, clock)
     head = repository.resolve("main")

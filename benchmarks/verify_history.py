@@ -20,6 +20,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.passes import LocalBranch, Passes
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 
 GOAL_SECONDS = 60
 AUTHOR = CommitIdentity("bench", "bench@example.org")
@@ -42,7 +43,7 @@ def make_history(folder: Path, manifests: int, commits: int, clusters: int) -> N
     given: Clock = clock
     passes = Passes(
         branch=Bare(repository, "main"),
-        loader=Loader(repository, load_schemas(), output_root="status"),
+        loader=Loader(GitTrees(repository), load_schemas(), output_root="status"),
         clock=given,
         author=AUTHOR,
     )
@@ -73,15 +74,17 @@ def main() -> None:
     parser.add_argument("--commits", type=int, default=1000)
     parser.add_argument("--clusters", type=int, default=100, help="a quarter has each workload")
     parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("--executor", default="processes", help="or dask://HOST:PORT")
     parser.add_argument("--folder", type=Path)
     asked = parser.parse_args()
     folder = asked.folder or Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
     if not (folder / ".git").exists():
         make_history(folder, asked.manifests, asked.commits, asked.clusters)
-    jobs = ["--jobs", str(asked.jobs)] if asked.jobs else []
+    options = ["--afresh", "--executor", asked.executor]
+    options += ["--jobs", str(asked.jobs)] if asked.jobs else []
     start = time.perf_counter()
     finished = subprocess.run(
-        [sys.executable, "-m", "reconciler", "-C", str(folder), "verify", *jobs], check=False
+        [sys.executable, "-m", "reconciler", "-C", str(folder), "verify", *options], check=False
     )
     seconds = time.perf_counter() - start
     print(f"exit code {finished.returncode}, {seconds:.1f} s, goal {GOAL_SECONDS} s")

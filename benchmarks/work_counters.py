@@ -24,6 +24,7 @@ from reconciler.manifests.paths import blob_id
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 
 SIZES = (1000, 10_000)
 CLUSTERS = 100
@@ -55,7 +56,7 @@ def work_after_one_change(folder: Path, manifests: int, clusters: int) -> Mappin
     """Return what one changed workload costs, by what is counted; `calls` are those of anything."""
     make_repository(folder, manifests, clusters=clusters)
     repository = Repository.open(folder)
-    loader = Loader(repository, load_schemas(), output_root="status")
+    loader = Loader(GitTrees(repository), load_schemas(), output_root="status")
     clock = Given(datetime.now(UTC).replace(microsecond=0))
     runner = passes_of(repository, loader, clock)
     memo = Memo()

@@ -10,7 +10,7 @@ from reconciler.audit.revisions import (
     Claim,
     Commit,
     FileChange,
-    Revisions,
+    Provable,
     UnreadableRevision,
     claim_of,
 )
@@ -69,7 +69,7 @@ class Proof:
 
 
 def prove(
-    commit: Commit, revisions: Revisions, *, output_root: str, memo: Memo | None = None
+    commit: Commit, revisions: Provable, *, output_root: str, memo: Memo | None = None
 ) -> Proof:
     """Prove one commit, or say what speaks against it.
 
@@ -132,7 +132,7 @@ def _compare(
     world: World,
     outcome: Outcome,
     changes: Mapping[str, FileChange],
-    revisions: Revisions,
+    revisions: Provable,
 ) -> Proof:
     """Hold the commit against what a pass would have written."""
     if claim.version == __version__:
@@ -147,7 +147,7 @@ def _compare(
     return _proof(commit, ProofState.OTHER_VERSION, [ProofFinding("", made)])
 
 
-def _forged(commit: Commit, claim: Claim, revisions: Revisions) -> str:
+def _forged(commit: Commit, claim: Claim, revisions: Provable) -> str:
     """Return why the trailers cannot be those of a pass, `""` if they can."""
     if claim.inputs is None or claim.at is None or claim.version is None:
         return "it has not each of our three trailers once and readable"
@@ -162,7 +162,7 @@ def _forged(commit: Commit, claim: Claim, revisions: Revisions) -> str:
     return ""
 
 
-def _tampering(commit: Commit, change: FileChange, revisions: Revisions) -> ProofFinding:
+def _tampering(commit: Commit, change: FileChange, revisions: Provable) -> ProofFinding:
     """Return that a person edited what is ours; one edit of theirs is a demand, and is met."""
     edited = f"edited by {commit.author}, only a pass writes below this folder"
     if change.before is None or change.after is None:
@@ -180,7 +180,7 @@ def _differences(
     world: World,
     outcome: Outcome,
     changes: Mapping[str, FileChange],
-    revisions: Revisions,
+    revisions: Provable,
     *,
     but: str = "",
 ) -> list[ProofFinding]:
@@ -208,7 +208,7 @@ def _difference(
     path: str,
     desired: Mapping[str, str | None],
     change: FileChange | None,
-    revisions: Revisions,
+    revisions: Provable,
 ) -> str:
     """Return how one file is not what the pass would have written, `""` if it is."""
     if change is None:

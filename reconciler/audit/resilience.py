@@ -38,7 +38,12 @@ def clusters_of(world: World) -> tuple[ObjectKey, ...]:
 
 
 def assess(
-    world: World, clusters: Iterable[ObjectKey], *, failed_at: datetime, now: datetime
+    world: World,
+    clusters: Iterable[ObjectKey],
+    *,
+    failed_at: datetime,
+    now: datetime,
+    memo: Memo | None = None,
 ) -> Iterator[Impact]:
     """Yield what the failure of each cluster alone brings about, in the order given.
 
@@ -47,8 +52,9 @@ def assess(
         clusters: Who fails, one after the other.
         failed_at: Since when.
         now: Moment of the pass.
+        memo: What earlier calls about this world remember; it only saves work.
     """
-    memo = Memo()
+    memo = Memo() if memo is None else memo
     baseline = reconcile(world, now, memo=memo)
     for key in clusters:
         failing = apply_edits(world, [Named(key.name, fail((key,), failed_at))])

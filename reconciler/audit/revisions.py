@@ -80,8 +80,8 @@ class UnreadableRevision:
     reason: str
 
 
-class Revisions(Protocol):
-    """The history of one repository, read-only."""
+class Provable(Protocol):
+    """What a proof asks of a history."""
 
     def world(self, inputs: str, outputs: str, /) -> World | UnreadableRevision:
         """Return the inputs of one commit with the outputs of another."""
@@ -89,17 +89,21 @@ class Revisions(Protocol):
     def changes(self, commit: Commit, /) -> tuple[FileChange, ...]:
         """Return what a commit changed against its first parent, everything for a root commit."""
 
-    def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
-        """Return the newest commits that a merge brought and that changed some files.
-
-        They are in order, the oldest first; there are none where the commit is no merge.
-        """
-
     def text(self, blob: str, /) -> str:
         """Return the content of a blob for people to read."""
 
     def leads_to(self, ancestor: str, revision: str, /) -> bool:
         """Return whether a commit exists and is the other one or one of its ancestors."""
+
+
+class Revisions(Provable, Protocol):
+    """The history of one repository, read-only."""
+
+    def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
+        """Return the newest commits that a merge brought and that changed some files.
+
+        They are in order, the oldest first; there are none where the commit is no merge.
+        """
 
 
 def claim_of(commit: Commit) -> Claim | None:

@@ -152,14 +152,15 @@ def _world(context: click.Context) -> "World | None":
     from reconciler.shell.listings import Listings
     from reconciler.shell.load import Loader
     from reconciler.shell.resources import load_schemas
+    from reconciler.shell.trees import GitTrees
 
     output_root = context.params.get("output_root") or "status"
     try:
         repository = Repository.open(_root(context))
         head = resolve_revision(repository, context.params.get("at") or "HEAD")
-        if len(Listings(repository, output_root).entries(head)) > MANY_FILES:
+        if len(Listings(GitTrees(repository), output_root).entries(head)) > MANY_FILES:
             return None
-        return Loader(repository, load_schemas(), output_root=output_root).load(head)
+        return Loader(GitTrees(repository), load_schemas(), output_root=output_root).load(head)
     except (ReconcilerError, OSError):
         return None
 

@@ -25,6 +25,7 @@ from reconciler.shell.git.history import read_commit
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas, write_example
+from reconciler.shell.trees import GitTrees
 
 PATIENCE_SECONDS = 30.0
 BRANCH = "main"
@@ -137,7 +138,7 @@ class _Stage:
         self.say = say
         self.heading = heading
         self.git = Git(folder=folder, variables=PERSON)
-        self.loader = Loader(repository, load_schemas(), output_root="status")
+        self.loader = Loader(GitTrees(repository), load_schemas(), output_root="status")
         self.seen = self.world()
 
     @classmethod

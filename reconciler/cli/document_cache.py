@@ -1,16 +1,14 @@
 """Where parsed manifests are kept from one command to the next."""
 
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.user_cache import cache_folder, chosen_cache
+
 if TYPE_CHECKING:
     from reconciler.shell.document_cache import DocumentCache
-
-OFF = "off"
 
 
 def document_cache() -> "DocumentCache | None":
@@ -20,13 +18,8 @@ def document_cache() -> "DocumentCache | None":
     from reconciler.shell.document_cache import DocumentCache
     from reconciler.shell.resources import build_id
 
-    context = click.get_current_context().find_root()
-    named: str | None = context.params.get("cache_dir")
-    try:
-        folder = Path(named) if named else user_cache()
-    except RuntimeError:  # a user without a home
-        return None
-    if named == OFF:
+    named, folder = chosen_cache(), cache_folder()
+    if folder is None:
         return None
     documents = DocumentCache(folder / "documents", build_id, KINDS)
 
@@ -37,11 +30,5 @@ def document_cache() -> "DocumentCache | None":
             told = f"--cache-dir {named} is not used, so manifests are parsed each time"
             click.echo(printable(f"{told}: {documents.problem}"), err=True)
 
-    context.call_on_close(save)
+    click.get_current_context().find_root().call_on_close(save)
     return documents
-
-
-def user_cache() -> Path:
-    """Return our folder below the user's cache."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "reconciler"

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.document_cache import user_cache
 from reconciler.cli.options import Service, parse_author
 from reconciler.cli.world import open_loader
 from reconciler.errors import UsageError
@@ -53,6 +52,7 @@ def _branch(directory: Path, service: Service) -> "Branch":
 
 def _default_mirror(remote: str) -> Path:
     """Return the folder of a remote's mirror below the user's cache; credentials change nothing."""
+    from reconciler.cli.user_cache import user_cache
     from reconciler.shell.git.remote import parse_remote
 
     digest = hashlib.sha256(parse_remote(remote).url.encode()).hexdigest()[:16]

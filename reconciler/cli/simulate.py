@@ -9,6 +9,7 @@ import click
 from reconciler.cli import complete
 from reconciler.cli.objects import namespace_option
 from reconciler.cli.options import Moment, output_option, output_root_option
+from reconciler.cli.workers import AskedWorkers, workers_options
 from reconciler.errors import UsageError
 from reconciler.model.enumeration import enumerated
 
@@ -80,6 +81,7 @@ EXIT_CHANGES = 2
     help="It is scheduled afresh.",
 )
 @click.option("--fail-each", is_flag=True, help="Let each cluster fail by itself; rank them.")
+@workers_options
 @click.option(
     "--now", metavar="MOMENT", type=Moment(), help="When it happens  [default: the clock]"
 )
@@ -108,6 +110,7 @@ def command(
     output: str,
     detailed_exitcode: bool,
     output_root: str,
+    workers: AskedWorkers,
     **asked: Any,
 ) -> int:
     r"""Show what would move if something happened; nothing is written anywhere.
@@ -124,6 +127,7 @@ def command(
       reconciler simulate --set cluster/member2:/metadata/labels/env=prod
       reconciler simulate --add new-cluster.yaml --rebalance deployment/shop -o json
       reconciler simulate --fail-each
+      reconciler simulate --fail-each --executor dask://127.0.0.1:8786
     """
     from reconciler.audit.look_ahead import look_ahead
     from reconciler.audit.wording import Heading
@@ -145,7 +149,8 @@ def command(
     changed, said = edited(world, WhatIf(**asked), namespace, happens)
     place = f"at {at} ({revision[:SHORT_ID]})"
     if fail_each:
-        return _fail_each(changed, revision, [place, *said], happens, decided, output)
+        edits = [place, *said]
+        return _fail_each(changed, revision, edits, happens, decided, output, workers)
     baseline = reconcile(world, happens) if waits else None
     found = look_ahead(world, changed, decided, baseline=baseline)
     elapsed = f"{later} seconds later" if later or waits else ""
@@ -183,16 +188,19 @@ def _fail_each(
     failed_at: datetime,
     now: datetime,
     output: str,
+    asked: AskedWorkers,
 ) -> int:
     """Let each cluster fail by itself, and print the worst first."""
-    from reconciler.audit.resilience import assess, clusters_of, ranked
+    from reconciler.audit.resilience import clusters_of, ranked
     from reconciler.cli.print_json import print_json
     from reconciler.cli.progress import tracked
     from reconciler.model.moments import format_moment
+    from reconciler.shell.failures import ENOUGH, assess_all
 
     clusters = clusters_of(world)
-    impacts = assess(world, clusters, failed_at=failed_at, now=now)
-    found = ranked(tracked(impacts, len(clusters), what="Failing clusters", few=FEW))
+    with asked.open(len(clusters), ENOUGH) as workers:
+        impacts = assess_all(world, clusters, failed_at=failed_at, now=now, workers=workers)
+        found = ranked(tracked(impacts, len(clusters), what="Failing clusters", few=FEW))
     if output == "json":
         told = {
             "of": "; ".join(said),

@@ -9,6 +9,7 @@ import click
 
 from reconciler.cli import complete
 from reconciler.cli.options import output_option, output_root_option
+from reconciler.cli.workers import AskedWorkers, workers_options
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,12 +27,8 @@ COLOURS = {"proven": "green", "other version": "yellow"}
 @click.argument("span", metavar="[RANGE]", shell_complete=complete.revisions, required=False)
 @output_option("text", "json", says="How to print what was found.")
 @click.option("-v", "verbose", is_flag=True, help="Show each proven commit, too.")
-@click.option(
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="How many processes work  [default: one a processor]",
-)
+@click.option("--afresh", is_flag=True, help="Prove what was proven before, too.")
+@workers_options
 @output_root_option
 @click.pass_obj
 def command(
@@ -40,33 +37,45 @@ def command(
     span: str | None,
     output: str,
     verbose: bool,
-    jobs: int | None,
+    afresh: bool,
+    workers: AskedWorkers,
     output_root: str,
 ) -> int:
     r"""Prove a history: compute each decision again from its inputs, compare byte for byte.
 
     RANGE is a revision (its whole history) or A..B; without one it is the history of HEAD.
-    Commits that people made are proven, too: they must leave the outputs alone.
+    Commits that people made are proven, too: they must leave the outputs alone. What was proven
+    before by the same version is not proven again, so a long proof may be interrupted.
 
     \b
     Examples:
       reconciler verify
       reconciler verify v1.4..main
       reconciler verify main -o json
+      reconciler verify --executor dask://127.0.0.1:8786
     \b
     Exit codes: 0 all proven, 1 something is not as it must be, 2 no such RANGE.
     """
     from reconciler.cli.print_json import print_json
     from reconciler.cli.progress import tracked
     from reconciler.cli.world import nothing_in
-    from reconciler.shell.proofs import Place, prove_all
+    from reconciler.shell.proof_record import open_record
+    from reconciler.shell.proofs import ENOUGH, prove_rest
     from reconciler.shell.revisions import GitRevisions
 
     revisions = GitRevisions.open(directory, output_root=output_root)
     commits = _commits(revisions, span or "HEAD")
     commits.reverse()
-    proving = prove_all(Place(directory, output_root), commits, jobs=jobs)
-    proofs = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
+    folder = None if afresh or len(commits) < FEW else _record_folder()
+    prefix = revisions.repository.prefix
+    with (
+        open_record(folder, prefix=prefix, output_root=output_root) as record,
+        workers.open(sum(record.find(one) is None for one in commits), ENOUGH) as opened,
+    ):
+        proving = prove_rest(
+            revisions, commits, output_root=output_root, workers=opened, record=record
+        )
+        proofs = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
     if output == "json":
         print_json(_as_json(proofs))
     else:
@@ -75,6 +84,14 @@ def command(
         click.echo(nothing_in(directory), err=True)
         return 1
     return 1 if any(proof.state.is_finding for proof in proofs) else 0
+
+
+def _record_folder() -> Path | None:
+    """Return where is recorded what was proven, `None` if nothing is kept."""
+    from reconciler.cli.user_cache import cache_folder
+
+    folder = cache_folder()
+    return None if folder is None else folder / "proofs"
 
 
 def _is_about_nothing(revisions: "GitRevisions", proofs: "Sequence[Proof]") -> bool:

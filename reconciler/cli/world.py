@@ -18,10 +18,11 @@ def open_loader(repository: "Repository", output_root: str) -> "Loader":
     from reconciler.cli.progress import tracked
     from reconciler.shell.load import Loader
     from reconciler.shell.resources import load_schemas
+    from reconciler.shell.trees import GitTrees
     from reconciler.shell.workers import processors
 
     return Loader(
-        repository,
+        GitTrees(repository),
         load_schemas(),
         output_root=output_root,
         track=tracked,

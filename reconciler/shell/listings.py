@@ -8,8 +8,8 @@ from reconciler.manifests.selection import SUFFIXES
 from reconciler.model.frozen import is_at_or_below
 from reconciler.model.versioned import Versioned, patched
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.objects import ChangedFile, TreeEntry, changed_files, list_files
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.objects import ChangedFile, TreeEntry
+from reconciler.shell.trees import Trees
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -35,9 +35,9 @@ class Listing:
 class Listings:
     """What the commits asked for last hold; links are never followed."""
 
-    def __init__(self, repository: Repository, output_root: str) -> None:
-        """Remember where to look; the repository's prefix is the root."""
-        self._repository = repository
+    def __init__(self, trees: Trees, output_root: str) -> None:
+        """Remember where to look."""
+        self._trees = trees
         self._outputs = output_root
         self._known: dict[str, Listing] = {}
         self._differing: dict[tuple[str, str], frozenset[str]] = {}
@@ -76,9 +76,9 @@ class Listings:
 
     def _list(self, revision: str) -> Listing:
         """List a whole commit."""
-        listed = list_files(self._repository, revision, prefix=self._repository.prefix)
+        listed = self._trees.files(revision)
         return Listing(
-            Versioned({path: one for path, one in listed.items() if _is_manifest(path, one)}),
+            Versioned({path: one for path, one in listed.items() if is_manifest(path, one)}),
             frozenset(path for path, entry in listed.items() if not entry.is_file),
             frozenset(
                 other for path, entry in listed.items() for other in self._other(path, entry)
@@ -90,7 +90,7 @@ class Listings:
         if is_at_or_below(self._outputs, path):  # a file where the folder, or one above it, must be
             yield path
         if path.startswith(f"{self._outputs}/"):
-            if entry.is_file and not _is_manifest(path, entry):
+            if entry.is_file and not is_manifest(path, entry):
                 yield path
             if ".yaml/" in path:
                 yield f"{path.partition('.yaml/')[0]}.yaml"
@@ -99,9 +99,7 @@ class Listings:
         """Derive a listing from the one asked for last, or list all if git has lost that one."""
         last = next(reversed(self._known))
         try:
-            changes = changed_files(
-                self._repository, last, revision, prefix=self._repository.prefix
-            )
+            changes = self._trees.changed(last, revision)
         except GitError:
             return self._list(revision)
         before = self._known[last]
@@ -112,7 +110,7 @@ class Listings:
         links = set(before.links)
         for change in changes:
             links.discard(change.path)
-            if change.after is not None and _is_manifest(change.path, change.after):
+            if change.after is not None and is_manifest(change.path, change.after):
                 came[change.path] = change.after
             elif change.after is not None and not change.after.is_file:
                 links.add(change.path)
@@ -126,7 +124,7 @@ class Listings:
         )
 
 
-def _is_manifest(path: str, entry: TreeEntry) -> bool:
+def is_manifest(path: str, entry: TreeEntry) -> bool:
     """Return whether a file may be one that is read."""
     return entry.is_file and path.endswith(SUFFIXES) and path.isprintable()
 

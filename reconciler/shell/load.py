@@ -26,9 +26,9 @@ from reconciler.model.world import World
 from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.document_cache import INPUTS, OUTPUTS, DocumentCache
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listing, Listings
 from reconciler.shell.tree_cache import Below, Inputs, Track, TreeCache, untracked
+from reconciler.shell.trees import Trees
 from reconciler.shell.validators import FileValidators, file_validators
 
 
@@ -37,7 +37,7 @@ class Loader:
 
     def __init__(
         self,
-        repository: Repository,
+        trees: Trees,
         schemas: Schemas,
         *,
         output_root: str,
@@ -45,7 +45,7 @@ class Loader:
         processes: int = 1,
         documents: DocumentCache | None = None,
     ) -> None:
-        """Remember where to read (the repository's prefix is the root) and what is ours there.
+        """Remember where to read and what is ours there.
 
         Up to so many processes read where there are thousands of files; `documents` are those that
         were parsed before, `None` for none.
@@ -56,10 +56,10 @@ class Loader:
             INPUTS: Rules(schemas, ADMISSIONS, KINDS),
             OUTPUTS: Rules(schemas, {}, KINDS, status_only=True),
         }
-        self._listings = Listings(repository, output_root)
+        self._listings = Listings(trees, output_root)
         self._documents = documents
         self._inputs, self._outputs = (
-            TreeCache(repository, self._listings, name, track=track, documents=documents)
+            TreeCache(trees, self._listings, name, track=track, documents=documents)
             for name in (INPUTS, OUTPUTS)
         )
         self._surveyed: InputIndex | None = None

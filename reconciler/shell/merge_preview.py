@@ -14,6 +14,7 @@ from reconciler.shell.git.snapshot import take_files
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.tree_cache import Track, untracked
+from reconciler.shell.trees import GitTrees
 from reconciler.shell.workers import processors
 
 FILES = "the files of this checkout"
@@ -75,7 +76,7 @@ def open_sides(
             theirs, uncommitted = take_files(repository, private, head_revision)
         tree = merge_trees(private, base_revision, theirs)
         loader = Loader(
-            private,
+            GitTrees(private),
             load_schemas(),
             output_root=output_root,
             track=track,

@@ -1,68 +1,129 @@
-"""Proves a history piece by piece, in several processes where it is long."""
+"""Proves a history: here, or stretch by stretch by the workers of an executor."""
 
+import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from reconciler.audit.proof import Proof, prove
-from reconciler.audit.revisions import Commit
+from reconciler.audit.revisions import Commit, Provable, claim_of
 from reconciler.core.memo import Memo
+from reconciler.shell.executors import Workers, results_of, size_of_pieces
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.proof_record import ProofRecord
 from reconciler.shell.revisions import GitRevisions
-from reconciler.shell.workers import processors, start_pool
+from reconciler.shell.sent_history import (
+    NotSent,
+    SentRevisions,
+    Stretch,
+    cut_stretch,
+    empty_stretch,
+)
 
-PIECE = 16  # commits; neighbours share nearly all files, so a piece costs one cold load at most
-FEW = 2 * PIECE  # ours: so few are done about as soon as a process has started
+LEAST, MOST = 8, 64  # commits of a stretch: what a kill costs, against what a beginning costs
+ENOUGH = 128  # commits for each process, which needs a second before its first proof
+
+
+R = TypeVar("R", bound=Provable)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Which repository, and which of its folders is ours; a worker opens it anew."""
+class Prover(Generic[R]):
+    """Proves commits one by one; neighbours in history share most of their work."""
 
-    directory: Path
+    revisions: R
     output_root: str
+    memo: Memo = field(default_factory=Memo)
+
+    def prove(self, commit: Commit) -> Proof:
+        """Prove one commit."""
+        return prove(commit, self.revisions, output_root=self.output_root, memo=self.memo)
 
 
-def prove_all(place: Place, commits: Sequence[Commit], *, jobs: int | None) -> Iterator[Proof]:
+def prove_rest(
+    revisions: GitRevisions,
+    commits: Sequence[Commit],
+    *,
+    output_root: str,
+    workers: Workers | None,
+    record: ProofRecord,
+) -> Iterator[Proof]:
+    """Prove commits as `prove_all` does, but for those that the record has; it gets the others."""
+    known = {commit.revision: record.find(commit) for commit in commits}
+    rest = [commit for commit in commits if known[commit.revision] is None]
+    proving = prove_all(revisions, rest, output_root=output_root, workers=workers)
+    for commit in commits:
+        proof = known[commit.revision]
+        if proof is None:
+            proof = next(proving)
+            record.add(proof)
+        yield proof
+
+
+def prove_all(
+    revisions: GitRevisions,
+    commits: Sequence[Commit],
+    *,
+    output_root: str,
+    workers: Workers | None,
+) -> Iterator[Proof]:
     """Prove commits, in the order given.
 
     Args:
-        place: Where they are.
-        commits: Neighbours should be neighbours in history, too.
-        jobs: How many processes work; `None` is one a processor.
+        revisions: Where they are.
+        commits: Neighbours should be neighbours in history, too, the oldest first.
+        output_root: The folder that passes own.
+        workers: Who proves; `None` is this process.
     """
-    workers = min(jobs or processors(), len(commits) // PIECE + 1)
-    if workers == 1 or (jobs is None and len(commits) <= FEW):
-        yield from _prove_here(place, commits)
-        return
-    pieces = [tuple(commits[i : i + PIECE]) for i in range(0, len(commits), PIECE)]
-    with start_pool(workers, _open, place) as pool:
-        for proofs in pool.map(_prove_piece, pieces):
-            yield from proofs
+    here = Prover(revisions, output_root)
+    stretches = _cut(revisions, commits, output_root, workers)
+    for stretch, found in results_of(workers, prove_stretch, stretches):
+        for commit, proof in zip(stretch.commits, found, strict=True):
+            yield here.prove(commit) if proof is None else proof
 
 
-def _prove_here(place: Place, commits: Sequence[Commit]) -> Iterator[Proof]:
-    """Prove commits in this process."""
-    revisions = GitRevisions.open(place.directory, output_root=place.output_root)
-    revisions.prepare(commits)
-    memo = Memo()
-    for commit in commits:
-        yield prove(commit, revisions, output_root=place.output_root, memo=memo)
+def _cut(
+    revisions: GitRevisions, commits: Sequence[Commit], output_root: str, workers: Workers | None
+) -> Iterator[Stretch]:
+    """Yield the stretches of a history; one that is not whole in the repository is empty."""
+    size = size_of_pieces(len(commits), workers, least=LEAST, most=MOST)
+    known = {commit.revision for commit in commits}
+    inputs: str | None = None
+    for start in range(0, len(commits), size):
+        piece = commits[start : start + size]
+        try:
+            yield cut_stretch(revisions, piece, output_root=output_root, last_inputs=inputs)
+        except GitError:  # of a commit, which its proof tells
+            yield empty_stretch(piece, output_root=output_root)
+        claimed = [claim.inputs for claim in map(claim_of, piece) if claim is not None]
+        inputs = next((one for one in reversed(claimed) if one in known), inputs)
 
 
-_OPENED: list[tuple[GitRevisions, Place, Memo]] = []
-"""What a worker process opened when it started."""
+class _Kept(threading.local):
+    """What a worker keeps between stretches, by root; a worker may have several threads."""
+
+    def __init__(self) -> None:
+        self.root = ("", "")
+        self.prover: Prover[SentRevisions] | None = None
 
 
-def _open(place: Place) -> None:
-    """Begin a worker."""
-    revisions = GitRevisions.open(place.directory, output_root=place.output_root)
-    _OPENED.append((revisions, place, Memo()))
+_KEPT = _Kept()
 
 
-def _prove_piece(commits: Sequence[Commit]) -> list[Proof]:
-    """Prove a piece of the history in a worker."""
-    revisions, place, memo = _OPENED[-1]
-    revisions.prepare(commits)
-    return [
-        prove(commit, revisions, output_root=place.output_root, memo=memo) for commit in commits
-    ]
+def prove_stretch(stretch: Stretch) -> list[Proof | None]:
+    """Prove a stretch where its repository need not be; `None` of what it lacks something for."""
+    root = (stretch.prefix, stretch.output_root)
+    if _KEPT.prover is None or _KEPT.root != root:
+        _KEPT.root = root
+        _KEPT.prover = Prover(SentRevisions(stretch.output_root), stretch.output_root)
+    prover = _KEPT.prover
+    prover.revisions.take(stretch)
+    return [_prove_sent(prover, commit) for commit in stretch.commits]
+
+
+def _prove_sent(prover: Prover[SentRevisions], commit: Commit) -> Proof | None:
+    """Prove a commit, `None` if that takes more than was sent."""
+    try:
+        return prover.prove(commit)
+    except NotSent:
+        return None

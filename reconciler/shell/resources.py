@@ -1,4 +1,4 @@
-"""The only file that finds what ships beside the code: schemas and the example repository."""
+"""The only file that finds what ships with the package: code, schemas, the example repository."""
 
 import contextlib
 import hashlib
@@ -40,23 +40,30 @@ def load_schemas() -> Schemas:
 
 def build_id() -> str:
     """Return what stands for the code that reads manifests: its files, and what it is built on."""
-    digest = hashlib.sha256(sys.version.encode())
+    digest = hashlib.sha256(f"{sys.version}\n{package_digest()}\n".encode())
     for name in ("jsonschema-rs", "ruamel.yaml", "ruamel.yaml.clib"):
         with contextlib.suppress(PackageNotFoundError):
             digest.update(f"{name} {version(name)}\n".encode())
-    for folder in (files("reconciler"), _find("schemas")):
-        for file in _files(folder):
-            digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def _files(folder: Traversable) -> Iterator[Traversable]:
-    """Yield the sources and schemas in a folder, in the order of their names."""
+@lru_cache(maxsize=1)
+def package_digest() -> str:
+    """Return a digest of the code and the schemas; where it is equal, answers are."""
+    digest = hashlib.sha256()
+    for place in (files("reconciler"), _find("schemas")):
+        for path, content in _contents(place, ""):
+            digest.update(f"{path} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def _contents(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the code and the schemas of a folder, sorted."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
-            yield from _files(entry)
+        if entry.is_dir() and entry.name != "data":
+            yield from _contents(entry, f"{path}{entry.name}/")
         elif entry.name.endswith((".py", ".json")):
-            yield entry
+            yield f"{path}{entry.name}", entry.read_bytes()
 
 
 def write_example(folder: Path) -> None:

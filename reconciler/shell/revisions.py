@@ -9,7 +9,7 @@ from reconciler.errors import ReconcilerError
 from reconciler.manifests.limits import Oversized
 from reconciler.model.world import World
 from reconciler.shell.git.history import CommitRecord, read_commits
-from reconciler.shell.git.objects import REGULAR, TreeEntry, read_blobs
+from reconciler.shell.git.objects import REGULAR, ChangedFile, read_blobs
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import (
     changes_of,
@@ -20,6 +20,7 @@ from reconciler.shell.git.revisions import (
 )
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 
 PLAIN = REGULAR[0]
 NEAR = 8  # commits that are read together; few lie between two passes
@@ -38,7 +39,9 @@ class GitRevisions:
     def open(cls, directory: Path, *, output_root: str) -> "GitRevisions":
         """Open the repository that a folder is in."""
         repository = Repository.open(directory)
-        return cls(repository, Loader(repository, load_schemas(), output_root=output_root))
+        return cls(
+            repository, Loader(GitTrees(repository), load_schemas(), output_root=output_root)
+        )
 
     def commits(
         self, head: str, *, but: str | None = None, paths: Sequence[str] = (), whole: bool = True
@@ -74,8 +77,7 @@ class GitRevisions:
         prefix = f"{self.repository.prefix}/" if self.repository.prefix else ""
         self._changes = {
             commit.revision: tuple(
-                _change(path, prefix, before, after)
-                for path, before, after in found.get(commit.revision, ())
+                _change(changed, prefix) for changed in found.get(commit.revision, ())
             )
             for commit in commits
         }
@@ -88,10 +90,7 @@ class GitRevisions:
 
     def world(self, inputs: str, outputs: str, /) -> World | UnreadableRevision:
         """Return the inputs of one commit with the outputs of another."""
-        try:
-            return self.loader.load(inputs, outputs=None if inputs == outputs else outputs)
-        except ReconcilerError as error:
-            return UnreadableRevision(str(error))
+        return load_pair(self.loader, inputs, outputs)
 
     def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
         """Return the commits that a merge brought and that changed some files, the oldest first."""
@@ -105,9 +104,7 @@ class GitRevisions:
 
     def text(self, blob: str, /) -> str:
         """Return the content of a blob for people to read."""
-        for _, content in read_blobs(self.repository, [blob]):
-            return "" if isinstance(content, Oversized) else content.decode(errors="replace")
-        return ""
+        return text_of(read_blobs(self.repository, [blob]))
 
     def texts(self, blobs: Iterable[str]) -> dict[str, bytes]:
         """Return the contents of many blobs at once; one that is too large is empty."""
@@ -120,6 +117,21 @@ class GitRevisions:
     def leads_to(self, ancestor: str, revision: str, /) -> bool:
         """Return whether a commit exists and is the other one or one of its ancestors."""
         return ancestor == revision or is_ancestor(self.repository, ancestor, revision)
+
+
+def load_pair(loader: Loader, inputs: str, outputs: str) -> World | UnreadableRevision:
+    """Return the inputs of one commit with the outputs of another, or why they cannot be read."""
+    try:
+        return loader.load(inputs, outputs=None if inputs == outputs else outputs)
+    except ReconcilerError as error:
+        return UnreadableRevision(str(error))
+
+
+def text_of(found: Iterable[tuple[str, bytes | Oversized]]) -> str:
+    """Return the content of the blob that was read; one that is too large is empty."""
+    for _, content in found:
+        return "" if isinstance(content, Oversized) else content.decode(errors="replace")
+    return ""
 
 
 class CommitLine:
@@ -153,10 +165,9 @@ def _commit(record: CommitRecord) -> Commit:
     )
 
 
-def _change(
-    path: str, prefix: str, before: TreeEntry | None, after: TreeEntry | None
-) -> FileChange:
+def _change(changed: ChangedFile, prefix: str) -> FileChange:
     """Return a change with its path relative to the root."""
+    path, before, after = changed.path, changed.before, changed.after
     return FileChange(
         path=path.removeprefix(prefix) if path.startswith(prefix) else f"/{path}",
         before=None if before is None else before.blob,

@@ -12,9 +12,8 @@ from reconciler.manifests.selection import selects
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.versioned import Versioned, patched
 from reconciler.shell.document_cache import DocumentCache
-from reconciler.shell.git.objects import read_blobs
-from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listings
+from reconciler.shell.trees import Trees
 from reconciler.shell.validators import FileValidators
 
 T = TypeVar("T")
@@ -69,7 +68,7 @@ class TreeCache:
 
     def __init__(
         self,
-        repository: Repository,
+        trees: Trees,
         listings: Listings,
         name: str,
         *,
@@ -80,7 +79,7 @@ class TreeCache:
 
         `documents` of `None` stands for nothing.
         """
-        self._repository = repository
+        self._trees = trees
         self._listings = listings
         self._name = name
         self._track = track
@@ -145,7 +144,7 @@ class TreeCache:
         rest = [pair for pair in pairs if pair[0] not in known]
         if not rest:
             return
-        contents = read_blobs(self._repository, [blob for _, blob in rest])
+        contents = self._trees.blobs(blob for _, blob in rest)
         files = ((*pair, content) for pair, (_, content) in zip(rest, contents, strict=True))
         for file in by.validate(files, len(rest), self._name):
             if self._documents is not None:

@@ -7,7 +7,6 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,20 +23,15 @@ def processors() -> int:
 
 
 @contextlib.contextmanager
-def start_pool(
-    count: int, begin: Callable[..., None], *arguments: object
-) -> "Iterator[ProcessPoolExecutor]":
-    """Start processes that take calls, and end them with the block; what is not begun is dropped.
+def start_pool(count: int) -> "Iterator[ProcessPoolExecutor]":
+    """Start so many processes that take calls, and end them with the block.
 
-    Args:
-        count: How many, at least one.
-        begin: What each of them calls first, a function of a module.
-        arguments: For that function; they are pickled.
+    What is not begun by then is dropped.
     """
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415  # rarely needed, and slow
     from multiprocessing.context import SpawnContext  # noqa: PLC0415
 
-    pool = ProcessPoolExecutor(count, SpawnContext(), partial(_begin, begin, *arguments))
+    pool = ProcessPoolExecutor(count, SpawnContext(), _ignore_interrupts)
     try:
         yield pool
     finally:
@@ -95,13 +89,13 @@ def _end(process: "BaseProcess") -> None:
         process.join()
 
 
-def _begin(begin: Callable[..., None], *arguments: object) -> None:
-    """Begin a worker; Ctrl-C is for its parent, which then ends it."""
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the parent, which then ends this process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    begin(*arguments)
 
 
 def _serve(serve: "Callable[[Connection], None]", end: "Connection") -> None:
     """Serve until the other end is closed."""
     with contextlib.suppress(EOFError, OSError):
-        _begin(serve, end)
+        _ignore_interrupts()
+        serve(end)

@@ -19,6 +19,7 @@ from reconciler.shell.load import Loader
 from reconciler.shell.merge_preview import open_sides
 from reconciler.shell.passes import LocalBranch, Passes
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 from tests.builders import Body
 from tests.core.test_laws import LAW
 from tests.shell.fleet import DAEMON
@@ -97,7 +98,7 @@ def passes(checkout: Checkout, now: datetime) -> Passes:
     repository = Repository.open(checkout.folder)
     return Passes(
         branch=LocalBranch(repository, "main"),
-        loader=Loader(repository, load_schemas(), output_root="status"),
+        loader=Loader(GitTrees(repository), load_schemas(), output_root="status"),
         clock=FixedClock(now),
         author=DAEMON,
     )

@@ -16,6 +16,7 @@ from reconciler.shell.document_cache import DocumentCache
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import build_id, load_schemas
+from reconciler.shell.trees import GitTrees
 from tests.builders import Body, deployment, text
 from tests.core.test_laws import LAW
 from tests.shell.repositories import Checkout, new_checkout
@@ -45,10 +46,12 @@ def test_incremental_equals_full(
     with TemporaryDirectory() as name:
         checkout = checkout_of(told, Path(name))
         repository = Repository.open(checkout.folder)
-        warm = Loader(repository, load_schemas(), output_root="status")
+        warm = Loader(GitTrees(repository), load_schemas(), output_root="status")
         for number, bodies in enumerate((second, third, [])):
             world = warm.load(checkout.head())
-            cold = Loader(repository, load_schemas(), output_root="status").load(checkout.head())
+            cold = Loader(GitTrees(repository), load_schemas(), output_root="status").load(
+                checkout.head()
+            )
             told.now += timedelta(seconds=40)
             outcome = reconcile(world, told.now)
 
@@ -71,7 +74,9 @@ def test_cached_equals_parsed(first: list[Body], second: list[Body], faulty: int
         repository = Repository.open(checkout.folder)
         for bodies in (second, []):
             kept = [cached_load(repository, checkout.head(), Path(name)) for _ in range(2)]
-            parsed = Loader(repository, load_schemas(), output_root="status").load(checkout.head())
+            parsed = Loader(GitTrees(repository), load_schemas(), output_root="status").load(
+                checkout.head()
+            )
             told.now += timedelta(seconds=40)
             outcome = reconcile(parsed, told.now)
 
@@ -86,7 +91,7 @@ def test_cached_equals_parsed(first: list[Body], second: list[Body], faulty: int
 def cached_load(repository: Repository, revision: str, folder: Path) -> World:
     """Load as a process does that finds a folder with documents, and leaves more there."""
     documents = DocumentCache(folder / "documents", build_id, KINDS, few=0)
-    loader = Loader(repository, load_schemas(), output_root="status", documents=documents)
+    loader = Loader(GitTrees(repository), load_schemas(), output_root="status", documents=documents)
     world = loader.load(revision)
     documents.save()
 

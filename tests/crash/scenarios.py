@@ -13,6 +13,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.passes import Passes, PassReport, RemoteBranch
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 from tests.builders import (
     after,
     cluster,
@@ -101,7 +102,7 @@ class Scenario:
         with Mirror.open(f"file://{root / REMOTE}", root / MIRROR) as mirror:
             yield Passes(
                 branch=RemoteBranch(mirror, mirror.repository, "main"),
-                loader=Loader(mirror.repository, load_schemas(), output_root="status"),
+                loader=Loader(GitTrees(mirror.repository), load_schemas(), output_root="status"),
                 clock=clock,
                 author=DAEMON,
                 pause=clock.pause,

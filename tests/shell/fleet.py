@@ -18,6 +18,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.passes import LocalBranch, Passes, PassReport
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, FixedClock, new_checkout
 
 ROOT = Path(__file__).parent.parent.parent
@@ -40,7 +41,7 @@ def new_fleet(folder: Path, extra: Mapping[str, str] | None = None) -> Checkout:
 def load_world(folder: Path, branch: str = "main", output_root: str = "status") -> World:
     """Return the world at the head of a branch, read by a loader that knows nothing yet."""
     repository = Repository.open(folder)
-    loader = Loader(repository, load_schemas(), output_root=output_root)
+    loader = Loader(GitTrees(repository), load_schemas(), output_root=output_root)
     return loader.load(repository.resolve(branch))
 
 
@@ -61,7 +62,7 @@ def new_passes(folder: Path, clock: Clock) -> Passes:
     repository = Repository.open(folder)
     return Passes(
         branch=LocalBranch(repository, "main"),
-        loader=Loader(repository, load_schemas(), output_root="status"),
+        loader=Loader(GitTrees(repository), load_schemas(), output_root="status"),
         clock=clock,
         author=DAEMON,
         pause=clock.pause,

@@ -16,6 +16,7 @@ from reconciler.shell.entry_table import CHECK_BYTES, NAME
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 from tests.builders import configmap, deployment, path_of, policy, text
 from tests.shell.fleet import Clock, new_fleet, new_passes
 from tests.shell.repositories import Checkout, new_checkout
@@ -46,7 +47,7 @@ def load(checkout: Checkout, documents: DocumentCache | None) -> World:
 def loader_of(checkout: Checkout, documents: DocumentCache | None) -> Loader:
     """What loads with a cache, or without one."""
     repository = Repository.open(checkout.folder)
-    return Loader(repository, load_schemas(), output_root="status", documents=documents)
+    return Loader(GitTrees(repository), load_schemas(), output_root="status", documents=documents)
 
 
 def filled(checkout: Checkout, folder: Path) -> Path:

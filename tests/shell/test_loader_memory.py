@@ -7,6 +7,7 @@ from reconciler.core.file_validation import FileValidation
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 from tests.builders import deployment, text
 from tests.shell.repositories import new_checkout
 
@@ -30,7 +31,9 @@ def kept() -> int:
 def test_versions_of_the_past_are_forgotten(tmp_path: Path) -> None:
     """Of inputs and of outputs."""
     checkout = new_checkout(tmp_path / "r", {"web.yaml": text(deployment())})
-    loader = Loader(Repository.open(checkout.folder), load_schemas(), output_root="status")
+    loader = Loader(
+        GitTrees(Repository.open(checkout.folder)), load_schemas(), output_root="status"
+    )
     loader.load(checkout.head())
     counts = []
     for number in range(4):

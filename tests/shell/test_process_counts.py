@@ -14,6 +14,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.passes import Branch, LocalBranch, Passes, RemoteBranch
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 from tests.shell.counted import CommandLog
 from tests.shell.fleet import DAEMON, ROOT, Clock
 from tests.shell.repositories import Checkout, git, new_checkout
@@ -102,7 +103,7 @@ def settled_passes(branch: Branch, clock: Clock) -> Passes:
     """Return passes that have placed everything, and let the assumed reports come in."""
     passes = Passes(
         branch=branch,
-        loader=Loader(branch.repository, load_schemas(), output_root="status"),
+        loader=Loader(GitTrees(branch.repository), load_schemas(), output_root="status"),
         clock=clock,
         author=DAEMON,
     )

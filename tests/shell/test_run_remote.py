@@ -16,6 +16,7 @@ from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.load import Loader
 from reconciler.shell.passes import Passes, RemoteBranch
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 from tests.shell.fleet import EXAMPLE, Clock, decisions, eventually, load_world, running
 from tests.shell.repositories import ENVIRONMENT, Checkout, git, new_bare
 
@@ -135,7 +136,7 @@ def test_passes_through_a_git_daemon(tmp_path: Path) -> None:
             clock = Clock()
             passes = Passes(
                 branch=RemoteBranch(mirror, mirror.repository, "main"),
-                loader=Loader(mirror.repository, load_schemas(), output_root="status"),
+                loader=Loader(GitTrees(mirror.repository), load_schemas(), output_root="status"),
                 clock=clock,
                 author=CommitIdentity("reconciler", "reconciler@localhost"),
                 pause=clock.pause,

@@ -10,6 +10,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.passes import LocalBranch, Passes
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 from tests.shell.fleet import DAEMON, Clock
 from tests.shell.repositories import git
 
@@ -48,7 +49,7 @@ def replay(remote: Path, folder: Path) -> list[str]:
     repository = Repository.open(calm)
     passes = Passes(
         branch=LocalBranch(repository, "calm"),
-        loader=Loader(repository, load_schemas(), output_root="status"),
+        loader=Loader(GitTrees(repository), load_schemas(), output_root="status"),
         clock=Clock(),
         author=DAEMON,
     )

@@ -25,11 +25,6 @@ from reconciler.shell.disk import refusal
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.masking import masked
 
-try:
-    from git.cmd import Git as Runner
-except ImportError as error:  # GitPython looks for git when it is imported
-    raise GitError("git was not found; install git 2.34 or later and put it on the PATH") from error
-
 KEPT = ("PATH", "SSH_AUTH_SOCK")
 """Variables of the caller's environment that git may see."""
 
@@ -82,6 +77,7 @@ SETTINGS: Mapping[str, str] = {
 """Settings that outrank those of any file; a repository's own cannot undo them."""
 
 NOT_FOUND = 127  # what env(1) answers when there is no git
+NOT_THERE = "git was not found; install git 2.34 or later and put it on the PATH"
 TERMINATION_SECONDS = 2.0  # for git to remove its lock files after a SIGTERM
 
 
@@ -217,7 +213,7 @@ class Git:
     def error(self, arguments: tuple[str, ...], finished: Finished) -> GitError:
         """Return the error that a finished command stands for."""
         if finished.code == NOT_FOUND:
-            return GitError("git was not found; install git 2.34 or later and put it on the PATH")
+            return GitError(NOT_THERE)
         if found := refusal(finished.stderr, str(self.folder)):
             return GitError(found)
         said = one_line(finished.stderr) or f"exit code {finished.code}"
@@ -229,6 +225,10 @@ class Git:
 
     def start(self, arguments: tuple[str, ...]) -> "subprocess.Popen[bytes]":
         """Start a command with pipes to all its ends; whoever starts it ends it."""
+        try:  # here, so that a machine without git can use all the rest
+            from git.cmd import Git as Runner  # noqa: PLC0415
+        except ImportError as error:  # GitPython looks for git when it is imported
+            raise GitError(NOT_THERE) from error
         variables = {**ENVIRONMENT, **self._configuration(), **self.variables}
         # GitPython adds to the environment of this process and never removes; env(1) removes.
         # Values stay out of the argument list, where other users could read them.

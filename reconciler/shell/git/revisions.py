@@ -6,7 +6,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import CommitRecord, read_commits
-from reconciler.shell.git.objects import TreeEntry, list_files
+from reconciler.shell.git.objects import ChangedFile, TreeEntry, list_files
 from reconciler.shell.git.repository import COMMIT_ID, Repository, check_commit
 
 NOTHING = "000000"
@@ -101,32 +101,46 @@ def is_ancestor(repository: Repository, ancestor: str, revision: str) -> bool:
 
 def changes_of(
     repository: Repository, commits: Sequence[CommitRecord]
-) -> dict[str, list[tuple[str, TreeEntry | None, TreeEntry | None]]]:
+) -> dict[str, list[ChangedFile]]:
     """Return what each commit changed against its first parent, by one command for all of them.
 
     Returns:
-        Commit to (path relative to the top of the repository, before, after); everything is new in
-        a root commit, and a commit that changed nothing may be absent.
+        Commit to its changes, with paths relative to the top of the repository; everything is new
+        in a root commit, and a commit that changed nothing may be absent.
     """
-    pairs = [f"{commit.revision} {commit.parents[0]}\n" for commit in commits if commit.parents]
+    pairs = [(commit.parents[0], commit.revision) for commit in commits if commit.parents]
+    found = changes_between(repository, pairs)
+    for commit in commits:
+        if not commit.parents:
+            files = list_files(repository, commit.revision)
+            found[commit.revision] = [ChangedFile(path, None, one) for path, one in files.items()]
+    return found
+
+
+def changes_between(
+    repository: Repository, pairs: Iterable[tuple[str, str]]
+) -> dict[str, list[ChangedFile]]:
+    """Return what each second commit has that the first has not, by one command for all of them.
+
+    Returns:
+        Second commit to changes, with paths relative to the top of the repository; one without
+        changes may be absent.
+    """
+    asked = "".join(f"{new} {old}\n" for old, new in pairs)
     listed = repository.git.output(
         "diff-tree", "--stdin", "-r", "--raw", "-z", "--no-renames", "--no-abbrev",
-        "--no-ext-diff", stdin="".join(pairs).encode(),
+        "--no-ext-diff", stdin=asked.encode(),
     )  # fmt: skip
-    found: dict[str, list[tuple[str, TreeEntry | None, TreeEntry | None]]] = {}
+    found: dict[str, list[ChangedFile]] = {}
     fields = iter(listed.decode(errors="surrogateescape").split("\0")[:-1])
-    changes: list[tuple[str, TreeEntry | None, TreeEntry | None]] = []
+    changes: list[ChangedFile] = []
     for field in fields:
         if not field.startswith(":"):
             changes = found.setdefault(field.strip(), [])
             continue
         modes = field.removeprefix(":").split(" ")
         before, after = _entry(modes[0], modes[2]), _entry(modes[1], modes[3])
-        changes.append((next(fields), before, after))
-    for commit in commits:
-        if not commit.parents:
-            files = list_files(repository, commit.revision)
-            found[commit.revision] = [(path, None, entry) for path, entry in files.items()]
+        changes.append(ChangedFile(next(fields), before, after))
     return found
 
 

@@ -1,0 +1,66 @@
+"""Pieces of work come back in order, whatever becomes of the workers."""
+
+import multiprocessing
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from reconciler.shell.executors import AHEAD, Workers, results_of
+from reconciler.shell.workers import start_pool
+
+DEADLY = 5
+
+
+def square(number: int) -> int:
+    """Return the square of a number."""
+    return number * number
+
+
+def square_or_die(number: int) -> int:
+    """Return the square of a number; one of them ends each worker, as a lack of memory would."""
+    if number == DEADLY and multiprocessing.parent_process() is not None:
+        os._exit(1)
+    return square(number)
+
+
+def refuse(number: int) -> int:
+    """Fail as a programmer's mistake does."""
+    raise ValueError(number)
+
+
+SQUARES = [(number, number * number) for number in range(20)]
+
+
+def test_results_come_in_order() -> None:
+    """Whoever is ready first."""
+    with ThreadPoolExecutor(4) as executor:
+        assert SQUARES == list(results_of(Workers(executor, 4), square, range(20)))
+
+
+def test_worker_that_is_killed_costs_time_only() -> None:
+    """Its piece is done here, and so are those that come after it."""
+    with start_pool(2) as executor:
+        assert SQUARES == list(results_of(Workers(executor, 2), square_or_die, range(20)))
+
+
+def test_mistake_in_a_call_is_not_taken_for_a_lost_worker() -> None:
+    """It is raised here."""
+    with start_pool(1) as executor, pytest.raises(ValueError, match="0"):
+        list(results_of(Workers(executor, 1), refuse, range(3)))
+
+
+def test_few_pieces_exist_at_a_time() -> None:
+    """A history is not held as a whole."""
+    made = []
+
+    def pieces() -> Iterator[int]:
+        for number in range(20):
+            made.append(number)
+            yield number
+
+    with ThreadPoolExecutor(1) as executor:
+        next(results_of(Workers(executor, 1), square, pieces()))
+
+    assert AHEAD + 1 == len(made)
