@@ -1,6 +1,6 @@
 """Time of `reconciler plan` as a pipeline runs it: a fresh clone, a new process, no cache.
 
-`python -m benchmarks.plan_cold [MANIFESTS]`; the manifests are counted with the bindings.
+The manifests are counted with the bindings.
 """
 
 import shutil
@@ -9,11 +9,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.startup_and_passes import WORKLOAD, git, make_repository
+from benchmarks.figure import Figure, Unit
+from benchmarks.repositories import git, make_repository, workload
 
-LIMIT_SECONDS = 3
+MANIFESTS = 10_000
 FLEETS = (12, 50)  # a quarter of the clusters has each workload
 RUNS = 5
 SETTLED = "2027-01-01T00:10:00Z"
@@ -33,8 +35,8 @@ def prepare(folder: Path, manifests: int, clusters: int) -> Path:
     reconciler(origin, "reconcile", "--now", SETTLED)
     git(origin, "checkout", "-q", "-b", "scale")
     for i in range(10):
-        text = WORKLOAD.format(i=i, replicas=33)
-        (origin / "workloads" / f"{i:05d}.yaml").write_text(text)
+        for path, text in workload(i, 33).items():
+            (origin / path).write_text(text)
     git(origin, "commit", "-q", "-am", "Scale")
     git(folder, "clone", "-q", "--no-local", str(origin), str(clone))
     return clone
@@ -47,20 +49,14 @@ def seconds(clone: Path) -> float:
     return time.perf_counter() - started
 
 
-def main() -> None:
-    """Print the table."""
-    manifests = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    print("what                                          seconds   goal")
+def figures() -> Iterator[Figure]:
+    """Yield the time for each number of clusters."""
     for clusters in FLEETS:
         folder = Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
         try:
-            clone = prepare(folder, manifests, clusters)
+            clone = prepare(folder, MANIFESTS, clusters)
             median = statistics.median(seconds(clone) for _ in range(RUNS))
         finally:
             shutil.rmtree(folder)
-        what = f"plan, {manifests} manifests, {clusters} clusters"
-        print(f"{what:44}   {median:7.2f}   < {LIMIT_SECONDS}")
-
-
-if __name__ == "__main__":
-    main()
+        name = f"plan, cold, {MANIFESTS:,} manifests, {clusters} clusters"
+        yield Figure(name, median, Unit.SECONDS)
