@@ -95,7 +95,6 @@ def _in_bare(served: Served) -> Iterator[Figure]:
     yield Figure("first pass, in memory", first, Unit.SECONDS)
     yield Figure("first pass", seconds(runner.run), Unit.SECONDS)
     _settle(served)
-    yield Figure("memory, placed", resident_megabytes(), Unit.MEGABYTES)
     yield Figure("idle pass", median_ms(9, runner.decide), Unit.MILLISECONDS)
     for count in (1, 10):
         title = f"warm pass, {count} changed"

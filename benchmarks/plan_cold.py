@@ -17,7 +17,7 @@ from benchmarks.repositories import git, make_repository, workload
 
 MANIFESTS = 10_000
 FLEETS = (12, 50)  # a quarter of the clusters has each workload
-RUNS = 5
+RUNS = 3
 SETTLED = "2027-01-01T00:10:00Z"
 
 

@@ -67,9 +67,15 @@ def as_text(rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def as_markdown(results: Iterable[Result]) -> str:
-    """Return the table as a page shows it."""
-    lines = [HEAD, ("---",) * len(HEAD)]
-    lines += [cells(result, figure) for result in results for figure in result.figures]
+    """Return the table as a page shows it; goals come last that were not measured."""
+    rows = [cells(result, figure) for result in results for figure in result.figures]
+    measured = {row[0] for row in rows}
+    rows += [
+        (name, str(goal), "", "not measured", "", "")
+        for name, goal in GOALS.items()
+        if name not in measured
+    ]
+    lines = [HEAD, ("---",) * len(HEAD), *rows]
     return "".join(f"| {' | '.join(line)} |\n".replace("|  |", "| |") for line in lines)
 
 
