@@ -6,7 +6,7 @@ LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
 
-.PHONY: demo test editors fuzz crash soak check format docs schemas bench wheel clean
+.PHONY: demo test editors fuzz crash soak check format docs schemas bench bench-large bench-page wheel clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
@@ -45,12 +45,15 @@ fuzz: $(INSTALLED)
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600)
 
 bench: $(INSTALLED)
-	$(BIN)/python -m benchmarks.ratios
-	$(BIN)/python -m benchmarks.startup_and_passes
-	$(BIN)/python -m benchmarks.questions
-	$(BIN)/python -m benchmarks.plan_cold
-	$(BIN)/python -m benchmarks.durable_commits
-	$(BIN)/python -m benchmarks.work_counters
+	$(BIN)/python -m benchmarks
+
+# 100,000 manifests, too: half an hour, 3 GB of memory.
+bench-large: $(INSTALLED)
+	$(BIN)/python -m benchmarks --large
+
+# docs/performance.md as it is measured here and now.
+bench-page: $(INSTALLED)
+	$(BIN)/python -m benchmarks --large -o docs/performance --page docs/performance.md
 
 wheel: $(INSTALLED)
 	$(BIN)/python -m build --wheel --outdir dist

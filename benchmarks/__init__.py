@@ -1,1 +1,1 @@
-"""Measurements; each file is a script."""
+"""Measurements: `python -m benchmarks` prints one table of them beside their goals."""

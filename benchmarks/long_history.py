@@ -1,28 +1,27 @@
 """Time of questions about one object in a repository with thousands of commits.
 
-`python -m benchmarks.long_history [COMMITS]`; half of them scale some workload, each of the
-others is the pass after it. The object asked about was moved a few times, by real passes.
+Half of them scale some workload, each of the others is the pass after it. The object asked about
+was moved a few times, by real passes.
 """
 
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from benchmarks.figure import Figure, Unit
 from benchmarks.plan_cold import reconciler
-from benchmarks.startup_and_passes import WORKLOAD, git, make_repository
+from benchmarks.repositories import WORKLOAD, git, make_repository
 
 COMMITS = 10_000
 MANIFESTS = 1000
 CLUSTERS = 20
 OTHERS = 400  # objects that are scaled, and scaled back
 MOVES = 4  # of the object asked about
-LIMIT_SECONDS = 2
 RUNS = 3
 START = datetime(2027, 1, 1, tzinfo=UTC)
 STEP = timedelta(minutes=10)
@@ -115,30 +114,14 @@ def seconds(folder: Path, *question: str) -> float:
     return statistics.median(times)
 
 
-def measure(commits: int = COMMITS) -> list[tuple[str, float, str]]:
-    """Return what was asked, the seconds it took and the goal: first plainly, then with a graph."""
+def figures() -> Iterator[Figure]:
+    """Yield the times, with the graph of commits that upkeep leaves in a mirror."""
     folder = Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
-    rows = []
     try:
-        repository = prepare(folder / "repository", commits)
-        for note in ("", ", with a commit graph"):
-            if note:
-                graph = ("--reachable", "--changed-paths")
-                git(repository, "commit-graph", "write", *graph)
-            for question in QUESTIONS:
-                what = f"{question[0]}, {commits} commits{note}"
-                rows.append((what, seconds(repository, *question), f"< {LIMIT_SECONDS}"))
+        repository = prepare(folder / "repository", COMMITS)
+        git(repository, "commit-graph", "write", "--reachable", "--changed-paths")
+        for question in QUESTIONS:
+            name = f"{question[0]} of one object, {COMMITS:,} commits"
+            yield Figure(name, seconds(repository, *question), Unit.SECONDS)
     finally:
         shutil.rmtree(folder)
-    return rows
-
-
-def main() -> None:
-    """Print the table."""
-    print("what                                          seconds   goal")
-    for what, took, goal in measure(*map(int, sys.argv[1:])):
-        print(f"{what:44}   {took:7.2f}   {goal}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,10 +1,16 @@
-"""One question to a scheduler: how long it takes, beside upstream's time and the goal."""
+"""How many times faster than a Go scheduler one question is answered.
+
+Upstream's figures are medians of the real Go schedulers, with the same inputs on the same machine
+with two cores. Ours are process time, on a fleet that is indexed; `with index` has the index and
+the first question besides.
+"""
 
 import gc
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from time import process_time
 from typing import TypeVar
+
+from benchmarks.figure import Figure, Unit
 
 F = TypeVar("F")
 
@@ -12,35 +18,17 @@ SIZES = (100, 1000, 5000)
 RUNS = 15
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One question: its times in milliseconds, and how many times upstream's speed is the goal."""
-
-    question: str
-    clusters: int
-    upstream: float
-    goal: float
-    ours: float
-    with_index: float
-
-
-def row_of(
-    question: str,
-    clusters: int,
-    told: tuple[float, float],
-    index: Callable[[], F],
-    ask: Callable[[F], object],
-) -> Row:
-    """Measure a question, and return its row; `told` are upstream's time and the goal."""
-    ours, first = measure(index, ask)
-    return Row(
-        question=question,
-        clusters=clusters,
-        upstream=told[0],
-        goal=told[1],
-        ours=ours,
-        with_index=first,
-    )
+def ratios(
+    question: str, clusters: int, upstream: float, ours: float, with_index: float
+) -> Iterator[Figure]:
+    """Yield the ratio without and with the index; all times are milliseconds."""
+    for suffix, took in (("", ours), (", with index", with_index)):
+        yield Figure(
+            f"{question}{suffix}, {clusters:,} clusters",
+            upstream / took,
+            Unit.TIMES,
+            f"{took:.3f} of {upstream:g} ms",
+        )
 
 
 def measure(index: Callable[[], F], ask: Callable[[F], object]) -> tuple[float, float]:

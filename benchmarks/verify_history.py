@@ -1,16 +1,16 @@
 """Proving 1,000 commits of a repository of 1,000 manifests: seconds in all, and per pass."""
 
-import argparse
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchmarks.startup_and_passes import WORKLOAD, Given, make_repository
+from benchmarks.commands import command
+from benchmarks.figure import Figure, Unit
+from benchmarks.repositories import WORKLOAD, Given, make_repository
 from reconciler.core.changes import WriteFile
 from reconciler.shell.clock import Clock
 from reconciler.shell.git.commits import write_commit
@@ -22,7 +22,6 @@ from reconciler.shell.passes import LocalBranch, Passes
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.trees import GitTrees
 
-GOAL_SECONDS = 60
 AUTHOR = CommitIdentity("bench", "bench@example.org")
 
 
@@ -67,31 +66,14 @@ def make_history(folder: Path, manifests: int, commits: int, clusters: int) -> N
         passes.run()
 
 
-def main() -> None:
-    """Make the history, prove it, print the figures."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--manifests", type=int, default=1000)
-    parser.add_argument("--commits", type=int, default=1000)
-    parser.add_argument("--clusters", type=int, default=100, help="a quarter has each workload")
-    parser.add_argument("--jobs", type=int, default=0)
-    parser.add_argument("--executor", default="processes", help="or dask://HOST:PORT")
-    parser.add_argument("--folder", type=Path)
-    asked = parser.parse_args()
-    folder = asked.folder or Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
-    if not (folder / ".git").exists():
-        make_history(folder, asked.manifests, asked.commits, asked.clusters)
-    options = ["--afresh", "--executor", asked.executor]
-    options += ["--jobs", str(asked.jobs)] if asked.jobs else []
-    start = time.perf_counter()
-    finished = subprocess.run(
-        [sys.executable, "-m", "reconciler", "-C", str(folder), "verify", *options], check=False
-    )
-    seconds = time.perf_counter() - start
-    print(f"exit code {finished.returncode}, {seconds:.1f} s, goal {GOAL_SECONDS} s")
-    print(f"{seconds / (asked.commits / 2) * 1000:.0f} ms a pass")
-    if asked.folder is None:
+def figures() -> Iterator[Figure]:
+    """Make a history and prove it, with the processes that there are."""
+    folder = Path(tempfile.mkdtemp(prefix="reconciler-bench-"))
+    try:
+        make_history(folder / "repository", 1000, 1000, 100)
+        start = time.perf_counter()
+        command("-C", str(folder / "repository"), "verify", "--afresh")
+        took = time.perf_counter() - start
+    finally:
         shutil.rmtree(folder)
-
-
-if __name__ == "__main__":
-    main()
+    yield Figure("verify, 1,000 commits of 1,000 manifests", took, Unit.SECONDS)

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import TypeGuard
 
 from reconciler.manifests.limits import MAX_DEPTH, MAX_DIGITS
 
@@ -69,14 +70,14 @@ def _write_mapping(body: Mapping[str, object], indent: str, parts: list[str], de
             written = f"? {written}\n{indent}"
         if type(value) is str and len(value) <= LONGEST_PLAIN:  # the usual case, and faster
             parts.append(f"{lead}{written}: {_remembered(value)}\n")
-        elif type(value) in SCALARS or not value or not isinstance(value, Mapping | list | tuple):
-            parts.append(f"{lead}{written}: {encode_scalar(value)}\n")
-        elif isinstance(value, Mapping):
+        elif value and isinstance(value, list | tuple):
+            parts.append(f"{lead}{written}:\n")
+            _write_items(value, indent, parts, depth + 1, indent)
+        elif value and type(value) not in SCALARS and _is_mapping(value):
             parts.append(f"{lead}{written}:\n{indent}  ")
             _write_mapping(value, indent + "  ", parts, depth + 1)
         else:
-            parts.append(f"{lead}{written}:\n")
-            _write_items(value, indent, parts, depth + 1, indent)
+            parts.append(f"{lead}{written}: {encode_scalar(value)}\n")
         lead = indent
 
 
@@ -90,12 +91,16 @@ def _write_items(
     for item in items:
         parts.append(f"{lead}- ")
         lead = indent
-        if type(item) in SCALARS or not item or not isinstance(item, Mapping | list | tuple):
-            parts.append(f"{encode_scalar(item)}\n")
-        elif isinstance(item, Mapping):
+        if item and isinstance(item, list | tuple):
+            _write_items(item, inner, parts, depth + 1, "")
+        elif item and type(item) not in SCALARS and _is_mapping(item):
             _write_mapping(item, inner, parts, depth + 1)
         else:
-            _write_items(item, inner, parts, depth + 1, "")
+            parts.append(f"{encode_scalar(item)}\n")
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
+    return type(value) is dict or isinstance(value, Mapping)  # the first is faster
 
 
 def encode_scalar(value: object) -> str:

@@ -15,6 +15,7 @@ from reconciler.model.quantity import Quantity
 from reconciler.model.resources import Resources, decode_resources
 from reconciler.model.taints import Taint, TaintEffect, Toleration
 from reconciler.model.world import Body
+from reconciler.schedule.columns import Numbers, Order
 from reconciler.schedule.fleet import (
     Fleet,
     fleet_of,
@@ -51,13 +52,12 @@ class SharedTargets:
 class Capacity:
     """How many replicas each cluster can take, and the clusters ordered by it.
 
-    `order` holds positions, greatest first, equal ones by name. `limited` is false where some
-    cluster answered that it was not estimated.
+    `limited` is false where some cluster answered that it was not estimated.
     """
 
     ask: Ask
     column: tuple[int, ...]
-    order: tuple[int, ...]
+    order: Order
     limited: bool
 
 
@@ -191,7 +191,7 @@ class Members:
     untolerated: dict[tuple[Toleration, ...], tuple[Rejection, ...]] = field(
         default_factory=dict, repr=False
     )
-    rooms: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
+    rooms: dict[str, Numbers] = field(default_factory=dict, repr=False)
     capacities: dict[Ask, Capacity] = field(default_factory=dict, repr=False)
     targets: dict[int, SharedTargets] = field(default_factory=dict, repr=False)
     applied: dict[Placement, str] = field(default_factory=dict, repr=False)

@@ -1,8 +1,6 @@
 """How many replicas a cluster can take: from its resource summary, or from its resource models."""
 
-from collections.abc import Callable, Sequence
-from itertools import repeat
-from operator import floordiv
+from collections.abc import Callable
 
 from reconciler.dialects.karmada.api.clusters import (
     Ask,
@@ -13,6 +11,7 @@ from reconciler.dialects.karmada.api.clusters import (
     ResourceSummary,
 )
 from reconciler.model.quantity import Quantity, ceil_milli, ceil_units
+from reconciler.schedule.columns import Numbers, Order, column_of, lesser, listed, quotients
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import NO_CLUSTERS, positions_of
 
@@ -43,14 +42,16 @@ def estimate_fleet(
     Source: karmada@f8fdd02 pkg/scheduler/core/util.go `calAvailableReplicas`.
     """
     if replicas == 0 and components == 0:
-        return _capacity(members, (None, -1), lambda: (NOT_ESTIMATED,) * len(members.views))
+        return _capacity(
+            members, (None, -1), lambda: column_of([NOT_ESTIMATED] * len(members.views))
+        )
     raw = estimates(members, requirements)
     if raw.limited:
         return raw
     return _capacity(
         members,
         (requirements, replicas),
-        lambda: tuple(replicas if room == NOT_ESTIMATED else room for room in raw.column),
+        lambda: column_of(replicas if room == NOT_ESTIMATED else room for room in raw.column),
     )
 
 
@@ -62,35 +63,36 @@ def estimates(members: Members, requirements: Requirements | None) -> Capacity:
     return _capacity(members, (requirements, NOT_ESTIMATED), lambda: _column(members, requirements))
 
 
-def _capacity(members: Members, ask: Ask, column: Callable[[], tuple[int, ...]]) -> Capacity:
+def _capacity(members: Members, ask: Ask, column: Callable[[], Numbers]) -> Capacity:
     def answer() -> Capacity:
         found = column()
-        order = sorted(range(len(found)), key=found.__getitem__, reverse=True)
-        return Capacity(ask, found, tuple(order), NOT_ESTIMATED not in found)
+        rooms = tuple(listed(found))
+        return Capacity(ask, rooms, Order(found), NOT_ESTIMATED not in rooms)
 
     return remember(members.capacities, ask, answer)
 
 
-def _column(members: Members, requirements: Requirements | None) -> tuple[int, ...]:
-    best: Sequence[int] = _rooms(members, "pods")
+def _column(members: Members, requirements: Requirements | None) -> Numbers:
+    best = _rooms(members, "pods")
     for name, amount in requirements or ():
         units = _units(name, amount)
         if units > 0:
-            rooms = _rooms(members, name)
-            best = list(map(min, best, map(floordiv, rooms, repeat(units))))
-    found = list(best)
+            best = lesser(best, quotients(_rooms(members, name), units))
+    found = best.copy()
     for position in positions_of(members.modelled if requirements is not None else NO_CLUSTERS):
         found[position] = _by_models(members.views[position], requirements or ())
     for position in positions_of(members.declared):
         found[position] = NOT_ESTIMATED
-    if found and max(found) > NOT_ESTIMATED:
-        return tuple(map(wrap32, found))
-    return tuple(found)
+    if max(listed(found), default=0) > NOT_ESTIMATED:
+        return column_of(map(wrap32, listed(found)))
+    return found
 
 
-def _rooms(members: Members, name: str) -> tuple[int, ...]:
+def _rooms(members: Members, name: str) -> Numbers:
     return remember(
-        members.rooms, name, lambda: tuple(room_of(view.summary, name) for view in members.views)
+        members.rooms,
+        name,
+        lambda: column_of(room_of(view.summary, name) for view in members.views),
     )
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import compress
 
 from reconciler.dialects.karmada.api.clusters import Capacity, Members
 from reconciler.dialects.karmada.scheduler.profile import PROFILE
@@ -14,7 +13,6 @@ from reconciler.schedule.framework import (
     Levels,
     Mask,
     added,
-    bits_of,
     positions_of,
     score_at,
 )
@@ -77,24 +75,19 @@ def rank(
                 placed.sort(key=lambda i: (-column[i] - held.get(i, 0), i))
                 parts.append(placed)
             elif among:
-                parts.append(_among(_by_capacity(members, capacity, tier), among, tier))
+                parts.append(_by_capacity(members, capacity, among))
     order = parts[0] if len(parts) == 1 else [position for part in parts for position in part]
     return Ranking(
         order=order, capacity=capacity, held=held, scores=scores, totals=totals, tiers=tiers
     )
 
 
-def _among(order: tuple[int, ...], clusters: Mask, everyone: Mask) -> tuple[int, ...]:
-    """Return the order of some of the clusters in it."""
-    if clusters == everyone:
-        return order
-    bits = bits_of(clusters, everyone.bit_length())
-    return tuple(compress(order, map(bits.__getitem__, order)))
-
-
 def _by_capacity(members: Members, capacity: Capacity, clusters: Mask) -> tuple[int, ...]:
+    """Return the order of the capacity of some clusters only."""
+
     def order() -> tuple[int, ...]:
-        return _among(capacity.order, clusters, members.fleet.all)
+        found = capacity.order
+        return found.positions if clusters == members.fleet.all else found.among(clusters)
 
     return remember(members.orders, (capacity.ask, clusters), order)
 

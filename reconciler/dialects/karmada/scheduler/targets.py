@@ -2,6 +2,7 @@
 
 from functools import partial
 from itertools import repeat
+from operator import itemgetter
 
 from reconciler.dialects.karmada.api.clusters import Members, SharedTargets, TargetCluster
 from reconciler.dialects.karmada.scheduler.divide import Division, DivisionStrategy
@@ -27,4 +28,4 @@ def targets_of(division: Division, members: Members, feasible: Mask) -> tuple[Ta
         shared.targets |= zip(positions, map(_target, pairs), strict=False)
         shared.clusters = Mask(shared.clusters | wanting)
     targets = shared.targets
-    return tuple([targets[position] for position, _ in shares])
+    return tuple(map(targets.__getitem__, map(itemgetter(0), shares)))

@@ -122,11 +122,7 @@ def _rejected(verdict: ScheduleVerdict | None, members: Members) -> Mapping[Clus
     if verdict is None or not verdict.attempts:
         return {}
     attempt = verdict.attempts[0] if verdict.error is not None else verdict.attempts[-1]
-    leaving = positions_of(members.fleet.deleting)
-    reasons = {members.views[position].cluster.name: LEAVING for position in leaving}
-    reasons |= {
-        members.views[position].cluster.name: str(rejection.reason)
-        for rejection in attempt.rejections
-        for position in positions_of(rejection.clusters)
-    }
-    return {name: reasons[name] for name in sorted(reasons)}
+    reasons = dict.fromkeys(positions_of(members.fleet.deleting), LEAVING)
+    for rejection in attempt.rejections:
+        reasons |= dict.fromkeys(positions_of(rejection.clusters), str(rejection.reason))
+    return {members.fleet.names[position]: reasons[position] for position in sorted(reasons)}

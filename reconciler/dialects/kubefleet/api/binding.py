@@ -1,7 +1,9 @@
 """A binding: one cluster of a placement, and how far it is."""
 
 from collections.abc import Container, Iterable, Mapping
+from functools import partial
 from hashlib import sha256
+from itertools import repeat
 from typing import NamedTuple
 
 from reconciler.dialects.kubefleet.api.kinds import kinds_in, named_in
@@ -18,7 +20,7 @@ from reconciler.model.world import Body
 
 PLACEMENT_PART = 26  # uniquename.go: half of 63 characters less two dashes and the suffix
 CLUSTER_PART = 27
-SUFFIX_LENGTH = 8
+SUFFIX_OCTETS = 4  # two characters each
 IN_LABELS = b"abcdefghijklmnopqrstuvwxyz0123456789-"
 NOTHING: Body = {}
 
@@ -61,6 +63,9 @@ class Binding(NamedTuple):
     annotations: Mapping[str, str] = {}
     conditions: tuple[Body, ...] = ()
     body: Body = NOTHING
+
+
+_binding = partial(tuple.__new__, Binding)
 
 
 def decode_binding(body: Body) -> Binding:
@@ -163,9 +168,22 @@ def _numbered_names(placement: str, targets: Iterable[str], number: int) -> list
     stem, seed, end = placement[:PLACEMENT_PART], f"{placement}\0", f"\0{number}"
     return [
         f"{stem}-{target[:CLUSTER_PART]}-"
-        f"{sha256(f'{seed}{target}{end}'.encode()).hexdigest()[:SUFFIX_LENGTH]}"
+        f"{sha256(f'{seed}{target}{end}'.encode()).digest()[:SUFFIX_OCTETS].hex()}"
         for target in targets
     ]
+
+
+def renamed(
+    shared: Binding, names: Iterable[str], decisions: Mapping[ClusterName, Body]
+) -> tuple[Binding, ...]:
+    """Return one binding a cluster, alike but for its name, its target and its decision.
+
+    All at once, column by column: half of the time that the constructor takes.
+    """
+    columns: list[Iterable[object]] = [*map(repeat, shared)]
+    for field, column in (("name", names), ("target", decisions), ("decision", decisions.values())):
+        columns[Binding._fields.index(field)] = column
+    return tuple(map(_binding, zip(*columns, strict=False)))
 
 
 def unscheduled(binding: Binding) -> Binding:

@@ -148,7 +148,7 @@ class Members:
     affinities: dict[tuple[Preference, ...], tuple[Levels, tuple[Unscorable, ...]]] = field(
         default_factory=dict, repr=False
     )
-    unscored: dict[bool, tuple[tuple[RankedCluster, Body], ...]] = field(
+    unscored: dict[bool, tuple[tuple[RankedCluster, ...], tuple[Body, ...]]] = field(
         default_factory=dict, repr=False
     )
     domains: dict[tuple[str, ...], tuple[tuple[tuple[str | None, ...], Mask], ...]] = field(

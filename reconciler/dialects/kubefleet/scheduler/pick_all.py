@@ -50,9 +50,9 @@ def pick_all(
     `runSchedulingCycleForPickAllPlacementType`.
     """
     feasible, rejections = filter_members(request, members, now)
-    unscored = remember(members.unscored, True, lambda: _unscored(members))
-    chosen = list(compress(unscored, bits_of(feasible, len(unscored))))
-    decided = {cluster.name: decision for cluster, decision in chosen}
+    ranked, made = remember(members.unscored, True, lambda: _unscored(members))
+    bits = bits_of(feasible, len(ranked))
+    decided = dict(zip(compress(members.fleet.names, bits), compress(made, bits), strict=True))
     pick = adopt(snapshot, groups.obsolete, groups.unscheduled, decided, existing)
     decisions = list_decisions(
         (pick.created, pick.patched, groups.scheduled, groups.bound),
@@ -62,15 +62,12 @@ def pick_all(
     return replace(
         pick,
         report=SnapshotReport(decisions, count, fulfilled=True),
-        record=PickRecord(
-            request=request, feasible=feasible, picked=tuple(cluster for cluster, _ in chosen)
-        ),
+        record=PickRecord(request=request, feasible=feasible, picked=tuple(compress(ranked, bits))),
     )
 
 
-def _unscored(members: Members) -> tuple[tuple[RankedCluster, Body], ...]:
-    """Return each cluster with the decision for it, the same in all placements."""
-    ranked = list(map(RankedCluster, members.fleet.names))
-    if not ranked:
-        return ()
-    return tuple(zip(ranked, picked_decisions(members.fleet.names, ranked[0]), strict=True))
+def _unscored(members: Members) -> tuple[tuple[RankedCluster, ...], tuple[Body, ...]]:
+    """Return each cluster, and the decision for it, the same in all placements."""
+    ranked = tuple(map(RankedCluster, members.fleet.names))
+    made = picked_decisions(members.fleet.names, ranked[0]) if ranked else ()
+    return ranked, tuple(made)

@@ -63,17 +63,18 @@ def pick_n(
     record = PickRecord(
         request=request, feasible=feasible, picked=picked, missing=missing, limit=limit
     )
-    pick = replace(cross_reference(snapshot, groups, picked, existing), record=record)
+    pick = cross_reference(snapshot, groups, picked, existing)
     taken = len(pick.created) + len(pick.patched)
     if missing > limit and taken == limit:
-        return replace(pick, requeue=True)
+        return replace(pick, record=record, requeue=True)
     decisions = list_decisions(
         (pick.created, pick.patched, groups.scheduled, groups.bound),
         ranked,
         describe_rejections(rejections, members, MAX_UNSELECTED),
     )
     count = taken + groups.present
-    return replace(pick, report=SnapshotReport(decisions, count, fulfilled=count >= desired))
+    report = SnapshotReport(decisions, count, fulfilled=count >= desired)
+    return replace(pick, record=record, report=report)
 
 
 def _scale_in(groups: Groups, desired: int) -> Pick:

@@ -8,6 +8,7 @@ from reconciler.dialects.kubefleet.api.binding import (
     binding_names,
     previous_state,
     reassigned,
+    renamed,
     unscheduled,
 )
 from reconciler.dialects.kubefleet.api.names import PARENT, SCHEDULED, SCHEDULER_FINALIZER
@@ -154,7 +155,5 @@ def new_bindings(
     name, namespace, labels = snapshot.name, snapshot.namespace, {PARENT: snapshot.placement}
     finalizers = (SCHEDULER_FINALIZER,)
     names = binding_names(snapshot.placement, decisions, taken)
-    return tuple(
-        Binding(own, namespace, target, SCHEDULED, name, decision, labels, finalizers)
-        for own, (target, decision) in zip(names, decisions.items(), strict=True)
-    )
+    shared = Binding("", namespace, ClusterName(""), SCHEDULED, name, {}, labels, finalizers)
+    return renamed(shared, names, decisions)

@@ -4,6 +4,7 @@ from bisect import insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import attrgetter
 
 from reconciler.dialects.kubefleet.api.binding import Binding, unscheduled
 from reconciler.dialects.kubefleet.api.clusters import Members
@@ -21,6 +22,8 @@ from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, re
 from reconciler.model.moments import stamp
 from reconciler.model.world import Body
 from reconciler.schedule.framework import Mask
+
+_name = attrgetter("name")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +62,13 @@ def schedule(
     """
     start = _begin(snapshot, bindings, members)
     result, pick = _cycle(start, snapshot, members, now)
+    removed, records = [*result.removed], [*result.records]
     while result.requeue:
         start = _go_on(start, pick, result, snapshot, members)
-        following, pick = _cycle(start, snapshot, members, now)
-        result = replace(
-            following,
-            removed=(*result.removed, *following.removed),
-            records=(*result.records, *following.records),
-        )
-    return result
+        result, pick = _cycle(start, snapshot, members, now)
+        removed += result.removed
+        records += result.records
+    return replace(result, removed=tuple(removed), records=tuple(records))
 
 
 def run_cycle(
@@ -211,7 +212,7 @@ def _carry_out(before: Scheduled, pick: Pick) -> Scheduled:
     changed = (*pick.created, *pick.patched, *pick.dropped)
     return replace(
         before,
-        bindings={**before.bindings, **{binding.name: binding for binding in changed}},
+        bindings={**before.bindings, **dict(zip(map(_name, changed), changed, strict=True))},
         requeue=pick.requeue,
         records=() if pick.record is None else (pick.record,),
     )

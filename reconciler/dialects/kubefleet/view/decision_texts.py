@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
@@ -104,12 +105,12 @@ def list_decisions(
     `newSchedulingDecisionsFromBindings`.
     """
     decisions: list[Body] = []
-    seen = set()
+    seen = set[str]()
     room, unselected = MAX_DECISIONS, MAX_UNSELECTED
     for group in existing:
         taken = group[: max(room, 0)]
-        decisions += [binding.decision for binding in taken]
-        seen |= {str(binding.target) for binding in taken}
+        decisions += map(attrgetter("decision"), taken)
+        seen.update(map(attrgetter("target"), taken))
         room -= len(group)
         if room <= 0:
             break

@@ -1,0 +1,105 @@
+"""Every goal, by the name of the figure that must reach it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from benchmarks.figure import Unit
+
+STRATEGIES = ("dynamic", "duplicated", "aggregated", "static", "spread")
+LARGE = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A limit; ratios must reach it, everything else must stay below it."""
+
+    limit: float
+    unit: Unit
+
+    def __str__(self) -> str:
+        """Return how the table shows it."""
+        if self.unit is Unit.TIMES:
+            return f"at least {self.limit:g} times"
+        return f"under {self.limit:,g} {self.unit}".rstrip()
+
+    def is_met(self, value: float) -> bool:
+        """Return whether a figure is good enough."""
+        return value >= self.limit if self.unit is Unit.TIMES else value < self.limit
+
+
+def _karmada() -> Iterator[tuple[str, Goal]]:
+    """Yield how many times the speed of the Go scheduler is wanted, amortised over a batch."""
+    for size, limit in ((100, 5), (1000, 20), (5000, 50)):
+        for strategy in STRATEGIES:
+            for suffix in ("", ", 100 placements"):
+                name = f"Karmada {strategy}{suffix}, {size:,} clusters"
+                yield name, Goal(limit, Unit.TIMES)
+    for strategy in STRATEGIES:
+        yield f"Karmada {strategy}, own requests, 5,000 clusters", Goal(10, Unit.TIMES)
+
+
+def _others() -> Iterator[tuple[str, Goal]]:
+    """Yield the same for one question to the other two schedulers."""
+    wanted = {
+        "OCM": (5, 10, 20),
+        "OCM, no predicate": (2, 10, 20),
+        "KubeFleet PickN": (2, 5, 5),
+        "KubeFleet PickAll": (2, 5, 5),
+        "KubeFleet topology, one cycle": (2, 5, 5),
+        "KubeFleet topology, settled": (5, 50, 200),
+    }
+    for question, limits in wanted.items():
+        for size, limit in zip((100, 1000, 5000), limits, strict=True):
+            yield f"{question}, {size:,} clusters", Goal(limit, Unit.TIMES)
+
+
+def _passes() -> Iterator[tuple[str, Goal]]:
+    """Yield what loading, passes and commits may cost; what holds for 100,000 holds for fewer."""
+    yield "cold load, 10,000 manifests", Goal(3, Unit.SECONDS)
+    yield "cold load, 100,000 manifests", Goal(30, Unit.SECONDS)
+    yield "first pass, in memory, 10,000 manifests", Goal(3, Unit.SECONDS)
+    yield "first pass, 10,000 manifests", Goal(5, Unit.SECONDS)
+    yield "first pass, 100,000 manifests", Goal(60, Unit.SECONDS)
+    for size in (10_000, LARGE):
+        yield f"warm pass, 10 changed, {size:,} manifests", Goal(150, Unit.MILLISECONDS)
+        yield f"idle pass, {size:,} manifests", Goal(5, Unit.MILLISECONDS)
+        yield f"git processes of a warm pass, {size:,} manifests", Goal(5, Unit.COUNT)
+        yield f"commit of 1 output, {size:,} files", Goal(25, Unit.MILLISECONDS)
+        yield f"commit of 100 outputs, {size:,} files", Goal(75, Unit.MILLISECONDS)
+        yield f"commit of 10,000 outputs, {size:,} files", Goal(2500, Unit.MILLISECONDS)
+    name = f"warm pass in a checkout, of git's refresh, {LARGE:,} manifests"
+    yield name, Goal(200, Unit.PERCENT)
+    yield "calls of a warm pass, more at 10,000 than at 1,000", Goal(2, Unit.PERCENT)
+
+
+ANSWERS: Mapping[str, Goal] = {
+    "push of 100 outputs to a local repository": Goal(150, Unit.MILLISECONDS),
+    "lost race on top of a push": Goal(300, Unit.MILLISECONDS),
+    "reference moved until the pass starts": Goal(50, Unit.MILLISECONDS),
+    "memory, loaded, 100,000 manifests": Goal(1000, Unit.MEGABYTES),
+    "memory, 100,000 placed bindings": Goal(1200, Unit.MEGABYTES),
+    "memory, growth in 1,000 warm passes": Goal(5, Unit.PERCENT),
+    "reconciler --help": Goal(150, Unit.MILLISECONDS),
+    "reconciler validate, one file": Goal(300, Unit.MILLISECONDS),
+    "plan, cold, 10,000 manifests, 12 clusters": Goal(3, Unit.SECONDS),
+    "plan, cold, 10,000 manifests, 50 clusters": Goal(3, Unit.SECONDS),
+    "plan, cold, 100,000 manifests": Goal(20, Unit.SECONDS),
+    "plan, cold, with the disk cache, 100,000 manifests": Goal(6, Unit.SECONDS),
+    "start with nothing to do, 10,000 manifests, 12 clusters": Goal(3, Unit.SECONDS),
+    "start with nothing to do, 10,000 manifests, 50 clusters": Goal(3, Unit.SECONDS),
+    "start with nothing to do, 100,000 manifests": Goal(30, Unit.SECONDS),
+    "start with nothing to do, with the disk cache, 100,000 manifests": Goal(10, Unit.SECONDS),
+    "why of one object, 10,000 commits": Goal(2, Unit.SECONDS),
+    "history of one object, 10,000 commits": Goal(2, Unit.SECONDS),
+    "blame of one object, 10,000 commits": Goal(2, Unit.SECONDS),
+    "events of one object, 10,000 commits": Goal(2, Unit.SECONDS),
+    "verify, 1,000 commits of 1,000 manifests": Goal(60, Unit.SECONDS),
+    "example: get clusters": Goal(0.5, Unit.SECONDS),
+    "example: tree pp/shop": Goal(0.5, Unit.SECONDS),
+    "example: top clusters": Goal(0.5, Unit.SECONDS),
+    "example: plan --base HEAD~2 --head HEAD~1": Goal(0.9, Unit.SECONDS),
+    "example: why deployment/shop": Goal(0.9, Unit.SECONDS),
+    "example: verify": Goal(0.9, Unit.SECONDS),
+}
+
+GOALS: Mapping[str, Goal] = dict([*_karmada(), *_others(), *_passes(), *ANSWERS.items()])

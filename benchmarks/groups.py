@@ -1,0 +1,39 @@
+"""What is measured together, in the order of the table."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from benchmarks import (
+    commands,
+    commits,
+    karmada_schedule,
+    kubefleet_schedule,
+    long_history,
+    memory,
+    ocm_schedule,
+    passes,
+    plan_cold,
+    questions,
+    reaction,
+    verify_history,
+    work_counters,
+)
+from benchmarks.figure import Figure
+
+Group = Callable[[bool], Iterator[Figure]]
+"""Takes whether 100,000 manifests are wanted, too."""
+
+GROUPS: Mapping[str, Group] = {
+    "karmada": lambda _: karmada_schedule.figures(),
+    "ocm": lambda _: ocm_schedule.figures(),
+    "kubefleet": lambda _: kubefleet_schedule.figures(),
+    "passes": passes.figures,
+    "commits": commits.figures,
+    "reaction": lambda _: reaction.figures(),
+    "memory": memory.figures,
+    "commands": lambda _: commands.figures(),
+    "questions": lambda _: questions.figures(),
+    "plan": plan_cold.figures,
+    "history": lambda _: long_history.figures(),
+    "verify": lambda _: verify_history.figures(),
+    "counters": lambda _: work_counters.figures(),
+}

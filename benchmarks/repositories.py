@@ -1,0 +1,139 @@
+"""Repositories to measure: clusters, policies and workloads in any number, and changes to them."""
+
+import subprocess
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from reconciler.core.changes import WriteFile
+from reconciler.shell.clock import Clock
+from reconciler.shell.git.commits import write_commit
+from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.git.publish import publish
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.load import Loader
+from reconciler.shell.passes import LocalBranch, Passes
+from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
+
+CLUSTERS = 500  # at most; a quarter of them has each workload
+AUTHOR = CommitIdentity("bench", "bench@example.org")
+
+CLUSTER = """\
+apiVersion: cluster.karmada.io/v1alpha1
+kind: Cluster
+metadata:
+  name: member-{i:05d}
+  labels: {{env: prod, tier: t{tier}}}
+spec:
+  syncMode: Push
+  region: r{region}
+"""
+POLICY = """\
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata:
+  name: policy-{i:05d}
+spec:
+  resourceSelectors:
+  - {{apiVersion: apps/v1, kind: Deployment, name: web-{i:05d}}}
+  placement:
+    clusterAffinity:
+      labelSelector: {{matchLabels: {{tier: t{tier}}}}}
+    replicaScheduling:
+      replicaSchedulingType: Divided
+      replicaDivisionPreference: Weighted
+"""
+WORKLOAD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web-{i:05d}
+  labels: {{app: web}}
+spec:
+  replicas: {replicas}
+  template:
+    spec:
+      containers:
+      - name: web
+        image: registry.example.org/web:1.0
+        resources: {{requests: {{cpu: 250m, memory: 256Mi}}}}
+"""
+
+
+def git(folder: Path, *arguments: str) -> None:
+    """Run git as a person."""
+    identity = ("-c", "user.name=bench", "-c", "user.email=bench@example.org")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def workload(number: int, replicas: int) -> dict[str, str]:
+    """Return the file of one workload, scaled."""
+    return {f"workloads/{number:05d}.yaml": WORKLOAD.format(i=number, replicas=replicas)}
+
+
+def push(repository: Repository, files: Mapping[str, str], *, at: datetime) -> str:
+    """Commit files on the branch `main` as a person's push does, and return the commit."""
+    head = repository.find("main")
+    changes = [WriteFile(path, content) for path, content in files.items()]
+    commit = write_commit(repository, changes, parent=head, message="Change", at=at, author=AUTHOR)
+    publish(repository, "main", old=head, new=commit)
+    return commit
+
+
+def manifests_of(count: int, clusters: int = 0) -> dict[str, str]:
+    """Return clusters (a tenth by default), the rest policies and workloads in equal parts."""
+    clusters = clusters or count // 10
+    files = {
+        f"clusters/{i:05d}.yaml": CLUSTER.format(i=i, tier=i % 4, region=i % 10)
+        for i in range(clusters)
+    }
+    for i in range((count - clusters) // 2):
+        files[f"policies/{i:05d}.yaml"] = POLICY.format(i=i, tier=i % 4)
+        files |= workload(i, 10 + 7 * i % 90)
+    return files
+
+
+def make_repository(folder: Path, manifests: int, *, clusters: int = 0) -> None:
+    """Make a checkout with its first commit."""
+    for path, text in manifests_of(manifests, clusters).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "start")
+
+
+def make_bare(folder: Path, files: Mapping[str, str]) -> Repository:
+    """Make a bare repository with its first commit."""
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q", "--bare", "-b", "main")
+    repository = Repository.open(folder)
+    push(repository, files, at=datetime(2026, 1, 1, tzinfo=UTC))
+    return repository
+
+
+class Given:
+    """A clock that is set by hand."""
+
+    def __init__(self, moment: datetime) -> None:
+        self.moment = moment
+
+    def now(self) -> datetime:
+        """Return what was set."""
+        return self.moment
+
+
+def start_clock() -> Given:
+    """Return a clock at the present second."""
+    return Given(datetime.now(UTC).replace(microsecond=0))
+
+
+def passes_of(repository: Repository, clock: Clock) -> Passes:
+    """Return passes over the branch `main` of a repository on this machine."""
+    return Passes(
+        branch=LocalBranch(repository, "main"),
+        loader=Loader(GitTrees(repository), load_schemas(), output_root="status"),
+        clock=clock,
+        author=AUTHOR,
+    )
