@@ -99,11 +99,7 @@ class _Stage:
         paths = self._follow()
         for owner in stale:
             paths |= memory.put(owner, self._render(owner))
-        for path in paths:
-            unclaimed = path in memory.present and path not in memory.claims
-            (memory.left.add if unclaimed else memory.left.discard)(path)
-            lacking = memory.blob(path) not in (None, memory.present.get(path))
-            (memory.lacking.add if lacking else memory.lacking.discard)(path)
+        memory.compare(paths)
         pruning = self._prune()
         waiting = pruning.waiting
         written = {
@@ -185,7 +181,7 @@ class _Stage:
         present = self.world.delivered
         for path, blob in files.blobs.items():
             if present.get(path) != blob:
-                self.texts[path, owner] = texts[path][1]
+                self.texts[path, owner] = texts[path]
         return files
 
     def _text(self, path: str) -> str:

@@ -4,7 +4,7 @@ No answer depends on it. It holds no text: only paths, and the git blob ids of w
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.delivery.owned_files import FileOwner, OwnedFiles
@@ -82,6 +82,17 @@ class DeliveryMemory:
         else:
             del self.claims[path]
         (self.shared.add if len(claims) > 1 else self.shared.discard)(path)
+
+    def compare(self, paths: Collection[str]) -> None:
+        """Find out which of some files nobody claims, and which are not as they should be."""
+        self.left.difference_update(paths)
+        self.lacking.difference_update(paths)
+        for path in paths:
+            wanted, there = self.blob(path), self.present.get(path)
+            if wanted is None and there is not None:
+                self.left.add(path)
+            elif wanted != there:
+                self.lacking.add(path)
 
     def blob(self, path: str) -> str | None:
         """Return the blob id that should stand at a path, `None` if nothing should."""

@@ -9,10 +9,11 @@ from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.profile import TRANSPORTS
 from reconciler.dialects.renderer import Reach, Rendered
 from reconciler.errors import UserError
-from reconciler.manifests.emitter import encode
+from reconciler.manifests.emitter import encode_sharing
 from reconciler.manifests.paths import blob_id
 from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.same import Same
 from reconciler.model.world import Body, Fault
 
 NOT_RENDERED = "delivery-not-rendered"
@@ -37,14 +38,12 @@ class OwnedFiles:
 
     Attributes:
         blobs: Path to the git blob id of what should stand there.
-        clusters: Path to the cluster that it is for, of those that are for one.
         kept: Files and folders in which what is there stays.
         faults: Why clusters get nothing new.
         warnings: What a person should know.
     """
 
     blobs: Mapping[str, str]
-    clusters: Mapping[str, ClusterName]
     kept: frozenset[str]
     faults: tuple[Fault, ...]
     warnings: tuple[str, ...]
@@ -52,16 +51,17 @@ class OwnedFiles:
 
 def texts_of(
     owner: FileOwner, rendered: Rendered, destinations: Iterable[Destination]
-) -> dict[str, tuple[ClusterName, str]]:
-    """Return the files of a decision: path to the cluster that it is for, and its text.
+) -> dict[str, str]:
+    """Return the files of a decision: path to text.
 
     Raises:
         UserError: One of them cannot be written, or no API server takes it.
     """
+    known: dict[tuple[str, Same], str] = {}  # many clusters get much that is alike
     return {
-        path: (cluster, _text(path, content))
+        path: _text(path, content, known)
         for destination in destinations
-        for path, cluster, content in TRANSPORTS[destination.transport].files(
+        for path, content in TRANSPORTS[destination.transport].files(
             owner.key, rendered, destination
         )
     }
@@ -70,7 +70,7 @@ def texts_of(
 def owned_files(
     owner: FileOwner,
     rendered: Rendered,
-    texts: Mapping[str, tuple[ClusterName, str]],
+    texts: Mapping[str, str],
     reach: Reach,
     destinations: Iterable[Destination],
     *,
@@ -88,8 +88,7 @@ def owned_files(
     """
     stays = rendered.kept.union(one.cluster for one in rendered.failed)
     return OwnedFiles(
-        blobs={path: blob_id(text.encode(), like=like) for path, (_, text) in texts.items()},
-        clusters={path: cluster for path, (cluster, _) in texts.items() if cluster},
+        blobs={path: blob_id(text.encode(), like=like) for path, text in texts.items()},
         kept=frozenset(places(owner.key, reach, stays, destinations)),
         faults=tuple(_faults(owner, rendered)),
         warnings=rendered.warnings,
@@ -124,7 +123,7 @@ def is_in(path: str, found: frozenset[str]) -> bool:
     return False
 
 
-def _text(path: str, content: Body | Sequence[Body]) -> str:
+def _text(path: str, content: Body | Sequence[Body], known: dict[tuple[str, Same], str]) -> str:
     """Return what a file holds.
 
     Raises:
@@ -133,7 +132,7 @@ def _text(path: str, content: Body | Sequence[Body]) -> str:
     if not isinstance(content, Mapping):
         return f"{json.dumps(content, indent=2, ensure_ascii=False)}\n"
     try:
-        text = encode(content)
+        text = encode_sharing(content, known)
     except ValueError as error:
         raise UserError(f"{path} cannot be written: {error}") from None
     if len(text) * 2 > LARGEST:  # quotes and braces do not double a document

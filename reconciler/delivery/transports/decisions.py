@@ -17,7 +17,7 @@ def _files(owner: ObjectKey, rendered: Rendered, destination: Destination) -> Fi
             {"cluster": name, "replicas": replicas, "decision": named}
             for name, replicas in rendered.placed
         ]
-        yield path, ClusterName(""), lines
+        yield path, lines
 
 
 def _places(

@@ -25,7 +25,7 @@ def _files(_owner: ObjectKey, rendered: Rendered, destination: Destination) -> F
     for work in rendered.works:
         folder = destination.folder(work.cluster)
         for source, manifest in work.manifests.items():
-            yield manifest_path(folder, source), work.cluster, manifest
+            yield manifest_path(folder, source), manifest
 
 
 def _places(

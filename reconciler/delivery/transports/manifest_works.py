@@ -21,7 +21,7 @@ def _files(owner: ObjectKey, rendered: Rendered, destination: Destination) -> Fi
     for work in rendered.works:
         body = carried(work) if _is_one(work) else _wrapped(owner, work)
         folder = owner_folder(destination, work.cluster, owner)
-        yield f"{folder}/{text(at(body, 'metadata'), 'name')}.yaml", work.cluster, body
+        yield f"{folder}/{text(at(body, 'metadata'), 'name')}.yaml", body
 
 
 def _is_one(work: ClusterWork) -> bool:

@@ -8,9 +8,8 @@ from reconciler.dialects.renderer import Rendered
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Body
 
-Files = Iterator[tuple[str, ClusterName, Body | Sequence[Body]]]
-"""Path, the cluster that the file is for (`""` for none), and what it holds: one object as YAML, or
-a list of them as JSON."""
+Files = Iterator[tuple[str, Body | Sequence[Body]]]
+"""Path, and what the file holds: one object as YAML, or a list of them as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

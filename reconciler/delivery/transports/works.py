@@ -34,7 +34,7 @@ def _files(owner: ObjectKey, rendered: Rendered, destination: Destination) -> Fi
     for work in rendered.works:
         folder = owner_folder(destination, work.cluster, owner)
         name = text(at(work.carrier, "metadata"), "name")
-        yield f"{folder}/{name}.yaml", work.cluster, carried(work)
+        yield f"{folder}/{name}.yaml", carried(work)
 
 
 def places_of(

@@ -10,17 +10,19 @@ from reconciler.dialects.karmada.binding.prune import pruned
 from reconciler.dialects.karmada.binding.revise_replicas import completions_by_cluster, revised
 from reconciler.dialects.karmada.binding.work_marks import (
     CONFLICT,
+    at_cluster,
     binding_marks,
     conflict_resolution,
     dispatch_of,
     marked,
+    marked_at,
     with_managed_lists,
     work_of,
 )
 from reconciler.dialects.karmada.overridemanager.apply_overrides import (
     Overridden,
+    Overrides,
     applied_annotations,
-    apply_overrides,
 )
 from reconciler.dialects.karmada.overridemanager.override_policy import OverridePolicies
 from reconciler.dialects.renderer import ClusterWork, NotRendered
@@ -28,6 +30,7 @@ from reconciler.errors import UserError
 from reconciler.model.content import with_value
 from reconciler.model.fields import bodies, mapping, number, strings, text
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.same import Same
 from reconciler.model.world import Body
 
 
@@ -76,20 +79,81 @@ def render_binding(
         yield from (NotRendered(target.name, error.message) for target in targets)
         return
     state = _state(binding, targets) if rendering.keeps_state else {}
+    contents = _Contents(binding, template, key, permanent_id, state, rendering)
     for target in targets:
-        if target.name not in rendering.positions:
+        position = rendering.positions.get(target.name)
+        if position is None:
             missing = f'clusters.cluster.karmada.io "{target.name}" not found'
             yield NotRendered(target.name, missing)
             continue
         try:
-            content = _revised(template, binding, target, rendering.custom_kinds)
-            if target.name in completions:
-                content = with_value(content, ("spec", "completions"), completions[target.name])
-            position = rendering.positions[target.name]
-            found = apply_overrides(content, rendering.overrides, rendering.members, position)
-            yield _work(found, binding, target.name, key, permanent_id, state)
+            yield contents.work(target, position, completions.get(target.name))
         except UserError as error:
             yield NotRendered(target.name, error.message)
+
+
+@dataclass(slots=True, eq=False)
+class _Contents:
+    """What the clusters of one binding get; what several get alike is computed once."""
+
+    binding: Body
+    template: Body
+    key: ObjectKey
+    permanent_id: str
+    state: Mapping[str, str]
+    rendering: Rendering
+    _revised: dict[tuple[int, int | None], Body] = field(default_factory=dict)
+    _alike: dict[object, "_Content"] = field(default_factory=dict)
+    _overrides: Overrides = field(init=False)
+    _dispatch: Body | None = None
+
+    def __post_init__(self) -> None:
+        if not mapping(self.binding, "spec").get("suspension"):
+            self._dispatch = dispatch_of(self.binding, ClusterName(""))
+        self._overrides = Overrides(self.rendering.overrides, self.rendering.members)
+
+    def work(self, target: TargetCluster, position: int, completions: int | None) -> ClusterWork:
+        """Return the Work of a cluster."""
+        alike: object = (target.replicas, completions)
+        if self._overrides.policies.some or alike not in self._alike:
+            found = self._overrides.apply(self._share(target, completions), position)
+            if self._overrides.policies.some:
+                alike = (Same(found.manifest), found.cluster_wide, found.namespaced)
+            if alike not in self._alike:
+                self._alike[alike] = self._content(found)
+        shared = self._alike[alike]
+        spec = self._dispatch or dispatch_of(self.binding, target.name)
+        return ClusterWork(
+            cluster=target.name,
+            carrier=at_cluster(shared.work, target.name, spec),
+            manifests={self.key: marked_at(shared.manifest, target.name)},
+        )
+
+    def _share(self, target: TargetCluster, completions: int | None) -> Body:
+        """Return the workload with the replicas and completions of a cluster."""
+        share = (target.replicas, completions)
+        if share not in self._revised:
+            content = _revised(self.template, self.binding, target, self.rendering.custom_kinds)
+            if completions is not None:
+                content = with_value(content, ("spec", "completions"), completions)
+            self._revised[share] = content
+        return self._revised[share]
+
+    def _content(self, found: Overridden) -> "_Content":
+        """Return what clusters with these overrides get, but for what names the cluster."""
+        labels, named = binding_marks(self.binding, self.permanent_id)
+        named = {**named, CONFLICT: conflict_resolution(found.manifest, self.binding)}
+        manifest = marked(found.manifest, {**labels, **self.state}, named)
+        work = work_of(found.manifest, labels, {**named, **applied_annotations(found)})
+        return _Content(with_managed_lists(pruned(manifest)), work)
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """A manifest and its Work that name no cluster yet."""
+
+    manifest: Body
+    work: Body
 
 
 def _revised(
@@ -106,27 +170,6 @@ def _revised(
         or bool(bodies(spec, "components"))
     )
     return revised(template, target.replicas, custom_kinds) if is_workload else template
-
-
-def _work(
-    found: Overridden,
-    binding: Body,
-    cluster: ClusterName,
-    key: ObjectKey,
-    permanent_id: str,
-    state: Mapping[str, str],
-) -> ClusterWork:
-    """Return the Work of a manifest as its overrides left it."""
-    labels, named = binding_marks(binding, permanent_id)
-    named = {**named, CONFLICT: conflict_resolution(found.manifest, binding)}
-    manifest = marked(found.manifest, {**labels, **state}, named, cluster)
-    annotations = {**named, **applied_annotations(found)}
-    spec = dispatch_of(binding, cluster)
-    return ClusterWork(
-        cluster=cluster,
-        carrier=work_of(found.manifest, cluster, labels, annotations, spec),
-        manifests={key: with_managed_lists(pruned(manifest))},
-    )
 
 
 def _state(binding: Body, targets: Sequence[TargetCluster]) -> Mapping[str, str]:

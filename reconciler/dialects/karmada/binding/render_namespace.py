@@ -4,10 +4,16 @@ from collections.abc import Iterator
 
 from reconciler.dialects.karmada.binding.prune import pruned
 from reconciler.dialects.karmada.binding.render import Rendering
-from reconciler.dialects.karmada.binding.work_marks import marked, with_managed_lists, work_of
+from reconciler.dialects.karmada.binding.work_marks import (
+    at_cluster,
+    marked,
+    marked_at,
+    with_managed_lists,
+    work_of,
+)
 from reconciler.dialects.karmada.overridemanager.apply_overrides import (
+    Overrides,
     applied_annotations,
-    apply_overrides,
 )
 from reconciler.dialects.renderer import ClusterWork, NotRendered
 from reconciler.errors import UserError
@@ -23,15 +29,17 @@ def render_namespace(
     Source: karmada@f8fdd02 pkg/controllers/namespace/namespace_sync_controller.go `buildWorks`.
     """
     members = rendering.members
+    overrides = Overrides(rendering.overrides, members)
     for position, cluster in enumerate(members.fleet.names):
         try:
-            found = apply_overrides(namespace, rendering.overrides, members, position)
+            found = overrides.apply(namespace, position)
         except UserError as error:
             yield NotRendered(cluster, error.message)
             continue
-        manifest = with_managed_lists(pruned(marked(found.manifest, {}, {}, cluster)))
+        manifest = with_managed_lists(pruned(marked(found.manifest, {}, {})))
+        work = work_of(found.manifest, None, applied_annotations(found) or None)
         yield ClusterWork(
             cluster=cluster,
-            carrier=work_of(found.manifest, cluster, None, applied_annotations(found) or None, {}),
-            manifests={key: manifest},
+            carrier=at_cluster(work, cluster, {}),
+            manifests={key: marked_at(manifest, cluster)},
         )

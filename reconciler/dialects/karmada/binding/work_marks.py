@@ -51,8 +51,10 @@ def conflict_resolution(manifest: Body, binding: Body) -> str:
     return "overwrite" if told == "Overwrite" else "abort"
 
 
-def marked(manifest: Body, labels: Texts, annotations: Texts, cluster: ClusterName) -> Body:
+def marked(manifest: Body, labels: Texts, annotations: Texts) -> Body:
     """Return a manifest with what names its Work, beside labels and annotations of its binding.
+
+    What names the cluster is left open; `marked_at` fills it in.
 
     Where the metadata is no mapping, nothing can be written.
 
@@ -70,10 +72,19 @@ def marked(manifest: Body, labels: Texts, annotations: Texts, cluster: ClusterNa
         **({GENERATION: str(generation)} if counted else {}),
         UID: _text(metadata, "uid"),
         WORK_NAME: name_of(manifest),
-        WORK_NAMESPACE: execution_namespace(cluster),
+        WORK_NAMESPACE: "",
     }
     own = {**(string_map(metadata.get("labels")) or {}), **labels, MANAGED: "true"}
     return {**manifest, "metadata": {**metadata, "labels": own, "annotations": told}}
+
+
+def marked_at(manifest: Body, cluster: ClusterName) -> Body:
+    """Return a manifest with the name of the cluster that it is for."""
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return manifest
+    told = {**metadata["annotations"], WORK_NAMESPACE: execution_namespace(cluster)}
+    return {**manifest, "metadata": {**metadata, "annotations": told}}
 
 
 def with_managed_lists(manifest: Body) -> Body:
@@ -101,14 +112,8 @@ def name_of(manifest: Body) -> str:
     return work_name(text(manifest, "kind"), _text(metadata, "namespace"), _text(metadata, "name"))
 
 
-def work_of(
-    manifest: Body,
-    cluster: ClusterName,
-    labels: Texts | None,
-    annotations: Texts | None,
-    spec: Body,
-) -> Body:
-    """Return a Work without its manifests.
+def work_of(manifest: Body, labels: Texts | None, annotations: Texts | None) -> Body:
+    """Return a Work without its manifests, of no cluster yet.
 
     Source: karmada@f8fdd02 pkg/util/helper/work.go `CreateOrUpdateWork`.
     """
@@ -117,13 +122,19 @@ def work_of(
         "kind": "Work",
         "metadata": {
             "name": name_of(manifest),
-            "namespace": execution_namespace(cluster),
+            "namespace": "",
             "labels": labels,
             "annotations": annotations,
             "finalizers": [FINALIZER],
         },
-        "spec": spec,
+        "spec": {},
     }
+
+
+def at_cluster(work: Body, cluster: ClusterName, spec: Body) -> Body:
+    """Return a Work in the namespace of a cluster."""
+    metadata = {**at(work, "metadata"), "namespace": execution_namespace(cluster)}
+    return {**work, "metadata": metadata, "spec": spec}
 
 
 def dispatch_of(binding: Body, cluster: ClusterName) -> Body:

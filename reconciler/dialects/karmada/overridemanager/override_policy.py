@@ -57,6 +57,11 @@ class OverridePolicies:
     cluster_wide: tuple[OverridePolicy, ...] = ()
     by_namespace: Mapping[str, tuple[OverridePolicy, ...]] | None = None
 
+    @property
+    def some(self) -> bool:
+        """Whether there is any."""
+        return bool(self.cluster_wide or self.by_namespace)
+
     def of(self, namespace: str) -> tuple[OverridePolicy, ...]:
         """Return the policies of a namespace; what has none has none of them."""
         return (self.by_namespace or {}).get(namespace, ()) if namespace else ()
@@ -99,10 +104,12 @@ def _rule(rule: Body) -> OverrideRule:
     return OverrideRule(affinity, mapping(rule, "overriders"))
 
 
-def matching_rules(
-    policies: Iterable[OverridePolicy], manifest: Body, members: Members, position: int
-) -> Iterator[tuple[OverridePolicy, OverrideRule]]:
-    """Yield the rules that concern a manifest on a cluster, in the order in which they apply.
+PolicyRule = tuple[OverridePolicy, OverrideRule]
+"""A rule, and the policy that it is of."""
+
+
+def rules_for(policies: Iterable[OverridePolicy], manifest: Body) -> Iterator[PolicyRule]:
+    """Yield the rules that concern a manifest on any cluster, in the order in which they apply.
 
     The closer a policy means the manifest, the later it comes; then by name.
 
@@ -113,9 +120,7 @@ def matching_rules(
     priorities = {policy: policy.priority(seen) for policy in policies}
     for policy in sorted(priorities, key=lambda one: (priorities[one], one.key.name)):
         if priorities[policy] is not Implicit.NO_MATCH:
-            for rule in policy.rules:
-                if rule.concerns(members, position):
-                    yield policy, rule
+            yield from ((policy, rule) for rule in policy.rules)
 
 
 def _as_template(manifest: Body) -> Template:
