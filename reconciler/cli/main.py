@@ -32,6 +32,7 @@ VERBS = {
     "plan": "Show what merging a branch would move, and why.",
     "rebalance": "Write a WorkloadRebalancer, and say what it would move.",
     "reconcile": "Run one pass: decide, commit, move the branch.",
+    "render": "Print the manifests that an object comes to on its clusters.",
     "resume": "Let what was suspended be scheduled again.",
     "run": "Run the daemon: a pass whenever the branch moves or a moment comes.",
     "schema": "Print the JSON Schema of a kind, or of all, for editors.",

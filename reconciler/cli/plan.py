@@ -62,6 +62,9 @@ SHORT_ID = 12
     multiple=True,
     help="Exit with 3 if the plan has it: moves>N, unschedulable or removed; may be repeated.",
 )
+@click.option(
+    "--manifests", is_flag=True, help="Print how the manifests of each cluster change, too."
+)
 @output_root_option
 @click.pass_obj
 def command(
@@ -75,6 +78,7 @@ def command(
     output: str,
     detailed_exitcode: bool,
     conditions: tuple[Forbidden, ...],
+    manifests: bool,
     output_root: str,
 ) -> int:
     r"""Show what merging would move: from where to where, and why; no cluster is asked.
@@ -88,6 +92,7 @@ def command(
       reconciler plan --head feature -o markdown   the same as a pull-request comment
       reconciler plan --base HEAD --worktree       what would my uncommitted edits move?
       reconciler plan --fail-on 'moves>10' --fail-on removed
+      reconciler plan --manifests                  what would change on each cluster?
     \b
     With --fail-on a move is a replica that leaves one cluster for another, or an object without
     replicas that does; what only starts, grows, shrinks or ends is none. An object that no
@@ -97,13 +102,17 @@ def command(
     --fail-on is met, whatever else; see --detailed-exitcode.
     """
     from reconciler.audit.look_ahead import look_ahead
+    from reconciler.audit.manifest_changes import manifest_changes
     from reconciler.audit.wording import Heading
     from reconciler.cli.document_cache import document_cache
+    from reconciler.cli.manifest_changes import print_manifest_changes
     from reconciler.cli.preview import print_preview
     from reconciler.cli.progress import tracked
     from reconciler.cli.world import note_if_empty
     from reconciler.shell.merge_preview import open_sides
 
+    if manifests and output != "text":
+        raise UsageError("--manifests are printed as text only; leave -o out")
     if worktree and head is not None:
         raise UsageError("--worktree and --head name two things to merge; give one of them")
     try:
@@ -116,7 +125,9 @@ def command(
             documents=document_cache(),
         ) as sides:
             note_if_empty(directory, sides.base, sides.merged)
-            found = look_ahead(sides.base, sides.merged, moment(sides, now))
+            at = moment(sides, now)
+            found = look_ahead(sides.base, sides.merged, at)
+            changed = manifest_changes(sides.base, sides.merged, at) if manifests else None
     except UsageError as error:
         if detailed_exitcode:
             raise ShellError(str(error)) from error
@@ -129,6 +140,8 @@ def command(
         "uncommitted": sides.uncommitted,
     }
     print_preview(found, heading, output, base=base_facts, head=head_facts)
+    if changed is not None:
+        print_manifest_changes(changed)
     if report_forbidden(found, conditions):
         return EXIT_FORBIDDEN
     return EXIT_CHANGES if detailed_exitcode and found.changes else 0

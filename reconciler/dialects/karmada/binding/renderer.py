@@ -80,7 +80,7 @@ class KarmadaRenderer:
         """Render a binding or a Namespace for each of its clusters."""
         if owner[:2] == NAMESPACE:
             return self._namespace(owner)
-        output = self.world.outputs.get(owner)
+        output = self.world.outputs.get(owner) if owner[:2] in BINDINGS else None
         return None if output is None else self._binding(output)
 
     def reach(self, owner: ObjectKey, /) -> Reach:
@@ -89,7 +89,7 @@ class KarmadaRenderer:
             synced = self._synced(owner)
             names = self.rendering.members.fleet.names if synced is not None else ()
             return dict.fromkeys(names, (owner,))
-        output = self.world.outputs.get(owner)
+        output = self.world.outputs.get(owner) if owner[:2] in BINDINGS else None
         if output is None:
             return {}
         sources = (_workload_of(output.body),)
