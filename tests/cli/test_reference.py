@@ -44,7 +44,9 @@ def test_an_unknown_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("words", "number", "expected"),
     [
-        pytest.param("reconciler re", "1", ["rebalance", "reconcile", "resume"], id="verbs"),
+        pytest.param(
+            "reconciler re", "1", ["rebalance", "reconcile", "render", "resume"], id="verbs"
+        ),
         pytest.param("reconciler why -o ", "3", ["text", "json", "yaml"], id="formats"),
         pytest.param("reconciler top ", "2", ["clusters", "cluster"], id="arguments"),
     ],
