@@ -106,7 +106,7 @@ class Story:
     def _delivered(self, index: InputIndex, had: Sequence[Destination]) -> dict[str, str]:
         """The files below the folders that delivery has or is to have."""
         settings = decode_settings(configuration_of(index, LastKnownGood()))
-        places = (*had, *decode_delivery(settings).destinations)
+        places = (*had, *decode_delivery(settings).on("").destinations)
         return {
             path: blob_id(data.encode(), like="")
             for path, data in self.files.items()

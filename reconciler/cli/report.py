@@ -22,10 +22,22 @@ def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -
             verb = "delete" if isinstance(change, DeleteFile) else "write "
             click.echo(f"{verb} {printable(change.path)}")
     click.echo(_summary(report, branch, dry_run=dry_run, moved=moved))
+    _print_beside(report)
     for path in sorted(report.waiting):
         click.echo(f"{printable(path)} is being edited, so what is over stays in it", err=True)
     if outcome.recheck_at is not None:
         click.echo(f"next look at {format_moment(outcome.recheck_at)}", err=True)
+
+
+def _print_beside(report: PassReport) -> None:
+    """Print what became of other branches."""
+    for one in report.beside:
+        if one.commit is not None:
+            files = f"{one.files} file{'s' if one.files != 1 else ''}"
+            click.echo(f"{files} delivered in {one.commit[:12]} on {printable(one.branch)}")
+        for fault in one.faults:
+            click.echo(f"{printable(one.branch)}: {printable(fault.message)}", err=True)
+            click.echo(f"  right: {printable(fault.expected)}", err=True)
 
 
 def _summary(report: PassReport, branch: str, *, dry_run: bool, moved: bool) -> str:

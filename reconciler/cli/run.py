@@ -45,9 +45,9 @@ def command(
       reconciler run
       reconciler run --remote git@git.example.org:platform/fleet.git --branch main
     """
+    from reconciler.shell.branches import RemoteBranch
     from reconciler.shell.daemon import Daemon
     from reconciler.shell.log import configure_log
-    from reconciler.shell.passes import RemoteBranch
     from reconciler.shell.watch import Wakeups
 
     early: list[int] = []

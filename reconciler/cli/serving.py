@@ -11,7 +11,8 @@ from reconciler.cli.world import open_loader
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
-    from reconciler.shell.passes import Branch, Passes
+    from reconciler.shell.branches import Branch
+from reconciler.shell.passes import Passes
 
 
 def open_passes(directory: Path, service: Service) -> "Passes":
@@ -34,9 +35,9 @@ def open_passes(directory: Path, service: Service) -> "Passes":
 
 def _branch(directory: Path, service: Service) -> "Branch":
     """Return the branch to serve, here or at a remote."""
+    from reconciler.shell.branches import LocalBranch, RemoteBranch
     from reconciler.shell.git.mirror import Mirror
     from reconciler.shell.git.repository import Repository
-    from reconciler.shell.passes import LocalBranch, RemoteBranch
 
     if service.remote is not None:
         mirror = Mirror.open(service.remote, service.mirror or _default_mirror(service.remote))

@@ -22,7 +22,7 @@ def _begun() -> dict[Dialect, DialectMemory]:
     return {dialect: dialect.begin() for dialect in DIALECTS}
 
 
-def _undelivered() -> DeliveryMemory:
+def undelivered() -> DeliveryMemory:
     """Return a memory of delivery that has rendered nothing yet."""
     return DeliveryMemory({dialect.name: dialect.renderers() for dialect in DIALECTS})
 
@@ -39,13 +39,13 @@ class Memo:
 
     dialects: dict[Dialect, DialectMemory] = field(default_factory=_begun)
     settings: AnswerCache[None, Settings] = field(default_factory=AnswerCache)
-    delivery: DeliveryMemory = field(default_factory=_undelivered)
+    delivery: DeliveryMemory = field(default_factory=undelivered)
     _last: tuple[World, UnchangedUntil, Outcome] | None = None
 
     def clear(self) -> None:
         """Forget everything, as after a pass that was not brought to its end."""
         self.dialects, self.settings, self._last = _begun(), AnswerCache(), None
-        self.delivery = _undelivered()
+        self.delivery = undelivered()
 
     def idle(self, world: World, now: datetime) -> Outcome | None:
         """Return the outcome of the last pass if it had the same world and nothing to do."""

@@ -1,7 +1,7 @@
 """The stage of delivery in a pass: which files of clusters are written, and which go."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from reconciler.delivery.destinations import misplaced
@@ -16,7 +16,7 @@ from reconciler.delivery.owned_files import (
     texts_of,
 )
 from reconciler.delivery.pruning import Leftovers, Pruning, prune
-from reconciler.delivery.record import delivery_body, recorded
+from reconciler.delivery.record import delivery_body, destinations_in, recorded
 from reconciler.delivery.refusals import without_refused
 from reconciler.delivery.settings import (
     DeliverySettings,
@@ -27,7 +27,7 @@ from reconciler.delivery.settings import (
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt
 from reconciler.dialects.renderer import NotRendered, Rendered, Renderer
 from reconciler.errors import UserError
-from reconciler.manifests.paths import blob_id
+from reconciler.manifests.paths import DELIVERY, blob_id
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
@@ -60,13 +60,54 @@ def deliver(world: World, after: World, settings: Settings, memory: DeliveryMemo
         settings: Of the repository.
         memory: What earlier passes found out.
     """
-    configured = decode_delivery(settings)
+    configured = decode_delivery(settings).on("")
     earlier = recorded(world.outputs)
     if not configured.destinations and not earlier:
         return Delivered()
     fault = misplaced(configured.destinations, world.output_root)
     if fault is not None:
         return Delivered(record=delivery_body(earlier) if earlier else None, faults=(fault,))
+    return _stage(world, after, settings, configured, earlier, memory).run()
+
+
+def deliver_to(
+    branch: str,
+    world: World,
+    after: World,
+    settings: Settings,
+    record: Body | None,
+    memory: DeliveryMemory,
+) -> Delivered:
+    """Return what changes on another branch, which follows the one that is served.
+
+    A transport that is switched off leaves its files there as they are.
+
+    Args:
+        branch: Its name.
+        world: That was delivered there last, with the files that are there now.
+        after: The world that is to be delivered.
+        settings: Of the repository.
+        record: What `delivery.yaml` on that branch says, `None` if it has none.
+        memory: What earlier deliveries to this branch found out.
+    """
+    configured = decode_delivery(settings).on(branch)
+    fault = misplaced(configured.destinations, DELIVERY.name)
+    if fault is not None:
+        return Delivered(faults=(fault,))
+    known = () if record is None else destinations_in(record)
+    earlier = tuple(replace(one, branch=branch) for one in known)
+    return _stage(world, after, settings, configured, earlier, memory).run()
+
+
+def _stage(
+    world: World,
+    after: World,
+    settings: Settings,
+    configured: DeliverySettings,
+    earlier: tuple[Destination, ...],
+    memory: DeliveryMemory,
+) -> "_Stage":
+    """Return the stage of one branch."""
     return _Stage(
         world=world,
         after=after,
@@ -75,7 +116,7 @@ def deliver(world: World, after: World, settings: Settings, memory: DeliveryMemo
         earlier=earlier,
         memory=memory,
         renderers={name: one.of(after, settings) for name, one in sorted(memory.renderers.items())},
-    ).run()
+    )
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

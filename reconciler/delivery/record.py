@@ -14,7 +14,12 @@ def recorded(outputs: Mapping[ObjectKey, Manifest]) -> tuple[Destination, ...]:
     output = outputs.get(DELIVERY)
     if output is None:
         return ()
-    written = bodies(mapping(output.body, "status"), "destinations")
+    return destinations_in(output.body)
+
+
+def destinations_in(record: Body) -> tuple[Destination, ...]:
+    """Return where a record says that is delivered to, sorted."""
+    written = bodies(mapping(record, "status"), "destinations")
     return tuple(sorted(Destination(text(one, "transport"), text(one, "path")) for one in written))
 
 

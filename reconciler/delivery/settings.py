@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reconciler.model.fields import flag_or_none, mapping, mapping_or_none, text
@@ -22,19 +22,31 @@ DEFAULT_PATHS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Destination:
-    """Where a transport puts its files: its name, and its path, with `{cluster}` if it has any."""
+    """Where a transport puts its files.
+
+    Attributes:
+        transport: Its name.
+        path: With `{cluster}` where each cluster has a folder.
+        branch: Another branch than the one that is served, `""` for that one.
+    """
 
     transport: str
     path: str
+    branch: str = ""
+
+    @property
+    def place(self) -> str:
+        """The path; on another branch as git writes it, `BRANCH:PATH`."""
+        return f"{self.branch}:{self.path}" if self.branch else self.path
 
     @property
     def root(self) -> str:
         """The folder above all of its files, which are ours alone."""
-        return self.path.partition(CLUSTER)[0].rstrip("/")
+        return self.place.partition(CLUSTER)[0].rstrip("/")
 
     def folder(self, cluster: ClusterName) -> str:
         """Return the folder of a cluster."""
-        return self.path.replace(CLUSTER, cluster)
+        return self.place.replace(CLUSTER, cluster)
 
     def holds(self, path: str) -> bool:
         """Return whether a file stands below the root."""
@@ -46,7 +58,7 @@ class Destination:
         >>> Destination("folders", "fleet/{cluster}/apps").cluster_of("fleet/a/apps/x.yaml")
         'a'
         """
-        head, marker, tail = self.path.partition(CLUSTER)
+        head, marker, tail = self.place.partition(CLUSTER)
         name, _, rest = path.removeprefix(head).partition("/")
         within = marker and path.startswith(head) and f"/{rest}".startswith(f"{tail}/")
         return ClusterName(name if within else "")
@@ -90,6 +102,16 @@ class DeliverySettings:
     kustomization: bool = True
     encrypted_secrets: bool = False
 
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """The other branches that are delivered to, sorted."""
+        return tuple(sorted({one.branch for one in self.destinations if one.branch}))
+
+    def on(self, branch: str) -> "DeliverySettings":
+        """Return what is delivered on one branch, `""` for the one that is served."""
+        found = tuple(one for one in self.destinations if one.branch == branch)
+        return replace(self, destinations=found)
+
 
 def decode_delivery(settings: Settings) -> DeliverySettings:
     """Return what a validated configuration says of delivery."""
@@ -98,7 +120,9 @@ def decode_delivery(settings: Settings) -> DeliverySettings:
     return DeliverySettings(
         destinations=tuple(
             sorted(
-                Destination(name, text(one, "path").rstrip("/") or DEFAULT_PATHS[name])
+                Destination(
+                    name, text(one, "path").rstrip("/") or DEFAULT_PATHS[name], text(one, "branch")
+                )
                 for name, one in found.items()
                 if one is not None
             )

@@ -163,7 +163,7 @@ class Loader:
 
     def _delivered_files(self, revision: str, settings: Settings) -> Mapping[str, str]:
         """Return the files below the folders that delivery has, had, or is to have."""
-        wanted = decode_delivery(settings).destinations
+        wanted = decode_delivery(settings).on("").destinations
         roots = frozenset(roots_of((*self._delivers, *wanted))) - {""}
         return self._delivered.follow(self._listings.entries(revision), roots)
 

@@ -2,10 +2,9 @@
 
 import random
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Protocol
 
 from reconciler import __version__
 from reconciler.core.changes import Outcome
@@ -13,12 +12,12 @@ from reconciler.core.memo import Memo
 from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import last_pass
-from reconciler.errors import ShellError
 from reconciler.model.world import World
+from reconciler.shell.branch_delivery import BranchDelivered, BranchDelivery
+from reconciler.shell.branches import Branch
 from reconciler.shell.clock import Clock
 from reconciler.shell.clock_behind import SHORT_WAIT, ClockBehind, behind, later
 from reconciler.shell.git.commits import write_commit
-from reconciler.shell.git.edited import files_being_edited
 from reconciler.shell.git.errors import (
     GitError,
     LostRace,
@@ -28,112 +27,11 @@ from reconciler.shell.git.errors import (
 )
 from reconciler.shell.git.history import read_history
 from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.mirror import Mirror
-from reconciler.shell.git.recovery import recover
-from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.worktree import advance
 from reconciler.shell.load import Loader
 from reconciler.shell.reruns import find_reruns
 
 RACES = 5  # several writers on one branch settle in two or three rounds
 PIECES = 10  # of parsed documents, written between two looks at the branch; half a second
-
-
-class Branch(Protocol):
-    """Where inputs are read from and outputs are put: one branch, here or at a remote."""
-
-    @property
-    def repository(self) -> Repository:
-        """Where commits are written."""
-
-    @property
-    def name(self) -> str:
-        """Name without `refs/heads/`."""
-
-    def head(self) -> str:
-        """Return the full hex id of the branch's commit, fetched if it is elsewhere."""
-
-    def recover(self) -> None:
-        """Finish what a killed process left half-done here."""
-
-    def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:
-        """Return those of people's files that a person is editing where the branch would move."""
-
-    def repair(self) -> bool:
-        """Begin anew if what is kept here cannot be read, and return whether that was so."""
-
-    def publish(self, *, old: str, new: str) -> None:
-        """Move the branch, or raise `LostRace`."""
-
-    def maintain(self) -> None:
-        """Start what keeps reading fast, or look after it; wait for nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class LocalBranch:
-    """A branch of a repository on this machine; checkouts of it follow."""
-
-    repository: Repository
-    name: str
-
-    def head(self) -> str:
-        """Return the branch's commit."""
-        return self.repository.resolve(self.name)
-
-    def recover(self) -> None:
-        """Finish what the journal holds, or else its locks would block people, too."""
-        recover(self.repository)
-
-    def repair(self) -> bool:
-        """Return false: it is a person's repository, and nothing else has what is in it."""
-        return False
-
-    def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:
-        """Look into the checkouts of the branch."""
-        return files_being_edited(self.repository, self.name, at, paths)
-
-    def publish(self, *, old: str, new: str) -> None:
-        """Move the branch and the checkouts that have it checked out."""
-        advance(self.repository, self.name, old=old, new=new)
-
-    def maintain(self) -> None:
-        """Leave a person's repository to the person, and to git."""
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteBranch:
-    """A branch of a remote, read and written through our own mirror."""
-
-    mirror: Mirror
-    repository: Repository
-    name: str
-
-    def head(self) -> str:
-        """Fetch the branch and return its commit."""
-        found = self.mirror.fetch(self.name)
-        if found is None:
-            raise ShellError(f'the remote has no branch "{self.name}"; push a first commit to it')
-        return found
-
-    def recover(self) -> None:
-        """Remove what killed commands left in the mirror; a push is whole or has not happened."""
-        self.mirror.recover()
-
-    def repair(self) -> bool:
-        """Rebuild the mirror if git cannot read it."""
-        return self.mirror.repair()
-
-    def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:  # noqa: ARG002  # none is
-        """Return none: no checkout follows a remote's branch."""
-        return frozenset()
-
-    def publish(self, *, old: str, new: str) -> None:
-        """Push; the push is refused if the remote's branch is not at `old`."""
-        self.mirror.push(self.name, old=old, new=new)
-
-    def maintain(self) -> None:
-        """Look after the mirror."""
-        self.mirror.maintain()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +40,8 @@ class PassReport:
 
     `commit` is `None` where nothing was committed; `now` is the moment of the pass. `waiting` are
     the files of which something is over and stays, since a person is editing them in a checkout.
-    `editors` are the outputs whose decision was edited by hand, and who did it.
+    `editors` are the outputs whose decision was edited by hand, and who did it. `beside` are the
+    other branches that were delivered to, or could not be.
     """
 
     world: World
@@ -152,6 +51,7 @@ class PassReport:
     waiting: frozenset[str] = frozenset()
     races: int = 0
     editors: tuple[tuple[str, str], ...] = ()
+    beside: tuple[BranchDelivered, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +65,7 @@ class Passes:
         author: Who commits.
         pause: Waits for a number of seconds.
         memo: What earlier passes remember; it only saves work.
+        delivery: Brings what was decided to other branches.
     """
 
     branch: Branch
@@ -173,6 +74,7 @@ class Passes:
     author: CommitIdentity
     pause: Callable[[float], None] = time.sleep
     memo: Memo = field(default_factory=Memo)
+    delivery: BranchDelivery = field(default_factory=BranchDelivery)
 
     def decide(self, *, at: datetime | None = None) -> PassReport:
         """Compute a pass without committing anything.
@@ -205,18 +107,26 @@ class Passes:
         """
         self.branch.recover()
         try:
-            return self._run(at=at, publish=publish)
+            return self._delivered(self._run(at=at, publish=publish), publish=publish)
         except (RemoteRefused, RemoteUnreachable, RemoteMisconfigured, LostRace):
             raise
         except GitError:
             if not self.branch.repair():
                 raise
-            return self._run(at=at, publish=publish)
+            return self._delivered(self._run(at=at, publish=publish), publish=publish)
 
     def rest(self) -> bool:
         """Do a little of what no pass waits for, and return whether more is left."""
         self.branch.maintain()
         return self.loader.keep_documents(pieces=PIECES)
+
+    def _delivered(self, report: PassReport, *, publish: bool) -> PassReport:
+        """Bring other branches to what was decided."""
+        if not publish:
+            return report
+        commit = report.commit or report.world.revision
+        found = self.delivery.deliver(self.branch, self.loader, self.author, commit, report.now)
+        return replace(report, beside=tuple(found)) if found else report
 
     def _run(self, *, at: datetime | None, publish: bool) -> PassReport:
         for race in range(RACES + 1):

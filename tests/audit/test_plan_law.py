@@ -13,11 +13,12 @@ from reconciler.audit.preview import Kind, PlacementMove, Preview, moves_of, pre
 from reconciler.core.reconcile import reconcile
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
+from reconciler.shell.branches import LocalBranch
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.scratch import MergeConflict
 from reconciler.shell.load import Loader
 from reconciler.shell.merge_preview import open_sides
-from reconciler.shell.passes import LocalBranch, Passes
+from reconciler.shell.passes import Passes
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.trees import GitTrees
 from tests.builders import Body

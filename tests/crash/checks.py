@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.crash.scenarios import MIRROR, Scenario
+from tests.crash.scenarios import DELIVERED, MIRROR, Scenario
 from tests.shell.repositories import git
 
 LEFT = (
@@ -26,12 +26,14 @@ class EndState:
         rebalanced: How many commits moved the workload by the rebalancer.
         files: What the person's checkout holds, path to content; empty for a remote.
         status: What git says of that checkout.
+        delivered: Id of the tree of the branch that is delivered to, `""` if there is none.
     """
 
     head: str
     rebalanced: int
     files: dict[str, bytes]
     status: str
+    delivered: str
 
 
 def end_state(scenario: Scenario, root: Path) -> EndState:
@@ -53,7 +55,14 @@ def end_state(scenario: Scenario, root: Path) -> EndState:
         rebalanced=sum(subject.startswith("Rebalance default/web") for subject in subjects),
         files=files,
         status=status,
+        delivered=_tree(served, DELIVERED),
     )
+
+
+def _tree(served: Path, branch: str) -> str:
+    """The id of the tree of a branch, `""` without one; when it was reached may differ."""
+    found = git(served, "for-each-ref", "--format=%(tree)", f"refs/heads/{branch}")
+    return found.strip()
 
 
 def problems(scenario: Scenario, root: Path, expected: EndState, *, when: str) -> list[str]:
@@ -61,7 +70,7 @@ def problems(scenario: Scenario, root: Path, expected: EndState, *, when: str) -
     found = end_state(scenario, root)
     wrong = [
         f"{when}: {name} is {getattr(found, name)!r}, not {getattr(expected, name)!r}"[:400]
-        for name in ("head", "rebalanced", "status")
+        for name in ("head", "rebalanced", "status", "delivered")
         if getattr(found, name) != getattr(expected, name)
     ]
     differing = sorted(dict(found.files.items() ^ expected.files.items()))

@@ -3,21 +3,23 @@
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from reconciler.shell.branches import RemoteBranch
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
-from reconciler.shell.passes import Passes, PassReport, RemoteBranch
+from reconciler.shell.passes import Passes, PassReport
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.trees import GitTrees
 from tests.builders import (
     after,
     cluster,
     cluster_status,
+    configuration,
     deployment,
     groups,
     path_of,
@@ -31,6 +33,7 @@ from tests.shell.repositories import NOW, Checkout, git, new_checkout
 
 REBALANCER = "rebalancers/back.yaml"
 TTL_SECONDS = 60
+DELIVERED = "fleet"
 REMOTE, PERSON, MIRROR = "remote.git", "person", "mirror"
 MOST_PASSES = 5
 
@@ -79,7 +82,8 @@ class Scenario:
     def settle(self, root: Path, seconds: int) -> None:
         """Run passes until nothing is left to be done."""
         for _ in range(MOST_PASSES):
-            if self.run_pass(root, seconds).commit is None:
+            report = self.run_pass(root, seconds)
+            if report.commit is None and not report.beside:
                 return
         raise AssertionError("it does not settle")
 
@@ -115,10 +119,10 @@ def _share(root: Path, *, remote: bool) -> None:
         git(root, "clone", "--quiet", "--bare", str(root / PERSON), str(root / REMOTE))
 
 
-def _fled(root: Path, *, remote: bool) -> Scenario:
+def _fled(root: Path, *, remote: bool, more: Mapping[str, str] | None = None) -> Scenario:
     """Web fled to b, a is back, and a rebalancer that brings it home was merged."""
     scenario = Scenario(name="", seconds=0, remote=remote, prepare=lambda _: None)
-    person = new_checkout(root / PERSON, manifests())
+    person = new_checkout(root / PERSON, {**manifests(), **(more or {})})
     local = Scenario(name="", seconds=0, remote=False, prepare=lambda _: None)
     local.run_pass(root, 0)
     person.commit(manifests(failed=True), "PassReport a as failed")
@@ -136,6 +140,14 @@ def _pass(remote: bool) -> Callable[[Path], None]:  # noqa: FBT001  # one per mo
         if remote:  # the mirror is there, and was used
             with scenario._passes(root, Clock(NOW)) as passes:
                 passes.branch.head()
+
+    return prepare
+
+
+def _delivery(remote: bool) -> Callable[[Path], None]:  # noqa: FBT001  # one per mode
+    def prepare(root: Path) -> None:
+        branch = {"folders": {"branch": DELIVERED}}
+        _fled(root, remote=remote, more={"reconciler.yaml": text(configuration(delivery=branch))})
 
     return prepare
 
@@ -209,6 +221,7 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
     for remote in (False, True)
     for name, seconds, prepare in (
         ("pass", 500, _pass),
+        ("delivery", 500, _delivery),
         ("removal", 500 + TTL_SECONDS, _removal),
         ("start", 502, _start),
         ("recovery", 502, _recovery),

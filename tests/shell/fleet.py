@@ -13,10 +13,11 @@ from pathlib import Path
 from reconciler.core.record import last_pass
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.world import Body, World
+from reconciler.shell.branches import LocalBranch
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
-from reconciler.shell.passes import LocalBranch, Passes, PassReport
+from reconciler.shell.passes import Passes, PassReport
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.trees import GitTrees
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, FixedClock, new_checkout

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.shell.branches import Branch, LocalBranch, RemoteBranch
 from reconciler.shell.git.edited import files_being_edited
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
-from reconciler.shell.passes import Branch, LocalBranch, Passes, RemoteBranch
+from reconciler.shell.passes import Passes
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.trees import GitTrees
 from tests.shell.counted import CommandLog

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.shell.branches import RemoteBranch
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.load import Loader
-from reconciler.shell.passes import Passes, RemoteBranch
+from reconciler.shell.passes import Passes
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.trees import GitTrees
 from tests.shell.fleet import EXAMPLE, Clock, decisions, eventually, load_world, running

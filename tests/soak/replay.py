@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.model.moments import parse_moment
+from reconciler.shell.branches import LocalBranch
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
-from reconciler.shell.passes import LocalBranch, Passes
+from reconciler.shell.passes import Passes
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.trees import GitTrees
 from tests.shell.fleet import DAEMON, Clock

@@ -30,7 +30,7 @@ def _places(
 
 
 def _path(owner: ObjectKey, destination: Destination) -> str:
-    return f"{output_path(destination.path, owner).removesuffix('.yaml')}.json"
+    return f"{output_path(destination.place, owner).removesuffix('.yaml')}.json"
 
 
 DECISIONS = Transport(name="decisions", files=_files, places=_places)

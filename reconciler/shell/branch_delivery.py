@@ -1,0 +1,178 @@
+"""Delivery to other branches, which follow the one that is served."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from reconciler.core.changes import Change, DeleteFile, WriteFile
+from reconciler.core.memo import undelivered
+from reconciler.delivery.deliver import Delivered, deliver_to
+from reconciler.delivery.destinations import roots_of
+from reconciler.delivery.memory import DeliveryMemory
+from reconciler.delivery.record import destinations_in
+from reconciler.delivery.settings import decode_delivery
+from reconciler.errors import ShellError, UserError
+from reconciler.manifests.emitter import encode
+from reconciler.manifests.limits import Oversized
+from reconciler.manifests.paths import DELIVERY
+from reconciler.manifests.reader import read
+from reconciler.model.moments import format_moment
+from reconciler.model.settings import Settings, settings_in
+from reconciler.model.world import Body, Fault, World
+from reconciler.shell.branches import Branch
+from reconciler.shell.delivered_files import DeliveredFiles
+from reconciler.shell.git.commits import write_commit
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.history import read_commits
+from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.git.objects import read_blobs
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.listings import Listings
+from reconciler.shell.load import Loader
+from reconciler.shell.trees import GitTrees
+
+RECORD = f"{DELIVERY.name}.yaml"
+DELIVERED_FROM = "Delivered-From"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchDelivered:
+    """What came of one branch: its commit and how many files differ, or why nothing could be."""
+
+    branch: str
+    commit: str | None
+    files: int
+    faults: tuple[Fault, ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Followed:
+    """What is known of one branch; it only saves work."""
+
+    files: DeliveredFiles
+    memory: DeliveryMemory = field(default_factory=undelivered)
+    listings: Listings | None = None
+    seen: tuple[str, str | None] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class BranchDelivery:
+    """Delivers what was decided to the branches that the configuration names.
+
+    The decision comes first; a branch that lags, as after a crash, catches up with the next pass.
+    """
+
+    _followed: dict[str, _Followed] = field(default_factory=dict)
+
+    def deliver(
+        self, branch: Branch, loader: Loader, author: CommitIdentity, commit: str, at: datetime
+    ) -> list[BranchDelivered]:
+        """Bring all branches to what a commit asks for, and return those that moved or could not.
+
+        Args:
+            branch: The one that is served; others are beside it.
+            loader: Loads the world of the served branch.
+            author: Who commits.
+            commit: Full hex id of the commit that is served.
+            at: The moment of its pass.
+
+        Raises:
+            LostRace: A branch moved meanwhile; deliver again.
+            ShellError: Git or the remote refused, or a branch is the served one.
+        """
+        world = loader.load(commit)
+        settings = settings_in(world)
+        if settings.suspend:
+            return []
+        names = decode_delivery(settings).branches
+        if branch.name in names:
+            raise ShellError(
+                f"delivery names the branch {branch.name}, which is served; leave `branch` out"
+            )
+        found = (
+            self._deliver(name, branch, loader, author, (world, settings, commit), at)
+            for name in names
+        )
+        return [one for one in found if one is not None]
+
+    def _deliver(
+        self,
+        name: str,
+        branch: Branch,
+        loader: Loader,
+        author: CommitIdentity,
+        asked: tuple[World, Settings, str],
+        at: datetime,
+    ) -> BranchDelivered | None:
+        """Bring one branch to what a commit asks for."""
+        world, settings, commit = asked
+        known = self._followed.setdefault(name, _Followed(DeliveredFiles(name)))
+        head = branch.beside(name)
+        if known.seen == (commit, head):
+            return None
+        repository = branch.repository
+        record = None if head is None else _record(repository, head)
+        configured = decode_delivery(settings).on(name).destinations
+        had = () if record is None else destinations_in(record)
+        roots = roots_of((*configured, *(replace(one, branch=name) for one in had)))
+        known.listings = known.listings or Listings(GitTrees(repository), DELIVERY.name)
+        listed = {} if head is None else known.listings.entries(head)
+        before = known.memory.world or _before(repository, loader, head) or world
+        there = replace(before, delivered=known.files.follow(listed, frozenset(roots)))
+        found = deliver_to(name, there, world, settings, record, known.memory)
+        changes = tuple(_changes(name, found, record))
+        if not changes:
+            known.seen = (commit, head)
+            told = BranchDelivered(branch=name, commit=None, files=0, faults=found.faults)
+            return told if found.faults else None
+        new = write_commit(
+            repository,
+            changes,
+            parent=head,
+            message=_message(changes, commit, at),
+            at=at,
+            author=author,
+        )
+        branch.publish_beside(name, old=head, new=new)
+        known.seen = (commit, new)
+        return BranchDelivered(branch=name, commit=new, files=len(changes), faults=found.faults)
+
+
+def _record(repository: Repository, head: str) -> Body | None:
+    """Return what a branch says of its own delivery, `None` if nothing that can be read."""
+    entry = Listings(GitTrees(repository), DELIVERY.name).entries(head).get(RECORD)
+    if entry is None:
+        return None
+    for _, content in read_blobs(repository, [entry.blob]):
+        if not isinstance(content, Oversized):
+            documents = read(content, RECORD).documents
+            return documents[0].body if documents else None
+    return None
+
+
+def _before(repository: Repository, loader: Loader, head: str | None) -> World | None:
+    """Return the world that a branch was delivered from, `None` if it cannot be told."""
+    for record in read_commits(repository, [head]) if head else ():
+        told = dict(record.trailers).get(DELIVERED_FROM)
+        try:
+            return loader.load(told) if told else None
+        except (GitError, ShellError, UserError):
+            return None
+    return None
+
+
+def _changes(name: str, found: Delivered, record: Body | None) -> Iterator[Change]:
+    """Yield the changes on a branch, its record among them."""
+    prefix = f"{name}:"
+    for path, text in found.written.items():
+        yield WriteFile(path.removeprefix(prefix), text)
+    for path in sorted(found.gone):
+        yield DeleteFile(path.removeprefix(prefix))
+    if found.record is not None and found.record != record:
+        yield WriteFile(RECORD, encode(found.record))
+
+
+def _message(changes: tuple[Change, ...], commit: str, at: datetime) -> str:
+    """Return the message of a commit on another branch."""
+    files = f"{len(changes)} file{'s' if len(changes) != 1 else ''}"
+    return f"Deliver {files}\n\n{DELIVERED_FROM}: {commit}\nReconciled-At: {format_moment(at)}\n"

@@ -1,0 +1,131 @@
+"""Where inputs are read from and outputs are put: a branch, here or at a remote."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+from reconciler.errors import ShellError
+from reconciler.shell.git.edited import files_being_edited
+from reconciler.shell.git.mirror import Mirror
+from reconciler.shell.git.recovery import recover
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.worktree import advance
+
+
+class Branch(Protocol):
+    """Where inputs are read from and outputs are put: one branch, here or at a remote."""
+
+    @property
+    def repository(self) -> Repository:
+        """Where commits are written."""
+
+    @property
+    def name(self) -> str:
+        """Name without `refs/heads/`."""
+
+    def head(self) -> str:
+        """Return the full hex id of the branch's commit, fetched if it is elsewhere."""
+
+    def recover(self) -> None:
+        """Finish what a killed process left half-done here."""
+
+    def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:
+        """Return those of people's files that a person is editing where the branch would move."""
+
+    def repair(self) -> bool:
+        """Begin anew if what is kept here cannot be read, and return whether that was so."""
+
+    def publish(self, *, old: str, new: str) -> None:
+        """Move the branch, or raise `LostRace`."""
+
+    def beside(self, name: str) -> str | None:
+        """Return the commit of another branch, `None` if there is none yet."""
+
+    def publish_beside(self, name: str, *, old: str | None, new: str) -> None:
+        """Move another branch, or raise `LostRace`."""
+
+    def maintain(self) -> None:
+        """Start what keeps reading fast, or look after it; wait for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalBranch:
+    """A branch of a repository on this machine; checkouts of it follow."""
+
+    repository: Repository
+    name: str
+
+    def head(self) -> str:
+        """Return the branch's commit."""
+        return self.repository.resolve(self.name)
+
+    def recover(self) -> None:
+        """Finish what the journal holds, or else its locks would block people, too."""
+        recover(self.repository)
+
+    def repair(self) -> bool:
+        """Return false: it is a person's repository, and nothing else has what is in it."""
+        return False
+
+    def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:
+        """Look into the checkouts of the branch."""
+        return files_being_edited(self.repository, self.name, at, paths)
+
+    def publish(self, *, old: str, new: str) -> None:
+        """Move the branch and the checkouts that have it checked out."""
+        advance(self.repository, self.name, old=old, new=new)
+
+    def beside(self, name: str) -> str | None:
+        """Return the commit of another branch."""
+        return self.repository.find(name)
+
+    def publish_beside(self, name: str, *, old: str | None, new: str) -> None:
+        """Move another branch and its checkouts."""
+        advance(self.repository, name, old=old, new=new)
+
+    def maintain(self) -> None:
+        """Leave a person's repository to the person, and to git."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBranch:
+    """A branch of a remote, read and written through our own mirror."""
+
+    mirror: Mirror
+    repository: Repository
+    name: str
+
+    def head(self) -> str:
+        """Fetch the branch and return its commit."""
+        found = self.mirror.fetch(self.name)
+        if found is None:
+            raise ShellError(f'the remote has no branch "{self.name}"; push a first commit to it')
+        return found
+
+    def recover(self) -> None:
+        """Remove what killed commands left in the mirror; a push is whole or has not happened."""
+        self.mirror.recover()
+
+    def repair(self) -> bool:
+        """Rebuild the mirror if git cannot read it."""
+        return self.mirror.repair()
+
+    def busy(self, paths: Collection[str], *, at: str) -> frozenset[str]:  # noqa: ARG002  # none is
+        """Return none: no checkout follows a remote's branch."""
+        return frozenset()
+
+    def publish(self, *, old: str, new: str) -> None:
+        """Push; the push is refused if the remote's branch is not at `old`."""
+        self.mirror.push(self.name, old=old, new=new)
+
+    def beside(self, name: str) -> str | None:
+        """Fetch another branch and return its commit."""
+        return self.mirror.fetch(name)
+
+    def publish_beside(self, name: str, *, old: str | None, new: str) -> None:
+        """Push another branch."""
+        self.mirror.push(name, old=old, new=new)
+
+    def maintain(self) -> None:
+        """Look after the mirror."""
+        self.mirror.maintain()

@@ -1,0 +1,109 @@
+"""Delivery to another branch, in real repositories, here and at a remote."""
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.main import run
+from tests.builders import configuration, text
+from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
+from tests.shell.repositories import Checkout, git, new_bare
+
+FOLDERS = {"reconciler.yaml": text(configuration(delivery={"folders": {"branch": "fleet"}}))}
+SHOP = "delivery/member1/default/deployments.apps/shop.yaml"
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Checkout:
+    """The example, delivered to another branch by one pass."""
+    fleet = new_fleet(tmp_path / "fleet", FOLDERS)
+    run_pass(fleet.folder, 0)
+    return fleet
+
+
+def delivered(fleet: Checkout) -> list[str]:
+    """The files on the other branch."""
+    return fleet.git("ls-tree", "-r", "--name-only", "fleet").splitlines()
+
+
+def test_files_of_clusters_stand_on_the_other_branch_only(fleet: Checkout) -> None:
+    """The decision commit has none of them."""
+    assert SHOP in delivered(fleet)
+    assert not (fleet.folder / "delivery").exists()
+    assert "status/delivery.yaml" not in fleet.git("ls-files").splitlines()
+
+
+def test_the_commit_names_the_decision_that_it_follows(fleet: Checkout) -> None:
+    """In a trailer."""
+    told = fleet.git("log", "-1", "--format=%(trailers:key=Delivered-From,valueonly)", "fleet")
+
+    assert fleet.head() == told.strip()
+
+
+def test_a_branch_that_lags_catches_up_without_a_decision(fleet: Checkout) -> None:
+    """As after a kill between the two."""
+    run_pass(fleet.folder, 60)
+    head, tree = fleet.head(), fleet.git("rev-parse", "fleet^{tree}")
+    fleet.git("branch", "-D", "-q", "fleet")
+    report = run_pass(fleet.folder, 120)
+
+    assert (None, head) == (report.commit, fleet.head())
+    assert tree == fleet.git("rev-parse", "fleet^{tree}")
+
+
+def test_nothing_is_committed_where_nothing_changes(fleet: Checkout) -> None:
+    """A later pass leaves the branch where it is."""
+    run_pass(fleet.folder, 60)
+    head = fleet.git("rev-parse", "fleet")
+    report = run_pass(fleet.folder, 120)
+
+    assert ((), head) == (report.beside, fleet.git("rev-parse", "fleet"))
+
+
+def test_what_leaves_a_cluster_leaves_the_branch(fleet: Checkout) -> None:
+    """As a change of the same branch, with its history."""
+    scaled = EXAMPLE["policies/shop.yaml"].replace("- member1\n", "- member2\n")
+    fleet.commit({"policies/shop.yaml": scaled}, "Move the shop")
+    run_pass(fleet.folder, 60)
+
+    assert SHOP not in delivered(fleet)
+    assert SHOP.replace("member1", "member2") in delivered(fleet)
+    assert "2" == fleet.git("rev-list", "--count", "fleet").strip()
+
+
+def test_a_branch_with_files_of_others_waits_for_its_digest(tmp_path: Path) -> None:
+    """Nothing is written beside them, and the report says what lets it go on."""
+    fleet = new_fleet(tmp_path / "fleet", FOLDERS)
+    fleet.git("checkout", "-q", "--orphan", "fleet")
+    fleet.git("rm", "-r", "-q", "--cached", ".")
+    (fleet.folder / "delivery").mkdir()
+    (fleet.folder / "delivery/notes.yaml").write_text("note: 1\n")
+    fleet.git("add", "-f", "delivery/notes.yaml")
+    fleet.git("commit", "-q", "-m", "Notes")
+    fleet.git("checkout", "-q", "-f", "main")
+    report = run_pass(fleet.folder, 0)
+    (told,) = report.beside
+
+    assert (None, ["delivery-pruning-held"]) == (told.commit, [one.rule for one in told.faults])
+    assert ["delivery/notes.yaml"] == delivered(fleet)
+
+
+def test_the_served_branch_is_no_other_branch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is said in one sentence; decisions are made all the same."""
+    named = {"reconciler.yaml": text(configuration(delivery={"folders": {"branch": "main"}}))}
+    fleet = new_fleet(tmp_path / "fleet", named)
+
+    assert 1 == run(["-C", str(fleet.folder), "reconcile"])
+    assert "delivery names the branch main, which is served" in capsys.readouterr().err
+
+
+def test_a_remote_gets_both_branches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pushed one after the other, the decision first."""
+    remote = new_bare(tmp_path / "remote", {**EXAMPLE, **FOLDERS})
+    options = ["--remote", f"file://{remote}", "--mirror", str(tmp_path / "mirror")]
+
+    assert 0 == run(["reconcile", *options])
+    assert "on fleet" in capsys.readouterr().out
+    assert SHOP in git(remote, "ls-tree", "-r", "--name-only", "fleet").splitlines()
