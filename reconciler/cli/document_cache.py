@@ -19,7 +19,8 @@ def document_cache() -> "DocumentCache | None":
     from reconciler.shell.resources import build_id
 
     named, folder = chosen_cache(), cache_folder()
-    if folder is None:
+    context = click.get_current_context(silent=True)
+    if folder is None or context is None:
         return None
     documents = DocumentCache(folder / "documents", build_id, KINDS)
 
@@ -30,5 +31,5 @@ def document_cache() -> "DocumentCache | None":
             told = f"--cache-dir {named} is not used, so manifests are parsed each time"
             click.echo(printable(f"{told}: {documents.problem}"), err=True)
 
-    click.get_current_context().find_root().call_on_close(save)
+    context.find_root().call_on_close(save)
     return documents

@@ -20,8 +20,8 @@ def user_cache() -> Path:
 
 def chosen_cache() -> str | None:
     """Return what a person chose as our folder, `None` for nothing."""
-    chosen: str | None = click.get_current_context().find_root().params.get("cache_dir")
-    return chosen
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.find_root().params.get("cache_dir")
 
 
 def cache_folder() -> Path | None:

@@ -15,6 +15,7 @@ from reconciler.errors import UsageError
 if TYPE_CHECKING:
     from reconciler.audit.proof import Proof
     from reconciler.audit.revisions import Commit
+    from reconciler.shell.branch_proof import BranchProof
     from reconciler.shell.revisions import GitRevisions
 
 SHORT_ID = 12
@@ -76,14 +77,34 @@ def command(
             revisions, commits, output_root=output_root, workers=opened, record=record
         )
         proofs = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
+    delivered = _delivered(revisions)
     if output == "json":
-        print_json(_as_json(proofs))
+        print_json(_as_json(proofs, delivered))
     else:
         _print(proofs, verbose=verbose)
+        _print_delivered(delivered)
     if _is_about_nothing(revisions, proofs):
         click.echo(nothing_in(directory), err=True)
         return 1
-    return 1 if any(proof.state.is_finding for proof in proofs) else 0
+    return 1 if _is_wrong(proofs, delivered) else 0
+
+
+def _delivered(revisions: "GitRevisions") -> "list[BranchProof]":
+    """Return proofs of the branches that are delivered to beside the one that is served."""
+    from reconciler.audit.revisions import UnreadableRevision
+    from reconciler.shell.branch_proof import prove_branches
+    from reconciler.shell.git.revisions import resolve_revision
+
+    head = resolve_revision(revisions.repository, "HEAD")
+    world = revisions.world(head, head)
+    if isinstance(world, UnreadableRevision):
+        return []
+    return list(prove_branches(revisions.repository, revisions.loader, world))
+
+
+def _is_wrong(proofs: "Sequence[Proof]", delivered: "Sequence[BranchProof]") -> bool:
+    findings = any(proof.state.is_finding for proof in proofs)
+    return findings or any(one.findings for one in delivered)
 
 
 def _record_folder() -> Path | None:
@@ -155,12 +176,26 @@ def _summary(proofs: "Sequence[Proof]") -> str:
     return ", ".join(parts)
 
 
-def _as_json(proofs: "Sequence[Proof]") -> dict[str, object]:
+def _print_delivered(delivered: "Sequence[BranchProof]") -> None:
+    """Print what is wrong with other branches, and how many files are as they must be."""
+    from reconciler.audit.printable import printable
+
+    for one in delivered:
+        for finding in one.findings:
+            place = f"{finding.path}: " if finding.path else f"{one.branch}: "
+            click.echo(f"    {printable(place + finding.message)}")
+        count = f"{one.files} file{'s' if one.files != 1 else ''}"
+        said = "not as" if one.findings else "as"
+        commit = one.commit[:SHORT_ID]
+        click.echo(f"{printable(one.branch)}: {count} {said} {commit} asks for")
+
+
+def _as_json(proofs: "Sequence[Proof]", delivered: "Sequence[BranchProof]") -> dict[str, object]:
     """Return all that was found, for machines."""
     from reconciler.audit.json_shapes import commit_json
 
     return {
-        "proven": not any(proof.state.is_finding for proof in proofs),
+        "proven": not _is_wrong(proofs, delivered),
         "counts": dict(sorted(Counter(str(proof.state) for proof in proofs).items())),
         "commits": [
             {
@@ -169,5 +204,10 @@ def _as_json(proofs: "Sequence[Proof]") -> dict[str, object]:
                 "findings": [{"path": f.path, "message": f.message} for f in proof.findings],
             }
             for proof in proofs
+        ],
+        "delivered": [
+            f"{finding.path or one.branch}: {finding.message}"
+            for one in delivered
+            for finding in one.findings
         ],
     }

@@ -111,7 +111,7 @@ class BranchDelivery:
         if known.seen == (commit, head):
             return None
         repository = branch.repository
-        record = None if head is None else _record(repository, head)
+        record = None if head is None else record_on(repository, head)
         configured = decode_delivery(settings).on(name).destinations
         had = () if record is None else destinations_in(record)
         roots = roots_of((*configured, *(replace(one, branch=name) for one in had)))
@@ -138,7 +138,7 @@ class BranchDelivery:
         return BranchDelivered(branch=name, commit=new, files=len(changes), faults=found.faults)
 
 
-def _record(repository: Repository, head: str) -> Body | None:
+def record_on(repository: Repository, head: str) -> Body | None:
     """Return what a branch says of its own delivery, `None` if nothing that can be read."""
     entry = Listings(GitTrees(repository), DELIVERY.name).entries(head).get(RECORD)
     if entry is None:

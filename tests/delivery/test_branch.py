@@ -107,3 +107,20 @@ def test_a_remote_gets_both_branches(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert 0 == run(["reconcile", *options])
     assert "on fleet" in capsys.readouterr().out
     assert SHOP in git(remote, "ls-tree", "-r", "--name-only", "fleet").splitlines()
+
+
+def test_the_branch_is_proven_by_what_its_decision_asks_for(
+    fleet: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And a file that was forged there is found."""
+    command = ["-C", str(fleet.folder), "--cache-dir", "off", "verify"]
+    told = f"fleet: 12 files as {fleet.head()[:12]} asks for"
+
+    assert (0, True) == (run(command), told in capsys.readouterr().out)
+    fleet.git("checkout", "-q", "fleet")
+    forged = (fleet.folder / SHOP).read_text().replace("replicas: 2", "replicas: 7")
+    (fleet.folder / SHOP).write_text(forged)
+    fleet.git("commit", "-q", "-a", "--amend", "-C", "HEAD")
+    fleet.git("checkout", "-q", "main")
+    assert 1 == run(command)
+    assert f"fleet:{SHOP}: is not what {fleet.head()[:12]} asks for" in capsys.readouterr().out

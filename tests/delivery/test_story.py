@@ -62,9 +62,7 @@ STEPS = (
     Step("member1 fails; that is tolerated for a minute", 121, {MEMBER1: DOWN}, "member1: 2"),
     Step("the minute is over: the shop is evicted", 181, {}, "member1: 2, backup1: 2"),
     Step("backup1 reports that it runs: the eviction ends", 240, REPORTED["backup1"], "backup1: 2"),
-    Step(
-        "member1 is back; a recovery moves nothing", 300, {MEMBER1: EXAMPLE[MEMBER1]}, "backup1: 2"
-    ),
+    Step("member1 is back; that moves nothing", 300, {MEMBER1: EXAMPLE[MEMBER1]}, "backup1: 2"),
     Step("a rebalancer is merged", 360, BACK, "member1: 2"),
 )
 

@@ -1,0 +1,75 @@
+"""Proof of other branches: each holds what the decision asks for that its head follows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from reconciler.audit.proof import ProofFinding
+from reconciler.core.memo import undelivered
+from reconciler.delivery.deliver import deliver_to
+from reconciler.delivery.destinations import roots_of
+from reconciler.delivery.settings import decode_delivery
+from reconciler.errors import ReconcilerError
+from reconciler.manifests.paths import DELIVERY
+from reconciler.model.settings import settings_in
+from reconciler.model.world import World
+from reconciler.shell.branch_delivery import DELIVERED_FROM, RECORD, record_on
+from reconciler.shell.delivered_files import DeliveredFiles
+from reconciler.shell.git.history import read_commits
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.listings import Listings
+from reconciler.shell.load import Loader
+from reconciler.shell.trees import GitTrees
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchProof:
+    """What is known of one branch.
+
+    Attributes:
+        branch: Its name.
+        commit: The decision commit that its head follows, `""` if it names none.
+        files: How many files were held against what that asks for.
+        findings: What is not as it asks for, sorted by path.
+    """
+
+    branch: str
+    commit: str
+    files: int
+    findings: tuple[ProofFinding, ...]
+
+
+def prove_branches(repository: Repository, loader: Loader, world: World) -> Iterator[BranchProof]:
+    """Yield a proof for each branch that a world is delivered to and that is there."""
+    for name in decode_delivery(settings_in(world)).branches:
+        head = repository.find(name)
+        if head is None:
+            continue
+        trailers = [dict(one.trailers) for one in read_commits(repository, [head])]
+        commit = trailers[0].get(DELIVERED_FROM, "") if trailers else ""
+        try:
+            yield _proof(repository, loader, name, head, commit)
+        except ReconcilerError as error:
+            message = f"the decision commit {commit[:12] or 'it follows'} cannot be read: {error}"
+            finding = ProofFinding("", message)
+            yield BranchProof(branch=name, commit=commit, files=0, findings=(finding,))
+
+
+def _proof(
+    repository: Repository, loader: Loader, name: str, head: str, commit: str
+) -> BranchProof:
+    """Hold the files of a branch against what a decision commit asks for."""
+    world = loader.load(commit)
+    settings = settings_in(world)
+    roots = frozenset(roots_of(decode_delivery(settings).on(name).destinations))
+    listed = Listings(GitTrees(repository), DELIVERY.name).entries(head)
+    files = DeliveredFiles(name).follow(listed, roots)
+    record = record_on(repository, head)
+    there = replace(world, delivered=files)
+    found = deliver_to(name, there, world, settings, record, undelivered())
+    said = f"is not what {commit[:12]} asks for"
+    wrong = dict.fromkeys(found.written, said)
+    wrong |= dict.fromkeys(found.gone, f"is there, and {commit[:12]} does not ask for it")
+    wrong |= {} if found.record == record else {f"{name}:{RECORD}": said}
+    findings = [ProofFinding(path, message) for path, message in sorted(wrong.items())]
+    findings += [ProofFinding("", fault.message) for fault in found.faults]
+    return BranchProof(branch=name, commit=commit, files=len(files), findings=tuple(findings))
