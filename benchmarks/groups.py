@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from benchmarks import (
     commands,
     commits,
+    delivery,
     karmada_schedule,
     kubefleet_schedule,
     long_history,
@@ -27,6 +28,7 @@ GROUPS: Mapping[str, Group] = {
     "ocm": lambda _: ocm_schedule.figures(),
     "kubefleet": lambda _: kubefleet_schedule.figures(),
     "passes": passes.figures,
+    "delivery": lambda _: delivery.figures(),
     "commits": commits.figures,
     "reaction": lambda _: reaction.figures(),
     "memory": memory.figures,

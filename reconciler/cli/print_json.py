@@ -1,4 +1,7 @@
-"""Answers for machines: the only file that prints them, `get` and `render` apart, which print manifests."""
+"""Answers for machines: the only file that prints them.
+
+`get` and `render` apart, which print manifests.
+"""
 
 import json
 from collections.abc import Mapping

@@ -9,11 +9,10 @@ from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.profile import TRANSPORTS
 from reconciler.dialects.renderer import Reach, Rendered
 from reconciler.errors import UserError
-from reconciler.manifests.emitter import encode_sharing
+from reconciler.manifests.filled import Known, encode_alike
 from reconciler.manifests.paths import blob_id
 from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.same import Same
 from reconciler.model.world import Body, Fault
 
 NOT_RENDERED = "delivery-not-rendered"
@@ -57,7 +56,7 @@ def texts_of(
     Raises:
         UserError: One of them cannot be written, or no API server takes it.
     """
-    known: dict[tuple[str, Same], str] = {}  # many clusters get much that is alike
+    known: Known = {}  # many clusters get what is alike
     return {
         path: _text(path, content, known)
         for destination in destinations
@@ -123,7 +122,7 @@ def is_in(path: str, found: frozenset[str]) -> bool:
     return False
 
 
-def _text(path: str, content: Body | Sequence[Body], known: dict[tuple[str, Same], str]) -> str:
+def _text(path: str, content: Body | Sequence[Body], known: Known) -> str:
     """Return what a file holds.
 
     Raises:
@@ -132,7 +131,7 @@ def _text(path: str, content: Body | Sequence[Body], known: dict[tuple[str, Same
     if not isinstance(content, Mapping):
         return f"{json.dumps(content, indent=2, ensure_ascii=False)}\n"
     try:
-        text = encode_sharing(content, known)
+        text = encode_alike(content, known)
     except ValueError as error:
         raise UserError(f"{path} cannot be written: {error}") from None
     if len(text) * 2 > LARGEST:  # quotes and braces do not double a document

@@ -5,12 +5,15 @@ from dataclasses import replace
 
 from reconciler.delivery.settings import DeliverySettings
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Rendered
+from reconciler.manifests.filled import Filled
 from reconciler.manifests.identify import Identity, identify
 from reconciler.model.content import at
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import KnownKinds
+from reconciler.model.same import Same
 from reconciler.model.world import Body
 
+IDENTITY = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 SECRET = "Secret"  # noqa: S105  # the kind
 
 
@@ -35,8 +38,10 @@ def without_refused(rendered: Rendered, settings: DeliverySettings, known: Known
     return replace(rendered, works=tuple(works), failed=tuple(failed))
 
 
-def _who(manifest: Body) -> tuple[str, ...]:
+def _who(manifest: Body) -> object:
     """Return what the identity of a manifest is read from."""
+    if isinstance(manifest, Filled) and manifest.place not in IDENTITY:
+        return Same(manifest.shared)
     metadata = at(manifest, "metadata")
     fields = (manifest.get("apiVersion"), manifest.get("kind"))
     return tuple(map(repr, (*fields, metadata.get("namespace"), metadata.get("name"))))

@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import TypeGuard
 
 from reconciler.manifests.limits import MAX_DEPTH, MAX_DIGITS
-from reconciler.model.same import Same
 
 LONGEST_PLAIN = 128  # characters; longer text is quoted
 LONGEST_KEPT = 1000  # of longer text it is not remembered how it is written
@@ -57,40 +56,6 @@ def encode(body: Mapping[str, object]) -> str:
     parts: list[str] = []
     _write_mapping(body, "", parts, 1)
     return "".join(parts)
-
-
-def encode_sharing(body: Mapping[str, object], known: dict[tuple[str, Same], str]) -> str:
-    """Return what `encode` does, for bodies that have parts in common.
-
-    Args:
-        body: As for `encode`.
-        known: The texts of the fields of other bodies, by field and value; added to.
-    """
-    if not body:
-        return encode(body)
-    parts: list[str] = []
-    for name, value in body.items():
-        if name == "metadata" and type(value) is dict and value:  # its parts are alike, it is not
-            inner = [_shared(field, one, "  ", known) for field, one in value.items()]
-            parts.append(f"{name}:\n{''.join(inner)}")
-        else:
-            parts.append(_shared(name, value, "", known))
-    return "".join(parts)
-
-
-def _shared(name: str, value: object, indent: str, known: dict[tuple[str, Same], str]) -> str:
-    """Return a field as it is written at an indent, remembered where it is no scalar."""
-    if type(value) is str and len(value) <= LONGEST_PLAIN >= len(name):  # the usual case
-        return f"{indent}{_remembered(name)}: {_remembered(value)}\n"
-    if type(value) in SCALARS:
-        return indent + encode({name: value})
-    key = (name, Same(value))
-    text = known.get(key)
-    if text is None:
-        parts = [indent]
-        _write_mapping({name: value}, indent, parts, 1 + bool(indent))
-        text = known[key] = "".join(parts)
-    return text
 
 
 def _write_mapping(body: Mapping[str, object], indent: str, parts: list[str], depth: int) -> None:

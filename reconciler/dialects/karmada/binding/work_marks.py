@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from reconciler.dialects.karmada.binding.work_names import execution_namespace, work_name
 from reconciler.dialects.karmada.overridemanager.label_overrider import string_map
+from reconciler.manifests.filled import Filled
 from reconciler.model.content import at
 from reconciler.model.fields import flag_or_none, mapping, text
 from reconciler.model.identity import ClusterName
@@ -80,11 +81,10 @@ def marked(manifest: Body, labels: Texts, annotations: Texts) -> Body:
 
 def marked_at(manifest: Body, cluster: ClusterName) -> Body:
     """Return a manifest with the name of the cluster that it is for."""
-    metadata = manifest.get("metadata")
-    if not isinstance(metadata, Mapping):
+    if not isinstance(manifest.get("metadata"), Mapping):
         return manifest
-    told = {**metadata["annotations"], WORK_NAMESPACE: execution_namespace(cluster)}
-    return {**manifest, "metadata": {**metadata, "annotations": told}}
+    place = ("metadata", "annotations", WORK_NAMESPACE)
+    return Filled.of(manifest, place, execution_namespace(cluster))
 
 
 def with_managed_lists(manifest: Body) -> Body:
