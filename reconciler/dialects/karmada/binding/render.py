@@ -105,19 +105,21 @@ class _Contents:
     _revised: dict[tuple[int, int | None], Body] = field(default_factory=dict)
     _alike: dict[object, "_Content"] = field(default_factory=dict)
     _overrides: Overrides = field(init=False)
+    _overridden: bool = False
     _dispatch: Body | None = None
 
     def __post_init__(self) -> None:
         if not mapping(self.binding, "spec").get("suspension"):
             self._dispatch = dispatch_of(self.binding, ClusterName(""))
         self._overrides = Overrides(self.rendering.overrides, self.rendering.members)
+        self._overridden = self.rendering.overrides.some
 
     def work(self, target: TargetCluster, position: int, completions: int | None) -> ClusterWork:
         """Return the Work of a cluster."""
         alike: object = (target.replicas, completions)
-        if self._overrides.policies.some or alike not in self._alike:
+        if self._overridden or alike not in self._alike:
             found = self._overrides.apply(self._share(target, completions), position)
-            if self._overrides.policies.some:
+            if self._overridden:
                 alike = (Same(found.manifest), found.cluster_wide, found.namespaced)
             if alike not in self._alike:
                 self._alike[alike] = self._content(found)

@@ -133,7 +133,7 @@ def work_of(manifest: Body, labels: Texts | None, annotations: Texts | None) -> 
 
 def at_cluster(work: Body, cluster: ClusterName, spec: Body) -> Body:
     """Return a Work in the namespace of a cluster."""
-    metadata = {**at(work, "metadata"), "namespace": execution_namespace(cluster)}
+    metadata = {**mapping(work, "metadata"), "namespace": execution_namespace(cluster)}
     return {**work, "metadata": metadata, "spec": spec}
 
 
