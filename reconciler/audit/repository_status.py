@@ -1,11 +1,13 @@
 """How a repository stands: its last pass, what is wrong, held or suspended, what there is."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.core.record import last_pass, recorded_faults
+from reconciler.delivery.record import recorded
+from reconciler.delivery.settings import decode_delivery
 from reconciler.manifests.paths import ALONE, RECORD
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.fields import mapping, text
@@ -29,6 +31,7 @@ class RepositoryStatus:
         suspended: The objects that a person suspended, sorted.
         counts: How many objects there are of each kind, sorted by kind; our own records are none.
         rebalancers: Those that demand a rebalance, sorted.
+        delivered: Where decisions are delivered to, sorted, one sentence each.
     """
 
     last_at: datetime | None
@@ -40,6 +43,7 @@ class RepositoryStatus:
     suspended: tuple[ObjectKey, ...]
     counts: Mapping[Kind, int]
     rebalancers: tuple[ObjectKey, ...]
+    delivered: tuple[str, ...]
 
 
 def status_of(world: World, *, changed: bool) -> RepositoryStatus:
@@ -64,7 +68,23 @@ def status_of(world: World, *, changed: bool) -> RepositoryStatus:
         suspended=tuple(sorted(k for k, one in world.inputs.items() if is_suspended(one.body))),
         counts=dict(sorted(Counter((key.group, key.kind) for key in present).items())),
         rebalancers=tuple(sorted(k for k in world.inputs if k[:2] in world.known.removable)),
+        delivered=tuple(_delivered(world)),
     )
+
+
+def _delivered(world: World) -> Iterator[str]:
+    """Yield where decisions are delivered to, and how many files of manifests are there."""
+    wanted = decode_delivery(settings_in(world)).destinations
+    had = recorded(world.outputs)
+    for one in sorted({*wanted, *had}):
+        if one.branch:
+            yield f"{one.transport} in {one.path} on the branch {one.branch}"
+            continue
+        count = sum(map(one.holds, world.delivered))
+        files = f"{count} file{'s' if count != 1 else ''}"
+        waits = "" if one in had else "; nothing is delivered there yet"
+        over = "" if one in wanted else "; it is switched off, and its files are kept"
+        yield f"{one.transport} in {one.path}: {files}{waits}{over}"
 
 
 def _each_once(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:

@@ -71,6 +71,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
         *_wrong(status),
         *_suspended(status),
         *_listed("Coming:", sentences(coming), "see reconciler events"),
+        *(_listed("Delivery:", status.delivered, "") if status.delivered else ()),
         *_counts(status),
     ]
     for line in aligned(lines):
@@ -202,4 +203,5 @@ def _as_json(
             for (group, kind), count in status.counts.items()
         ],
         "rebalancers": [object_json(key) for key in status.rebalancers],
+        "delivery": list(status.delivered),
     }

@@ -3,11 +3,13 @@
 import re
 from pathlib import Path
 
+import pytest
 from ruamel.yaml import YAML
 
 from reconciler.cli.main import run
 from reconciler.delivery.settings import DEFAULT_PATHS
 from reconciler.delivery.transports.profile import TRANSPORTS
+from tests.builders import configuration, text
 from tests.shell.fleet import ROOT, new_fleet, run_pass
 
 PAGE = (ROOT / "docs" / "delivery.md").read_text()
@@ -45,3 +47,19 @@ def test_flux_and_argo_are_pointed_at_folders_that_there_are(tmp_path: Path) -> 
     assert {"backup1", "member1", "member2"} <= {
         path.name for path in fleet.folder.glob(directory["path"])
     }
+
+
+def test_status_tells_where_decisions_go(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And what was switched off and keeps its files."""
+    fleet = new_fleet(tmp_path / "fleet", {"reconciler.yaml": block("configuration")})
+    run_pass(fleet.folder, 0)
+    command = ["-C", str(fleet.folder), "status"]
+
+    assert 0 == run(command)
+    assert "Delivery:    decisions in decisions: 3 files\n" in capsys.readouterr().out
+    fleet.commit({"reconciler.yaml": text(configuration())}, "Switch off")
+    run_pass(fleet.folder, 60)
+    assert 0 == run(command)
+    assert "files; it is switched off, and its files are kept\n" in capsys.readouterr().out
