@@ -1,9 +1,10 @@
 """The stage of delivery in a pass: which files of clusters are written, and which go."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from reconciler.delivery.delivery_faults import faults_of
 from reconciler.delivery.destinations import misplaced
 from reconciler.delivery.kustomization import kustomize, kustomized_folder
 from reconciler.delivery.memory import DeliveryMemory
@@ -28,12 +29,10 @@ from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt
 from reconciler.dialects.renderer import NotRendered, Rendered, Renderer
 from reconciler.errors import UserError
 from reconciler.manifests.paths import DELIVERY, blob_id
-from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.identity import ClusterName
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Body, Fault, Trace, World
-
-CONFLICT = "delivery-conflict"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +154,7 @@ class _Stage:
             written=written,
             gone=frozenset(gone),
             record=self._record(waiting, gone),
-            faults=(*self._faults(), *pruning.faults),
+            faults=(*faults_of(memory), *pruning.faults),
             traces=tuple(self.traces),
             warnings=tuple(
                 one for owner in sorted(memory.telling) for one in memory.owned[owner].warnings
@@ -285,27 +284,3 @@ class _Stage:
         kept = {one for one in left if any(map(one.holds, stay))}
         now = {*self.configured.destinations, *kept} - waiting
         return delivery_body(now) if now else None
-
-    def _faults(self) -> Iterator[Fault]:
-        """Yield what is wrong with decisions, and what two of them want at one path."""
-        memory = self.memory
-        for owner in sorted(memory.telling):
-            yield from memory.owned[owner].faults
-        for path in sorted(memory.shared):
-            first, *others = memory.claims[path]
-            for other in others:
-                if memory.owned[other].blobs[path] != memory.owned[first].blobs[path]:
-                    yield _conflict(path, first.key, other.key)
-
-
-def _conflict(path: str, first: ObjectKey, other: ObjectKey) -> Fault:
-    return Fault(
-        path=path,
-        line=0,
-        column=0,
-        field="",
-        rule=CONFLICT,
-        message=f"{first} and {other} put different objects there; that of {first} stands",
-        expected="one decision for each object on a cluster",
-        subject=str(other),
-    )

@@ -1,0 +1,33 @@
+"""What is wrong with decisions as delivery sees them: not rendered, or in each other's way."""
+
+from collections.abc import Iterator
+
+from reconciler.delivery.memory import DeliveryMemory
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import Fault
+
+CONFLICT = "delivery-conflict"
+
+
+def faults_of(memory: DeliveryMemory) -> Iterator[Fault]:
+    """Yield what is wrong with decisions, and what two of them want at one path."""
+    for owner in sorted(memory.telling):
+        yield from memory.owned[owner].faults
+    for path in sorted(memory.shared):
+        first, *others = memory.claims[path]
+        for other in others:
+            if memory.owned[other].blobs[path] != memory.owned[first].blobs[path]:
+                yield _conflict(path, first.key, other.key)
+
+
+def _conflict(path: str, first: ObjectKey, other: ObjectKey) -> Fault:
+    return Fault(
+        path=path,
+        line=0,
+        column=0,
+        field="",
+        rule=CONFLICT,
+        message=f"{first} and {other} put different objects there; that of {first} stands",
+        expected="one decision for each object on a cluster",
+        subject=str(other),
+    )
