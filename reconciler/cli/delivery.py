@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reconciler.shell.git.repository import Repository
 
 SHORT_ID = 12
+FEW = 3  # so many are named one by one
 
 DELIVERY_OPTIONS = (
     click.option(
@@ -75,7 +76,7 @@ class Delivery:
         from reconciler.shell.clock import SystemClock
         from reconciler.shell.user_files import branch_off, write_files
 
-        paths = ", ".join(sorted(files))
+        paths = ", ".join(sorted(files)) if len(files) <= FEW else f"all of {len(files)} files"
         if self.branch is None:
             write_files(self.directory, files)
             return f"{paths} is written, not committed; it takes effect once it is merged"
@@ -85,7 +86,7 @@ class Delivery:
             files,
             base=self.base,
             message=message,
-            author=parse_author(self.author or _author(self.repository)),
+            author=parse_author(self.author or commit_author(self.repository)),
             at=SystemClock().now(),
         )
         return (
@@ -94,7 +95,7 @@ class Delivery:
         )
 
 
-def _author(repository: "Repository") -> str:
+def commit_author(repository: "Repository") -> str:
     """Return the author that git would name: by the environment, else by its settings."""
     from reconciler.shell.user_files import git_setting
 

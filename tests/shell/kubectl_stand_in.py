@@ -1,0 +1,53 @@
+"""A kubectl on the PATH that answers from files, with the words of the real one."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from reconciler.manifests.paths import folder_of
+from reconciler.model.identity import group_of
+from reconciler.model.world import Body
+
+SCRIPT = """#!/bin/sh
+printf '%s\\n' "$*" >> "{folder}/asked"
+env > "{folder}/environment"
+[ "$1" = --context ] && [ "$2" = hub ] || {{
+  echo "error: context \\"$2\\" does not exist" >&2
+  exit 1
+}}
+while [ "$1" != get ]; do shift; done
+case "$2" in
+slow) sleep 60 ;;
+down)
+  echo 'The connection to the server 127.0.0.1:6443 was refused -' \\
+    'did you specify the right host or port?' >&2
+  exit 1 ;;
+esac
+if [ -e "{folder}/$2.forbidden" ]; then
+  echo "Error from server (Forbidden): $2 is forbidden: User \\"ada\\" cannot list it" >&2
+  exit 1
+elif [ -e "{folder}/$2.json" ]; then
+  cat "{folder}/$2.json"
+else
+  echo "error: the server doesn't have a resource type \\"$2\\"" >&2
+  exit 1
+fi
+"""
+
+
+def stand_in(folder: Path, bodies: Iterable[Body], forbidden: Iterable[str] = ()) -> Path:
+    """Make the command, and return the folder that the PATH needs; its one context is `hub`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    answers: dict[str, list[Body]] = {}
+    for body in bodies:
+        resource = folder_of(group_of(str(body["apiVersion"])), str(body["kind"]))
+        answers.setdefault(resource, []).append(body)
+    for resource, items in answers.items():
+        listed: Mapping[str, object] = {"apiVersion": "v1", "kind": "List", "items": items}
+        (folder / f"{resource}.json").write_text(json.dumps(listed), encoding="utf-8")
+    for resource in forbidden:
+        (folder / f"{resource}.forbidden").touch()
+    command = folder / "kubectl"
+    command.write_text(SCRIPT.format(folder=folder), encoding="utf-8")
+    command.chmod(0o755)
+    return folder
