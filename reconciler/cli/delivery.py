@@ -76,10 +76,12 @@ class Delivery:
         from reconciler.shell.clock import SystemClock
         from reconciler.shell.user_files import branch_off, write_files
 
-        paths = ", ".join(sorted(files)) if len(files) <= FEW else f"all of {len(files)} files"
+        paths, later = f"{', '.join(sorted(files))} is", "it takes effect once it is merged"
+        if len(files) > FEW:
+            paths, later = f"{len(files)} files are", "they take effect once they are merged"
         if self.branch is None:
             write_files(self.directory, files)
-            return f"{paths} is written, not committed; it takes effect once it is merged"
+            return f"{paths} written, not committed; {later}"
         commit = branch_off(
             self.repository,
             self.branch,
@@ -89,10 +91,7 @@ class Delivery:
             author=parse_author(self.author or commit_author(self.repository)),
             at=SystemClock().now(),
         )
-        return (
-            f"{paths} is committed on the new branch {self.branch} ({commit[:SHORT_ID]}); "
-            "it takes effect once it is merged"
-        )
+        return f"{paths} committed on the new branch {self.branch} ({commit[:SHORT_ID]}); {later}"
 
 
 def commit_author(repository: "Repository") -> str:

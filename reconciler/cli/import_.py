@@ -1,13 +1,17 @@
 """`reconciler import`: what kubectl prints, as files of the repository."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reconciler.cli.delivery import Delivery, delivery_options
 from reconciler.cli.import_work import ImportOptions, compute, message_of, print_result
 from reconciler.cli.options import output_option, output_root_option
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.shell.git.repository import Repository
 
 
 @click.command(name="import")
@@ -57,6 +61,7 @@ from reconciler.cli.options import output_option, output_root_option
 @click.option(
     "--remote",
     metavar="URL",
+    envvar="RECONCILER_IMPORT_REMOTE",
     help="With --branch: commit onto that branch of this remote, and push it; if somebody else "
     "pushes meanwhile, all is computed again.",
 )
@@ -96,7 +101,7 @@ def import_here(options: ImportOptions) -> int:
     delivery = Delivery(
         directory=options.directory,
         repository=repository,
-        base=repository.resolve(repository.head_branch()),
+        base=_base(repository, options),
         branch=options.branch,
         author=options.author,
     )
@@ -111,3 +116,13 @@ def import_here(options: ImportOptions) -> int:
     print_result(options, result)
     click.echo(said, err=True)
     return result.code
+
+
+def _base(repository: "Repository", options: ImportOptions) -> str:
+    """Return the commit that is imported onto, `""` if there is none yet."""
+    found = repository.find(repository.head_branch())
+    if found is None and (options.adopt or options.branch is not None):
+        raise UsageError(
+            "the repository has no commit yet; make one first: git commit --allow-empty -m Start"
+        )
+    return found or ""

@@ -55,14 +55,14 @@ def _print_adoption(adoption: "Adoption") -> None:
     click.echo(f"the first pass moves {len(adoption.moves)}, and places {len(adoption.new)} anew")
     for move in (*adoption.moves, *adoption.new)[:MOST_LISTED]:
         shift = f"{placed_text(move.before)} -> {placed_text(move.after)}"
-        click.echo(printable(f"  {move.subject}: {shift}: {move.cause}"))
+        click.echo(f"  {printable(f'{move.subject}: {shift}: {move.cause}')}")
     if adoption.otherwise:
         click.echo(f"{len(adoption.otherwise)} would be placed otherwise if they were new:")
     for one in adoption.otherwise[:MOST_LISTED]:
         shift = f"{placed_text(one.live)}, afresh {placed_text(one.afresh)}"
-        click.echo(printable(f"  {one.subject}: {shift}"))
+        click.echo(f"  {printable(f'{one.subject}: {shift}')}")
         for name, why in one.why.items():
-            click.echo(printable(f"    {name}: {why}"))
+            click.echo(f"    {printable(f'{name}: {why}')}")
     more = len(adoption.otherwise) - MOST_LISTED
     if more > 0:
         click.echo(f"  and {more} more; -o json has them all")
@@ -98,7 +98,7 @@ def import_json(
 
 
 def _adoption_json(adoption: "Adoption") -> Mapping[str, object]:
-    from reconciler.audit.json_shapes import object_json
+    from reconciler.audit.json_shapes import object_json, placed_json
 
     return {
         "adopted": [object_json(key) for key in adoption.outputs],
@@ -108,8 +108,8 @@ def _adoption_json(adoption: "Adoption") -> Mapping[str, object]:
         "otherwise": [
             {
                 "object": object_json(one.key),
-                "live": dict(one.live),
-                "afresh": dict(one.afresh),
+                "live": placed_json(one.live),
+                "afresh": placed_json(one.afresh),
                 "reasons": dict(one.why),
             }
             for one in adoption.otherwise
@@ -118,12 +118,12 @@ def _adoption_json(adoption: "Adoption") -> Mapping[str, object]:
 
 
 def _move_json(move: "Decision") -> Mapping[str, object]:
-    from reconciler.audit.json_shapes import object_json
+    from reconciler.audit.json_shapes import object_json, placed_json
 
     return {
         "object": object_json(move.key),
-        "before": dict(move.before),
-        "after": dict(move.after),
+        "before": placed_json(move.before),
+        "after": placed_json(move.after),
         "cause": str(move.cause),
     }
 

@@ -1,4 +1,4 @@
-"""A kubectl on the PATH that answers from files, with the words of the real one."""
+"""A kubectl on the PATH that answers from files, a folder a context, with the real one's words."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,8 @@ from reconciler.model.world import Body
 SCRIPT = """#!/bin/sh
 printf '%s\\n' "$*" >> "{folder}/asked"
 env > "{folder}/environment"
-[ "$1" = --context ] && [ "$2" = hub ] || {{
+place="{folder}/context-$2"
+[ "$1" = --context ] && [ -d "$place" ] || {{
   echo "error: context \\"$2\\" does not exist" >&2
   exit 1
 }}
@@ -23,11 +24,11 @@ down)
     'did you specify the right host or port?' >&2
   exit 1 ;;
 esac
-if [ -e "{folder}/$2.forbidden" ]; then
+if [ -e "$place/$2.forbidden" ]; then
   echo "Error from server (Forbidden): $2 is forbidden: User \\"ada\\" cannot list it" >&2
   exit 1
-elif [ -e "{folder}/$2.json" ]; then
-  cat "{folder}/$2.json"
+elif [ -e "$place/$2.json" ]; then
+  cat "$place/$2.json"
 else
   echo "error: the server doesn't have a resource type \\"$2\\"" >&2
   exit 1
@@ -35,18 +36,22 @@ fi
 """
 
 
-def stand_in(folder: Path, bodies: Iterable[Body], forbidden: Iterable[str] = ()) -> Path:
-    """Make the command, and return the folder that the PATH needs; its one context is `hub`."""
-    folder.mkdir(parents=True, exist_ok=True)
+def stand_in(
+    folder: Path, bodies: Iterable[Body], forbidden: Iterable[str] = (), context: str = "hub"
+) -> Path:
+    """Make the command, and return the folder that the PATH needs; give it one context more."""
+    place = folder / f"context-{context}"
+    place.mkdir(parents=True, exist_ok=True)
     answers: dict[str, list[Body]] = {}
     for body in bodies:
         resource = folder_of(group_of(str(body["apiVersion"])), str(body["kind"]))
         answers.setdefault(resource, []).append(body)
+        answers.setdefault(resource.partition(".")[0], answers[resource])
     for resource, items in answers.items():
         listed: Mapping[str, object] = {"apiVersion": "v1", "kind": "List", "items": items}
-        (folder / f"{resource}.json").write_text(json.dumps(listed), encoding="utf-8")
+        (place / f"{resource}.json").write_text(json.dumps(listed), encoding="utf-8")
     for resource in forbidden:
-        (folder / f"{resource}.forbidden").touch()
+        (place / f"{resource}.forbidden").touch()
     command = folder / "kubectl"
     command.write_text(SCRIPT.format(folder=folder), encoding="utf-8")
     command.chmod(0o755)

@@ -18,9 +18,12 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     claimant,
     ordered,
 )
+from reconciler.dialects.karmada.view.aggregated_status import PLACED_AT
 from reconciler.dialects.karmada.view.binding_rendering import DECISION_DIGEST, digest_of, placed
-from reconciler.model.fields import mapping, number, text
+from reconciler.manifests.annotation_json import write_note
+from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey, group_of, uid_of
+from reconciler.model.moments import is_moment
 from reconciler.model.world import Body, World
 
 KEPT_ANNOTATIONS = (APPLIED_PLACEMENT, POLICY_NAMESPACE, POLICY_NAME, CLUSTER_POLICY_NAME)
@@ -55,6 +58,17 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopt
     return Adopted(outputs=outputs, left=left)
 
 
+def _healthy_since(status: Body) -> dict[str, str]:
+    """Return the clusters that run it well, as chosen at the last scheduling.
+
+    So they are not awaited; of the others nothing is assumed before its time.
+    """
+    at = text(status, "lastScheduledTime")
+    items = bodies(status, "aggregatedStatus") if is_moment(at) else ()
+    well = (item for item in items if item.get("applied") and item.get("health") == "Healthy")
+    return {text(item, "clusterName"): at for item in well}
+
+
 def _workload_of(body: Body) -> ObjectKey:
     resource = mapping(mapping(body, "spec"), "resource")
     kind, namespace, name = (text(resource, part) for part in ("kind", "namespace", "name"))
@@ -67,6 +81,9 @@ def _binding(key: ObjectKey, body: Body, workload: ObjectKey) -> Body:
     written = mapping(metadata, "annotations")
     annotations = {name: written[name] for name in KEPT_ANNOTATIONS if name in written}
     annotations[DECISION_DIGEST] = digest_of(placed(spec))
+    known = _healthy_since(status)
+    if known:
+        annotations[PLACED_AT] = write_note(known)
     kept: dict[str, object] = {"name": key.name}
     if key.namespace:
         kept["namespace"] = key.namespace
