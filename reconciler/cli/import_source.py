@@ -10,6 +10,7 @@ from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.imports.export import LiveObject
+    from reconciler.model.known_kinds import Kind
     from reconciler.model.world import World
     from reconciler.shell.kubectl import Kubectl
 
@@ -21,11 +22,12 @@ NOT_REPORTED = frozenset({("", "ConfigMap"), ("", "Secret"), ("", "ServiceAccoun
 
 @dataclass(slots=True)
 class Export:
-    """What was found, and what could not be listed."""
+    """What was found, what could not be listed, and the kinds that were listed whole."""
 
     live: list["LiveObject"] = field(default_factory=list)
     not_served: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    listed: set["Kind"] = field(default_factory=set)
 
 
 def read_files(names: Sequence[str], start: Path, world: "World") -> Export:
@@ -95,22 +97,26 @@ def ask_kubectl(
         else:
             name = f"kubectl get {resource}"
             export.live += read_export(data, name, world.known, world.known.scopes)
+            if resource in asked and not kubectl.namespace:
+                export.listed.add(asked[resource])
     return export
 
 
-def control_resources(*, adopt: bool) -> list[str]:
-    """Return the resources of a control plane, of all APIs."""
+def control_resources(*, adopt: bool) -> dict[str, "Kind"]:
+    """Return the resources of a control plane, of all APIs, with their kinds."""
     from reconciler.core.dialects import DIALECTS
     from reconciler.manifests.paths import folder_of
 
     importers = [dialect.importer() for dialect in DIALECTS]
     kinds = [kind for one in importers for kind in (*one.kinds, *(one.live if adopt else ()))]
-    return [folder_of(*kind) for kind in kinds]
+    return {folder_of(*kind): kind for kind in kinds}
 
 
-def reported_resources(world: "World") -> list[str]:
+def reported_resources(world: "World") -> dict[str, "Kind"]:
     """Return what a member cluster is asked for: its nodes and pods, and kinds of workloads."""
+    from reconciler.imports.rooms import NODE, POD
     from reconciler.manifests.paths import folder_of
 
     kinds = {(key.group, key.kind) for key in world.inputs if key.group not in world.known.groups}
-    return ["nodes", "pods", *(folder_of(*kind) for kind in sorted(kinds - NOT_REPORTED))]
+    reported = sorted(kinds - NOT_REPORTED)
+    return {folder_of(*kind): kind for kind in (NODE, POD, *reported)}

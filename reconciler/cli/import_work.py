@@ -93,6 +93,7 @@ def compute(options: ImportOptions, world: "World", content: "Files") -> ImportR
         workloads=options.types,
         tolerance_percent=options.tolerance,
         adopt=options.adopt,
+        listed=frozenset(export.listed),
     )
     schemas = load_schemas()
     rules = Rules(schemas, ADMISSIONS, KINDS)

@@ -1,6 +1,6 @@
 """What an import makes of the files of a repository: each object, and what becomes of it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -16,7 +16,7 @@ from reconciler.manifests.document_edit import update_document
 from reconciler.manifests.paths import folder_of, plural_of
 from reconciler.manifests.selection import selects
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import KnownKinds
+from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Body, Manifest, World
 
@@ -27,13 +27,14 @@ CONDITIONS = "conditions"
 
 
 class Became(StrEnum):
-    """What became of an object of an export; `failed` is for a person to look at."""
+    """What became of an object; `failed` and `gone` are for a person to look at."""
 
     CREATED = "created"
     UPDATED = "updated"
     UNCHANGED = "unchanged"
     SKIPPED = "skipped"
     FAILED = "failed"
+    GONE = "gone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +56,14 @@ class Wanted:
         workloads: Kinds and resources of workloads that become files, in lower case.
         tolerance_percent: How little a change of an amount does not count.
         adopt: Whether decisions become state.
+        listed: Kinds of which the export has every object that there is.
     """
 
     cluster: str = ""
     workloads: frozenset[str] = frozenset()
     tolerance_percent: int = 5
     adopt: bool = False
+    listed: frozenset[Kind] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +100,30 @@ def plan_import(
     work = _Import(world=world, content=content, wanted=wanted, rules=rules)
     for one in {one.key: one for one in live}.values():
         work.take(one)
+    work.objects += gone_from(world, live, wanted)
     return ImportPlan(
         files=work.files,
         objects=tuple(sorted(work.objects, key=lambda one: one.key)),
         world=with_files(world, work.files, rules),
     )
+
+
+def gone_from(world: World, live: Iterable[LiveObject], wanted: Wanted) -> Iterator[ImportedObject]:
+    """Yield what has a file and is no longer there; nothing is removed for a person.
+
+    Of a member cluster these are its reports, of a control plane its own kinds.
+    """
+    there = {one.key for one in live}
+    files = world.feedback if wanted.cluster else world.inputs
+    for key, manifest in files.items():
+        importer = importer_of(key)
+        ours = importer is not None and (key.group, key.kind) in importer.kinds
+        is_asked = key.reporter == wanted.cluster if wanted.cluster else ours
+        is_listed = is_asked and (key.group, key.kind) in wanted.listed
+        if is_listed and key._replace(reporter="") not in there:
+            path = manifest.origin.path
+            why = f"it is no longer there; if that is meant, remove it from {path}"
+            yield ImportedObject(key=key, became=Became.GONE, path=path, why=why)
 
 
 @dataclass(slots=True, kw_only=True)

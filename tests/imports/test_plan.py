@@ -274,3 +274,28 @@ def test_a_member_reports_of_the_workloads_of_the_repository() -> None:
     assert "lastUpdateTime" not in texts(plan)[path]
     assert {} == again.files
     assert DEPLOYMENTS.cluster == ""
+
+
+def test_what_is_gone_from_there_is_told_and_stays() -> None:
+    """Only of kinds that were listed whole; a person removes files."""
+    files = texts(import_into({}, karmada_hub(0)))
+    listed = frozenset({("cluster.karmada.io", "Cluster")})
+    plan = import_into(files, [CLUSTER], Wanted(listed=listed))
+    gone = [one for one in plan.objects if one.became == "gone"]
+
+    assert [f"member{number}" for number in (10, 2, 3, 4, 5, 6, 7, 8, 9)] == [
+        one.key.name for one in gone
+    ]
+    assert {} == plan.files
+    assert "gone" not in {fate for _, fate in fates(import_into(files, [CLUSTER]))}
+
+
+def test_a_report_on_what_a_member_no_longer_has_is_told() -> None:
+    """It would count as healthy for ever."""
+    listed = frozenset({("apps", "Deployment")})
+    wanted = Wanted(cluster="member1", listed=listed)
+    files = texts(import_into({}, [workload("web", 2)]))
+    reported = {**files, **texts(import_into(files, [workload("web", 2)], wanted))}
+    plan = import_into(reported, [], wanted)
+
+    assert [("web", "gone")] == fates(plan)
