@@ -18,7 +18,7 @@ from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body, World
 from tests.builders import NOW
-from tests.imports.hubs import THEN, objects
+from tests.imports.hubs import THEN, live, objects
 from tests.imports.imported import OUTPUT_RULES, import_into, texts
 from tests.imports.karmada_hub import karmada_hub
 from tests.imports.kubefleet_hub import kubefleet_hub
@@ -142,8 +142,8 @@ def test_what_a_pass_decided_is_never_overwritten(hub: Hub, count: int) -> None:
 def test_a_binding_without_its_workload_is_left() -> None:
     """A pass would remove it; the reason says what to import."""
     export = karmada_hub(2)
-    live = decisions_among(objects(export))
-    found = adopt(import_into({}, export, Wanted(adopt=True)).world, live, NOW, OUTPUT_RULES)
+    found_live = decisions_among(objects(export))
+    found = adopt(import_into({}, export, Wanted(adopt=True)).world, found_live, NOW, OUTPUT_RULES)
     reason = "Deployment.apps default/web-0000 is not in the repository; import it with --workloads"
 
     assert {} == found.outputs
@@ -153,10 +153,10 @@ def test_a_binding_without_its_workload_is_left() -> None:
 def test_a_decision_without_its_placement_is_left() -> None:
     """So is what belongs to no placement."""
     export = ocm_hub(1)
-    live = decisions_among(objects(export))
+    found_live = decisions_among(objects(export))
     world = import_into({}, export, WANTED).world
     gone = {key: one for key, one in world.inputs.items() if key.kind != "Placement"}
-    found = adopt(replace(world, inputs=gone), live, NOW, OUTPUT_RULES)
+    found = adopt(replace(world, inputs=gone), found_live, NOW, OUTPUT_RULES)
 
     assert {} == found.outputs
     assert ["its Placement default/apps-0000 is not in the repository"] == list(found.left.values())
@@ -180,3 +180,31 @@ def test_a_cluster_that_is_down_is_told_before_the_first_pass() -> None:
     leaving = [move for move in adoption.moves if "member1" in dict(move.before)]
 
     assert 2 == len(adoption.moves) == len(leaving)
+
+
+def test_scores_wait_for_the_next_period() -> None:
+    """A decision of a hub that newer scores would move stays for `resyncSeconds`, then it moves."""
+    coordinate = {"type": "AddOn", "addOn": {"resourceName": "usage", "scoreName": "cpu"}}
+    policy = {
+        "mode": "Exact",
+        "configurations": [{"scoreCoordinate": coordinate, "weight": 1}],
+    }
+    score = live(
+        "cluster.open-cluster-management.io/v1alpha1",
+        "AddOnPlacementScore",
+        "usage",
+        namespace="member9",
+        status={"scores": [{"name": "cpu", "value": 100}]},
+    )
+    export = [
+        {**body, "spec": {**mapping(body, "spec"), "prioritizerPolicy": policy}}
+        if body["kind"] == "Placement"
+        else body
+        for body in ocm_hub(1)
+    ]
+    world, _ = adopted([*export, score])
+    at_once = reconcile(world, NOW + timedelta(seconds=1)).decisions
+    (later,) = reconcile(world, NOW + timedelta(seconds=300)).decisions
+
+    assert () == at_once
+    assert "member9" in dict(later.after)
