@@ -241,3 +241,19 @@ def test_a_branch_that_is_not_there_is_told(
     code, _, err = answer(fleet, capsys, "import", source, "--remote", remote, "--branch", "other")
 
     assert (2, True) == (code, 'the remote has no branch "other"' in err)
+
+
+def test_a_push_that_lost_a_race_is_computed_again(
+    fleet: Checkout, remote: str, kubectl: Path, capsys: Capsys
+) -> None:
+    """While the hub is asked, Bob pushes: his commit stays, ours comes after it."""
+    git = f"git -C {fleet.folder} -c user.name=Bob -c user.email=bob@example.com"
+    bob = f"{git} commit --quiet --allow-empty -m Bobs && {git} push --quiet {remote} main\n"
+    (kubectl / "once").write_text(bob, encoding="utf-8")
+    code, _, err = answer(
+        fleet, capsys, "import", "--context", "hub", "--remote", remote, "--branch", "main", *BY_ADA
+    )
+    subjects = fleet.git("--git-dir", remote, "log", "--format=%an: %s", "main").splitlines()
+
+    assert (1, True) == (code, "files are pushed to main" in err)
+    assert ["Ada: Import hub", "Bob: Bobs"] == subjects[:2]

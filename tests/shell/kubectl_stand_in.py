@@ -16,6 +16,10 @@ place="{folder}/context-$2"
   echo "error: context \\"$2\\" does not exist" >&2
   exit 1
 }}
+if [ -e "{folder}/once" ]; then
+  mv "{folder}/once" "{folder}/done"
+  sh "{folder}/done" >&2
+fi
 while [ "$1" != get ]; do shift; done
 case "$2" in
 slow) sleep 60 ;;
@@ -39,7 +43,10 @@ fi
 def stand_in(
     folder: Path, bodies: Iterable[Body], forbidden: Iterable[str] = (), context: str = "hub"
 ) -> Path:
-    """Make the command, and return the folder that the PATH needs; give it one context more."""
+    """Make the command, and return the folder that the PATH needs; give it one context more.
+
+    A script `once` in that folder is run by the first question.
+    """
     place = folder / f"context-{context}"
     place.mkdir(parents=True, exist_ok=True)
     answers: dict[str, list[Body]] = {}
