@@ -3,10 +3,12 @@
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.errors import ShellError, UsageError
+from reconciler.shell.git.command import stop
 
 PASSED_ON = re.compile(
     r"PATH|HOME|USER|LANG|TMPDIR|KUBECONFIG|KUBERNETES_\w+|SSL_CERT_\w+|"
@@ -70,28 +72,41 @@ class Kubectl:
             *("kubectl", "--context", self.context, *config, f"--request-timeout={seconds}s"),
             *("get", resource, *scope, "--output", "json"),
         ]
+        code, stdout, stderr = self._run(arguments, resource)
+        if code == 0:
+            return stdout
+        raise self._error(resource, stderr.decode(errors="replace"))
+
+    def _run(self, arguments: Sequence[str], resource: str) -> tuple[int, bytes, bytes]:
+        """Return how the command ended; it and what it starts to log in never outlive the limit."""
         try:
-            finished = subprocess.run(  # noqa: S603  # no shell, and no option is a flag
+            process = subprocess.Popen(  # noqa: S603  # no shell, and no option is a flag
                 arguments,
                 env={k: v for k, v in os.environ.items() if PASSED_ON.fullmatch(k)},
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=self.timeout_seconds,
-                check=False,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
             )
         except FileNotFoundError:
             raise UsageError(
                 "there is no kubectl on the PATH; install it, or give files that it printed "
                 "(kubectl get ... -o json)"
             ) from None
-        except subprocess.TimeoutExpired:
-            raise ShellError(
-                f"the server of context {self.context} did not list {resource} within "
-                f"{seconds} s; is it reachable from here? --timeout-seconds gives it longer"
-            ) from None
-        if finished.returncode == 0:
-            return finished.stdout
-        raise self._error(resource, finished.stderr.decode(errors="replace"))
+        with process:
+            try:
+                stdout, stderr = process.communicate(timeout=self.timeout_seconds)
+            except subprocess.TimeoutExpired:
+                stop(process)
+                raise ShellError(
+                    f"the server of context {self.context} did not list {resource} within "
+                    f"{self.timeout_seconds:g} s; is it reachable from here? --timeout-seconds "
+                    "gives it longer"
+                ) from None
+            except BaseException:
+                stop(process)
+                raise
+        return process.returncode, stdout, stderr
 
     def _error(self, resource: str, stderr: str) -> ShellError | UsageError:
         """Return what a message of kubectl means."""

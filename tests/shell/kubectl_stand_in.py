@@ -22,7 +22,10 @@ if [ -e "{folder}/once" ]; then
 fi
 while [ "$1" != get ]; do shift; done
 case "$2" in
-slow) sleep 60 ;;
+slow)
+  sleep 60 &
+  echo $! > "{folder}/pid"
+  wait ;;
 down)
   echo 'The connection to the server 127.0.0.1:6443 was refused -' \\
     'did you specify the right host or port?' >&2
