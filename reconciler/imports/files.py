@@ -1,6 +1,6 @@
 """Where a new object goes, and a world with files that are not committed yet."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
 from reconciler.core.file_validation import FileValidation, Rules, validate_file
@@ -15,7 +15,7 @@ from reconciler.model.world import Manifest, World
 WORKLOADS = "workloads"
 
 
-def new_path(key: ObjectKey, kind: ImportedKind | None, taken: Iterable[str]) -> str:
+def new_path(key: ObjectKey, kind: ImportedKind | None, taken: Container[str]) -> str:
     """Return the file of an object that has none; two of one name are told apart by their kinds.
 
     Args:

@@ -17,12 +17,13 @@ from reconciler.manifests.paths import folder_of, plural_of
 from reconciler.manifests.selection import selects
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind, KnownKinds
-from reconciler.model.settings import settings_in
+from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Body, Manifest, World
 
 IMPORTERS: Mapping[str, Importer] = {dialect.cluster[0]: dialect.importer() for dialect in DIALECTS}
 
 
+SERVER_MADE = tuple(name for importer in IMPORTERS.values() for name in importer.server_made)
 CONDITIONS = "conditions"
 
 
@@ -97,7 +98,14 @@ def plan_import(
         wanted: What a person wants of it.
         rules: What files are held against.
     """
-    work = _Import(world=world, content=content, wanted=wanted, rules=rules)
+    work = _Import(
+        world=world,
+        content=content,
+        wanted=wanted,
+        rules=rules,
+        settings=settings_in(world),
+        taken=set(world.blobs),
+    )
     for one in {one.key: one for one in live}.values():
         work.take(one)
     work.objects += gone_from(world, live, wanted)
@@ -134,6 +142,8 @@ class _Import:
     content: Callable[[str], bytes]
     wanted: Wanted
     rules: Rules
+    settings: Settings
+    taken: set[str]
     files: dict[str, bytes] = field(default_factory=dict)
     objects: list[ImportedObject] = field(default_factory=list)
 
@@ -157,7 +167,7 @@ class _Import:
         self, kind: ImportedKind | None, body: Body, known: Body | None
     ) -> tuple[Body, Body]:
         """Return what counts of the file, and of the live object."""
-        made = _server_made()
+        made = SERVER_MADE
         fresh = counted_fields(body, kind, made)
         if kind is not None and CONDITIONS in kind.status and "status" not in fresh:
             fresh = {**fresh, "status": {CONDITIONS: []}}  # without any it would be declared ready
@@ -167,7 +177,7 @@ class _Import:
         if kind is None:
             return before, fresh
         fresh = {**fresh, "apiVersion": before["apiVersion"]}  # the version that a person chose
-        if not settings_in(self.world).heartbeats:
+        if not self.settings.heartbeats:
             fresh = with_moments_of(before, fresh, kind.heartbeats)
         return before, steady(fresh, before, kind.measured, self.wanted.tolerance_percent)
 
@@ -198,10 +208,9 @@ class _Import:
         if present is not None:
             self._update(key, present, *counted(present.body))
             return
-        taken = self.world.blobs.keys() | self.files.keys()
-        path = report_path(key.reporter, key) if key.reporter else new_path(key, kind, taken)
-        settings = settings_in(self.world)
-        if path in taken:
+        settings = self.settings
+        path = report_path(key.reporter, key) if key.reporter else new_path(key, kind, self.taken)
+        if path in self.taken:
             why = f"{path} is there, and holds something else; mend or move it first"
             self._add(key, Became.FAILED, why=why)
         elif not selects(path, include=settings.include, exclude=settings.exclude):
@@ -232,6 +241,7 @@ class _Import:
             self._add(key, Became.FAILED, why=why)
             return
         self.files[path] = data
+        self.taken.add(path)
         self._add(key, became, path=path)
 
     def _add(self, key: ObjectKey, became: Became, *, path: str = "", why: str = "") -> None:
@@ -242,10 +252,6 @@ def importer_of(key: ObjectKey) -> Importer | None:
     """Return what takes over the objects of an API, `None` for workloads."""
     dialect = dialect_of(key.group)
     return None if dialect is None else IMPORTERS[dialect.cluster[0]]
-
-
-def _server_made() -> tuple[str, ...]:
-    return tuple(name for importer in IMPORTERS.values() for name in importer.server_made)
 
 
 def why_skipped(one: LiveObject, wanted: Wanted, known: KnownKinds) -> str:
