@@ -12,7 +12,7 @@ from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.shell.branches import Branch
-from reconciler.shell.passes import Passes
+    from reconciler.shell.passes import Passes
 
 
 def open_passes(directory: Path, service: Service) -> "Passes":
