@@ -32,7 +32,8 @@ def import_and_push(options: ImportOptions) -> int:
     from reconciler.shell.git.mirror import Mirror
 
     remote = options.remote or ""
-    with Mirror.open(remote, default_mirror(remote)) as mirror:
+    own = default_mirror(remote).with_suffix(".import.git")  # a daemon may have the other one
+    with Mirror.open(remote, own) as mirror:
         for attempt in range(ATTEMPTS):
             try:
                 result, said = _attempt(options, mirror)
