@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reconciler.shell.git.repository import Repository
 
 SHORT_ID = 12
+FEW = 3  # so many are named one by one
 
 DELIVERY_OPTIONS = (
     click.option(
@@ -75,26 +76,25 @@ class Delivery:
         from reconciler.shell.clock import SystemClock
         from reconciler.shell.user_files import branch_off, write_files
 
-        paths = ", ".join(sorted(files))
+        paths, later = f"{', '.join(sorted(files))} is", "it takes effect once it is merged"
+        if len(files) > FEW:
+            paths, later = f"{len(files)} files are", "they take effect once they are merged"
         if self.branch is None:
             write_files(self.directory, files)
-            return f"{paths} is written, not committed; it takes effect once it is merged"
+            return f"{paths} written, not committed; {later}"
         commit = branch_off(
             self.repository,
             self.branch,
             files,
             base=self.base,
             message=message,
-            author=parse_author(self.author or _author(self.repository)),
+            author=parse_author(self.author or commit_author(self.repository)),
             at=SystemClock().now(),
         )
-        return (
-            f"{paths} is committed on the new branch {self.branch} ({commit[:SHORT_ID]}); "
-            "it takes effect once it is merged"
-        )
+        return f"{paths} committed on the new branch {self.branch} ({commit[:SHORT_ID]}); {later}"
 
 
-def _author(repository: "Repository") -> str:
+def commit_author(repository: "Repository") -> str:
     """Return the author that git would name: by the environment, else by its settings."""
     from reconciler.shell.user_files import git_setting
 

@@ -6,6 +6,7 @@ was given something that it cannot work with; 130 interrupted.
 
 import gc
 import importlib
+import keyword
 import os
 import signal
 import sys
@@ -28,6 +29,7 @@ VERBS = {
     "explain": "Print what the fields of a kind mean, as its schema has them.",
     "get": "Print objects of the repository: clusters, bindings, policies, rebalancers, ...",
     "history": "Print what was decided about an object over time, and whose commit caused it.",
+    "import": "Write what kubectl prints of a live control plane into files.",
     "init": "Write the example repository into a new folder.",
     "plan": "Show what merging a branch would move, and why.",
     "rebalance": "Write a WorkloadRebalancer, and say what it would move.",
@@ -49,6 +51,7 @@ VERBS = {
 """Verb to its line in --help; `reconciler/cli/<verb>.py` is loaded when the verb is used."""
 
 ELSEWHERE = {
+    "adopt": "import",
     "apply": "reconcile",
     "check": "validate",
     "diff": "plan",
@@ -64,6 +67,11 @@ EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
 
+def module_of(verb: str) -> str:
+    """Return the name of a verb's file; a word of Python itself gets an underscore."""
+    return f"{verb}_" if keyword.iskeyword(verb) else verb.replace("-", "_")
+
+
 class Verbs(click.Group):
     """Loads a verb's file only when it is used, so that --help is fast."""
 
@@ -77,7 +85,7 @@ class Verbs(click.Group):
         del ctx
         if cmd_name not in VERBS:
             return None
-        module = importlib.import_module(f"reconciler.cli.{cmd_name.replace('-', '_')}")
+        module = importlib.import_module(f"reconciler.cli.{module_of(cmd_name)}")
         command = module.command
         if not isinstance(command, click.Command):
             return None

@@ -12,7 +12,7 @@ from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.shell.branches import Branch
-from reconciler.shell.passes import Passes
+    from reconciler.shell.passes import Passes
 
 
 def open_passes(directory: Path, service: Service) -> "Passes":
@@ -40,7 +40,7 @@ def _branch(directory: Path, service: Service) -> "Branch":
     from reconciler.shell.git.repository import Repository
 
     if service.remote is not None:
-        mirror = Mirror.open(service.remote, service.mirror or _default_mirror(service.remote))
+        mirror = Mirror.open(service.remote, service.mirror or default_mirror(service.remote))
         click.get_current_context().call_on_close(mirror.close)
         return RemoteBranch(mirror, mirror.repository, service.branch or "main")
     if service.mirror is not None:
@@ -51,7 +51,7 @@ def _branch(directory: Path, service: Service) -> "Branch":
     return LocalBranch(repository, branch)
 
 
-def _default_mirror(remote: str) -> Path:
+def default_mirror(remote: str) -> Path:
     """Return the folder of a remote's mirror below the user's cache; credentials change nothing."""
     from reconciler.cli.user_cache import user_cache
     from reconciler.shell.git.remote import parse_remote

@@ -11,6 +11,7 @@ import click
 
 from reconciler.audit.printable import printable
 from reconciler.cli.delivery import Delivery, delivery_options
+from reconciler.cli.edited_world import Files, edited_world
 from reconciler.cli.object_words import object_argument
 from reconciler.cli.objects import find_object, namespace_option, near, spelled
 from reconciler.cli.options import output_root_option
@@ -106,8 +107,7 @@ def hold(
         directory=directory, repository=repository, base=base, branch=branch, author=author
     )
     delivery.check()
-    source = _committed if branch is not None else _on_disk
-    world, files = source(delivery, output_root)
+    world, files = edited_world(delivery, output_root)
     note_if_empty(directory, world)
     held = _held(world, files, word, namespace, suspend=suspend)
     said = f"{held.name} is {'suspended already' if suspend else 'not suspended'}"
@@ -119,54 +119,6 @@ def hold(
     _print(held, output, suspend=suspend)
     click.echo(printable(said), err=True)
     return 0
-
-
-Files = Callable[[str], bytes]
-"""Returns what a file holds; `b""` if there is none."""
-
-
-def _on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
-    """Return what the files of the checkout hold, committed or not."""
-    from reconciler.cli.progress import tracked
-    from reconciler.core.admissions import ADMISSIONS
-    from reconciler.core.dialects import KINDS
-    from reconciler.core.file_validation import Rules, validate_file
-    from reconciler.core.input_index import index_inputs
-    from reconciler.manifests.limits import Oversized
-    from reconciler.model.world import World
-    from reconciler.shell.files import FolderSource, read_file
-    from reconciler.shell.resources import load_schemas
-
-    directory = delivery.directory
-    rules = Rules(load_schemas(), ADMISSIONS, KINDS)
-    source = FolderSource(directory)
-    found = source.find((), output_root=output_root, rules=rules).files
-    index = index_inputs(
-        (
-            validate_file(path, "", data, rules)
-            for path, data in tracked(source.contents(found), len(found))
-        ),
-        KINDS,
-    )
-    faults = tuple(fault for broken in index.broken.values() for fault, _ in broken)
-    world = World(revision="", known=KINDS, inputs=index.manifests, outputs={}, faults=faults)
-
-    def content(path: str) -> bytes:
-        data = read_file(directory, path) if (directory / path).exists() else b""
-        return b"" if isinstance(data, Oversized) else data
-
-    return world, content
-
-
-def _committed(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
-    """Return what the branch that is checked out holds."""
-    from reconciler.cli.world import open_loader
-    from reconciler.shell.git.objects import read_file
-
-    repository, head = delivery.repository, delivery.base
-    prefix = f"{repository.prefix}/" if repository.prefix else ""
-    loader = open_loader(repository, output_root)
-    return loader.load(head), lambda path: read_file(repository, head, f"{prefix}{path}") or b""
 
 
 def _held(

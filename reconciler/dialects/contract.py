@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from reconciler.dialects.importer import Importer, no_importer
 from reconciler.dialects.renderer import Nothing, Renderers
 from reconciler.manifests.violations import Admission
 from reconciler.model.decision import Decision
@@ -123,6 +124,7 @@ class Dialect:
         view: Returns what it answers about files.
         begin: Returns a memory that has seen nothing yet.
         renderers: Returns what says which manifests its decisions put onto clusters.
+        importer: Returns what is taken over of a live control plane.
     """
 
     name: str
@@ -139,6 +141,7 @@ class Dialect:
     view: Callable[[], "View"]
     begin: Callable[[], DialectMemory]
     renderers: Callable[[], Renderers] = Nothing
+    importer: Callable[[], Importer] = no_importer
 
     @property
     def groups(self) -> frozenset[str]:

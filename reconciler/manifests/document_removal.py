@@ -11,7 +11,7 @@ from reconciler.manifests.unreadable import Unreadable
 
 
 @dataclass(slots=True)
-class _Span:
+class Span:
     """Where one document stands in the text.
 
     `start` is its separator or first directive, or the head of the file. `directed` says that it
@@ -45,7 +45,7 @@ def cut(data: bytes, index: int) -> bytes:
         text = text_of(data)
     except Unreadable as error:
         raise ValueError(error.message) from error
-    spans, complete = _spans(text)
+    spans, complete = spans_of(text)
     if not 0 <= index < len(spans) or (index == len(spans) - 1 and not complete):
         raise ValueError(f"there is no document {index} whose end can be told")
     others = [span for number, span in enumerate(spans) if number != index]
@@ -55,7 +55,7 @@ def cut(data: bytes, index: int) -> bytes:
     return (BOM if data.startswith(BOM) else b"") + rest.encode("utf-8")
 
 
-def _end(spans: list[_Span], index: int, length: int) -> int:
+def _end(spans: list[Span], index: int, length: int) -> int:
     """Return where the text goes on behind the document that is cut."""
     if index + 1 == len(spans):
         return length
@@ -64,16 +64,16 @@ def _end(spans: list[_Span], index: int, length: int) -> int:
     return span.dots if needs_dots else following.start
 
 
-def _spans(text: str) -> tuple[list[_Span], bool]:
+def spans_of(text: str) -> tuple[list[Span], bool]:
     """Return the documents up to broken syntax, and whether there is none."""
     next_event = events_of(text)
-    spans: list[_Span] = []
+    spans: list[Span] = []
     try:
         while type(event := next_event()) is not StreamEndEvent:
             if type(event) is not DocumentStartEvent:
                 continue
             start = event.start_mark.index if event.explicit else 0
-            span = _Span(start, directed=event.explicit and text[start] == "%")
+            span = Span(start, directed=event.explicit and text[start] == "%")
             spans.append(span)
             root = next_event()
             span.empty = type(root) is ScalarEvent and not root.value and root.implicit[0]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
+from reconciler.dialects.importer import Importer
 from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.violations import Admission
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
@@ -40,6 +41,12 @@ def _renderers() -> Renderers:
     from reconciler.dialects.karmada.binding.renderer import KarmadaRenderers
 
     return KarmadaRenderers()
+
+
+def _importer() -> Importer:
+    from reconciler.dialects.karmada.imports.importer import IMPORTER
+
+    return IMPORTER
 
 
 def _crds() -> Mapping[str, tuple[str, ...]]:
@@ -91,4 +98,5 @@ KARMADA = Dialect(
     view=_view,
     begin=_begin,
     renderers=_renderers,
+    importer=_importer,
 )

@@ -149,7 +149,7 @@ class Fleets:
         """Return what the part of a placement depends on."""
         body, members = self.placements[key].body, self.members
         fleet = self.memory.fleet.recall(None, members.views, lambda: members.views)
-        selection = self._selection(key)
+        selection = self.selection(key)
         feedback = self.world.feedback
         reports = reports_on(keys_of(selection.resources), feedback) if feedback else ()
         return (body, fleet, self.settings, selection, *reports, *self.present(key).values())
@@ -161,7 +161,7 @@ class Fleets:
             key, (body,), partial(decode_placement, body, key.namespace)
         )
 
-    def _selection(self, key: ObjectKey) -> Selected:
+    def selection(self, key: ObjectKey) -> Selected:
         """Return what a placement selects, the same as before if nothing of it differs."""
         question = PlacementQuestion(key, self.placements[key].body, self._placement(key).selectors)
         return self.memory.selections.select(question, self.world)
@@ -169,7 +169,7 @@ class Fleets:
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a placement."""
         manifest, placement = self.placements[key], self._placement(key)
-        selection = self._selection(key)
+        selection = self.selection(key)
         left = self.left.get(key, {})
         own = self.world.outputs.get(key)
         record = None if own is None else mapping(own.body, "metadata")

@@ -100,7 +100,7 @@ def decide(
     if verdict is None:
         return keep(draft, own)
     record = decode_record(draft.status_file)
-    fingerprint = _fingerprint(draft, verdict, own, hub)
+    fingerprint = fingerprint_of(draft, verdict, own, hub)
     run = fingerprint != record.digest or demand is not None
     moves = _sorted(verdict.grouped.objects) != _sorted(own)
     expiring = tuple(_expiring(verdict, now))
@@ -142,7 +142,7 @@ def _sorted(objects: tuple[DecisionObject, ...]) -> list[tuple[object, ...]]:
     return sorted((item.name, tuple(sorted(item.labels)), item.clusters) for item in objects)
 
 
-def _fingerprint(
+def fingerprint_of(
     draft: Draft, verdict: SyncVerdict, own: tuple[DecisionObject, ...], hub: Hub
 ) -> str:
     """Return the digest of all that a run depends on, but for Balance and the scores of add-ons."""

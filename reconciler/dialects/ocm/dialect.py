@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
+from reconciler.dialects.importer import Importer
 from reconciler.manifests.violations import Admission
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 
@@ -30,6 +31,12 @@ def _begin() -> DialectMemory:
     from reconciler.dialects.ocm.plan import Ocm
 
     return Ocm()
+
+
+def _importer() -> Importer:
+    from reconciler.dialects.ocm.imports.importer import IMPORTER
+
+    return IMPORTER
 
 
 def _crds() -> Mapping[str, tuple[str, ...]]:
@@ -67,4 +74,5 @@ OCM = Dialect(
     admissions=_admissions,
     view=_view,
     begin=_begin,
+    importer=_importer,
 )

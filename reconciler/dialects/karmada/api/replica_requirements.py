@@ -34,7 +34,7 @@ class ReplicaRequirements:
 
 def pod_requirements(pod: Body) -> Body | None:
     """Return what one pod requires, `None` if nothing."""
-    return requirements_of(pod, _request(pod))
+    return requirements_of(pod, pod_request(pod))
 
 
 def requirements_of(pod: Body, request: Mapping[str, Quantity]) -> Body | None:
@@ -51,14 +51,14 @@ def requirements_of(pod: Body, request: Mapping[str, Quantity]) -> Body | None:
     if claim:
         requirements["nodeClaim"] = claim
     wanted = {
-        name: _canonical(name, request[name]) for name in sorted(request) if request[name] > 0
+        name: canonical_amount(name, request[name]) for name in sorted(request) if request[name] > 0
     }
     if wanted:
         requirements["resourceRequest"] = wanted
     return requirements or None
 
 
-def _request(pod: Body) -> dict[str, Quantity]:
+def pod_request(pod: Body) -> dict[str, Quantity]:
     """Return the resources of one replica, by name.
 
     Containers add up, each init container counts alone, the overhead comes on top. A request that
@@ -103,7 +103,7 @@ def amounts_of(body: Body) -> dict[str, Quantity]:
     return amounts
 
 
-def _canonical(name: str, amount: Quantity) -> str:
+def canonical_amount(name: str, amount: Quantity) -> str:
     """Return the text that upstream prints: binary for memory-like resources, else decimal."""
     if name == "cpu":
         return canonical_cpu(amount)

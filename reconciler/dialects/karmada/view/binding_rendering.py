@@ -42,7 +42,7 @@ def binding_file(
     generation = known if same and known else known + 1
     kept = {PLACED_AT: feedback.placed_at, **notes}
     kept = {name: value for name, value in kept.items() if value}
-    kept[DECISION_DIGEST] = _decision_digest(after)
+    kept[DECISION_DIGEST] = digest_of(after)
     return {
         "apiVersion": API_VERSION,
         "kind": draft.key.kind,
@@ -118,7 +118,7 @@ def _status(
 
 
 @lru_cache(maxsize=1024)  # many bindings are on the same clusters, and most stay there
-def _decision_digest(clusters: Placed) -> str:
+def digest_of(clusters: Placed) -> str:
     """Return the digest by which a later pass sees that a person edited the clusters."""
     return digest([[name, replicas] for name, replicas in clusters])
 
@@ -126,7 +126,7 @@ def _decision_digest(clusters: Placed) -> str:
 def is_edited(present: Body, before: Placed) -> bool:
     """Return whether the clusters of a file, by name, differ from what the last pass wrote."""
     written = text(mapping(mapping(present, "metadata"), "annotations"), DECISION_DIGEST)
-    return bool(written) and written != _decision_digest(before)
+    return bool(written) and written != digest_of(before)
 
 
 def placed(spec: Body) -> Placed:

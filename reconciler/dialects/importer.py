@@ -1,0 +1,70 @@
+"""What a live control plane has of an API: which of its objects become files, and which state."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
+from reconciler.model.world import Body, World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedKind:
+    """How the objects of a kind become files. Paths are dotted; `*` stands for every key or item.
+
+    Attributes:
+        folder: Where a new file goes.
+        status: The fields of the status that count; of most kinds none does.
+        dropped: What else does not count.
+        heartbeats: Moments that count only where the configuration enforces heartbeats.
+        measured: Amounts that change all the time; little changes of them do not count.
+    """
+
+    folder: str
+    status: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    heartbeats: tuple[str, ...] = ()
+    measured: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """Live decisions as state of ours.
+
+    `outputs` are what a pass would have left, `left` the live objects that are not taken over, and
+    why not.
+    """
+
+    outputs: Mapping[ObjectKey, Body] = field(default_factory=dict)
+    left: Mapping[ObjectKey, str] = field(default_factory=dict)
+
+
+def _nothing(_world: World, _live: Mapping[ObjectKey, Body], _now: datetime) -> Adopted:
+    return Adopted()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Importer:
+    """What is taken over of one API.
+
+    Attributes:
+        kinds: What becomes a file that people own.
+        server_made: Beginnings of the names of labels and annotations that its control plane makes.
+        adopt: Returns what of its live decisions becomes state, given the repository with
+            everything that was imported, and every live object.
+        live: The kinds that `adopt` looks at.
+        with_nodes: Returns a cluster with the room of its nodes and what its pods take of it,
+            `None` if it has no status to hold them; `None` where clusters say it themselves.
+    """
+
+    kinds: Mapping[Kind, ImportedKind]
+    server_made: tuple[str, ...] = ()
+    adopt: Callable[[World, Mapping[ObjectKey, Body], datetime], Adopted] = _nothing
+    live: tuple[Kind, ...] = ()
+    with_nodes: Callable[[Body, Sequence[Body], Sequence[Body]], Body | None] | None = None
+
+
+def no_importer() -> Importer:
+    """Return what takes over nothing."""
+    return Importer(kinds={})

@@ -1,0 +1,112 @@
+"""Live bindings as state of ours: the clusters, what they were scheduled by, and when."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from reconciler.dialects.importer import Adopted
+from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
+from reconciler.dialects.karmada.detector.binding_draft import (
+    API_VERSION,
+    BINDING,
+    CLUSTER_BINDING,
+    CLUSTER_POLICY_ID,
+    CLUSTER_POLICY_NAME,
+    GROUP,
+    POLICY_ID,
+    POLICY_NAME,
+    POLICY_NAMESPACE,
+    claimant,
+    ordered,
+)
+from reconciler.dialects.karmada.view.aggregated_status import PLACED_AT
+from reconciler.dialects.karmada.view.binding_rendering import DECISION_DIGEST, digest_of, placed
+from reconciler.manifests.annotation_json import write_note
+from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.identity import ObjectKey, group_of, uid_of
+from reconciler.model.moments import is_moment
+from reconciler.model.world import Body, World
+
+KEPT_ANNOTATIONS = (APPLIED_PLACEMENT, POLICY_NAMESPACE, POLICY_NAME, CLUSTER_POLICY_NAME)
+KEPT_STATUS = (
+    "schedulerObservedGeneration",
+    "schedulerObservingAffinityName",
+    "lastScheduledTime",
+    "conditions",
+    "aggregatedStatus",
+)
+
+
+def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopted:
+    """Return the state of the live bindings whose workload is in the repository.
+
+    A pass schedules a binding whose applied placement or observed generation is another than it
+    wants, so both are kept, as is the moment of the last scheduling, which rebalancers are compared
+    with. The claim names the policy by our uid of it.
+    """
+    outputs: dict[ObjectKey, Body] = {}
+    left: dict[ObjectKey, str] = {}
+    for key, body in live.items():
+        if key.group != GROUP or key.kind not in (BINDING, CLUSTER_BINDING):
+            continue
+        workload = _workload_of(body)
+        if mapping(body, "metadata").get("deletionTimestamp"):
+            left[key] = "it is being deleted"
+        elif workload not in world.inputs:
+            left[key] = f"{workload} is not in the repository; import it with --workloads"
+        else:
+            outputs[key] = _binding(key, body, workload)
+    return Adopted(outputs=outputs, left=left)
+
+
+def _healthy_since(status: Body) -> dict[str, str]:
+    """Return the clusters that run it well, as chosen at the last scheduling.
+
+    So they are not awaited; of the others nothing is assumed before its time.
+    """
+    at = text(status, "lastScheduledTime")
+    items = bodies(status, "aggregatedStatus") if is_moment(at) else ()
+    well = (item for item in items if item.get("applied") and item.get("health") == "Healthy")
+    return {text(item, "clusterName"): at for item in well}
+
+
+def _workload_of(body: Body) -> ObjectKey:
+    resource = mapping(mapping(body, "spec"), "resource")
+    kind, namespace, name = (text(resource, part) for part in ("kind", "namespace", "name"))
+    return ObjectKey(group_of(text(resource, "apiVersion")), kind, namespace, name)
+
+
+def _binding(key: ObjectKey, body: Body, workload: ObjectKey) -> Body:
+    """Return the file of a live binding."""
+    metadata, spec, status = (mapping(body, part) for part in ("metadata", "spec", "status"))
+    written = mapping(metadata, "annotations")
+    annotations = {name: written[name] for name in KEPT_ANNOTATIONS if name in written}
+    annotations[DECISION_DIGEST] = digest_of(placed(spec))
+    known = _healthy_since(status)
+    if known:
+        annotations[PLACED_AT] = write_note(known)
+    kept: dict[str, object] = {"name": key.name}
+    if key.namespace:
+        kept["namespace"] = key.namespace
+    kept |= {
+        "uid": uid_of(key),
+        "creationTimestamp": text(metadata, "creationTimestamp"),
+        "generation": number(metadata, "generation"),
+        "annotations": dict(sorted(annotations.items())),
+    }
+    policy = claimant(body)
+    if policy is not None:
+        label = POLICY_ID if policy.namespace else CLUSTER_POLICY_ID
+        kept["labels"] = {label: uid_of(policy)}
+    resource = mapping(spec, "resource")
+    named = {
+        name: resource[name]
+        for name in ("apiVersion", "kind", "namespace", "name")
+        if name in resource
+    }
+    return {
+        "apiVersion": API_VERSION,
+        "kind": key.kind,
+        "metadata": kept,
+        "spec": ordered({**spec, "resource": {**named, "uid": uid_of(workload)}}),
+        "status": {name: status[name] for name in KEPT_STATUS if name in status},
+    }

@@ -1,0 +1,54 @@
+"""Which objects of a Karmada control plane become files, and what of them counts."""
+
+from reconciler.dialects.importer import ImportedKind, Importer
+from reconciler.dialects.karmada.imports.adopt import adopt
+from reconciler.dialects.karmada.imports.nodes import with_nodes
+
+CLUSTERS = "cluster.karmada.io"
+POLICIES = "policy.karmada.io"
+WORK = "work.karmada.io"
+
+SUMMARY = "status.resourceSummary"
+
+IMPORTER = Importer(
+    kinds={
+        (CLUSTERS, "Cluster"): ImportedKind(
+            folder="clusters",
+            status=("apiEnablements", "conditions", "resourceSummary"),
+            # How its own control plane reaches a cluster; nothing is decided by it.
+            dropped=tuple(
+                f"spec.{field}"
+                for field in (
+                    "id",
+                    "impersonatorSecretRef",
+                    "insecureSkipTLSVerification",
+                    "proxyHeader",
+                    "proxyURL",
+                    "secretRef",
+                )
+            ),
+            measured=tuple(
+                f"{SUMMARY}.{field}" for field in ("allocatable", "allocated", "allocating")
+            ),
+        ),
+        **{
+            (POLICIES, kind): ImportedKind(folder="policies")
+            for kind in (
+                "ClusterOverridePolicy",
+                "ClusterPropagationPolicy",
+                "OverridePolicy",
+                "PropagationPolicy",
+            )
+        },
+    },
+    server_made=(
+        "propagationpolicy.karmada.io/",
+        "clusterpropagationpolicy.karmada.io/",
+        "work.karmada.io/",
+        "resourcebinding.karmada.io/",
+        "resourcetemplate.karmada.io/",
+    ),
+    adopt=adopt,
+    live=((WORK, "ClusterResourceBinding"), (WORK, "ResourceBinding")),
+    with_nodes=with_nodes,
+)

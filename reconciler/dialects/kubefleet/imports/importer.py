@@ -1,0 +1,39 @@
+"""Which objects of a KubeFleet hub become files, and what of them counts."""
+
+from reconciler.dialects.importer import ImportedKind, Importer
+from reconciler.dialects.kubefleet.api.kinds import OWNED
+from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.imports.adopt import adopt
+
+CLUSTERS = "cluster.kubernetes-fleet.io"
+
+IMPORTER = Importer(
+    kinds={
+        (CLUSTERS, "MemberCluster"): ImportedKind(
+            folder="clusters",
+            status=("agentStatus", "conditions", "namespaces", "properties", "resourceUsage"),
+            heartbeats=(
+                "status.agentStatus.*.lastReceivedHeartbeat",
+                "status.properties.*.observationTime",
+                "status.resourceUsage.observationTime",
+            ),
+            measured=(
+                "status.properties.*",
+                "status.resourceUsage.allocatable",
+                "status.resourceUsage.available",
+                "status.resourceUsage.capacity",
+            ),
+        ),
+        **{
+            (GROUP, kind): ImportedKind(folder="placements")
+            for kind in ("ClusterResourcePlacement", "ResourcePlacement")
+        },
+        **{
+            (GROUP, kind): ImportedKind(folder="policies")
+            for kind in ("ClusterResourceOverride", "ResourceOverride")
+        },
+    },
+    server_made=("kubernetes-fleet.io/",),
+    adopt=adopt,
+    live=tuple((GROUP, kind) for kind in sorted(OWNED)),
+)

@@ -1,0 +1,1 @@
+"""What is taken over of a live control plane: kinds of files, and decisions as state."""

@@ -1,0 +1,93 @@
+"""Live PlacementDecisions as state of ours, each placement with the record of a run."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from reconciler.dialects.importer import Adopted
+from reconciler.dialects.ocm.api.placement import GROUP
+from reconciler.dialects.ocm.decide import fingerprint_of
+from reconciler.dialects.ocm.decisions.placement_decisions import (
+    DecisionObject,
+    DecisionsSoFar,
+    decided_by,
+    decode_decision,
+)
+from reconciler.dialects.ocm.decisions.placement_draft import Draft
+from reconciler.dialects.ocm.decisions.placement_record import (
+    DECIDED_AT,
+    DECISION,
+    SCHEDULING_DIGEST,
+    render_decision,
+)
+from reconciler.dialects.ocm.decisions.sync import Hub, judge
+from reconciler.dialects.ocm.plan import Ocm
+from reconciler.errors import UserError
+from reconciler.manifests.admission import admit
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.moments import format_moment
+from reconciler.model.settings import settings_in
+from reconciler.model.world import Body, World
+
+KEPT_STATUS = ("numberOfSelectedClusters", "decisionGroups", "conditions")
+
+
+def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime) -> Adopted:
+    """Return the state of the live decisions whose placement is in the repository.
+
+    A pass runs a placement when the digest of what it decides from differs from the recorded one.
+    So the digest is recorded as if the live decisions had just been made from what the repository
+    holds; then they stay, and scores alone wait for the next period.
+    """
+    prepared = Ocm().prepare(world, settings_in(world), now)
+    found: dict[ObjectKey, DecisionObject] = {
+        key: decode_decision(body)
+        for key, body in live.items()
+        if (key.group, key.kind) == (GROUP, DECISION)
+    }
+    decided = decided_by(found.values())
+    owners = {(key.namespace, key.name): draft for key, draft in prepared.drafts.items()}
+    outputs: dict[ObjectKey, Body] = {}
+    left: dict[ObjectKey, str] = {}
+    kept: set[tuple[str, str]] = set()
+    for key, item in found.items():
+        owner = item.owner
+        if owner is None or owner not in owners:
+            left[key] = f"its Placement {'/'.join(owner or ('?',))} is not in the repository"
+            continue
+        kept.add(owner)
+        placement = owners[owner].manifest.key
+        outputs[key] = render_decision(item, placement, live[key], {}, now)
+    for owner in sorted(kept):
+        draft = owners[owner]
+        key = draft.manifest.key
+        outputs[key] = _record(draft, live.get(key, {}), decided, prepared.hub, now)
+    return Adopted(outputs=outputs, left=left)
+
+
+def _record(
+    draft: Draft, placement: Body, decided: DecisionsSoFar, hub: Hub, now: datetime
+) -> Body:
+    """Return the status file of a placement, with the record of a run at this moment."""
+    key, body = draft.manifest.key, draft.manifest.body
+    _, metadata = admit(key, mapping(body, "spec"), None, now)
+    created = text(mapping(placement, "metadata"), "creationTimestamp")
+    annotations = {**mapping(metadata, "annotations"), DECIDED_AT: format_moment(now)}
+    try:
+        verdict = judge(draft.placement, hub, decided, now)
+    except UserError:
+        verdict = None  # a pass leaves it as it is until that is mended
+    if verdict is not None:
+        own = decided.own(draft.placement)
+        annotations[SCHEDULING_DIGEST] = fingerprint_of(draft, verdict, own, hub)
+    status = mapping(placement, "status")
+    return {
+        "apiVersion": body["apiVersion"],
+        "kind": key.kind,
+        "metadata": {
+            **metadata,
+            **({"creationTimestamp": created} if created else {}),
+            "annotations": dict(sorted(annotations.items())),
+        },
+        "status": {name: status[name] for name in KEPT_STATUS if name in status},
+    }

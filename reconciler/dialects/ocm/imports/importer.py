@@ -1,0 +1,26 @@
+"""Which objects of an OCM hub become files, and what of them counts."""
+
+from reconciler.dialects.importer import ImportedKind, Importer
+from reconciler.dialects.ocm.api.placement import GROUP
+from reconciler.dialects.ocm.imports.adopt import adopt
+
+IMPORTER = Importer(
+    kinds={
+        (GROUP, "ManagedCluster"): ImportedKind(
+            folder="clusters",
+            status=("allocatable", "capacity", "clusterClaims", "conditions"),
+            # How its agent reaches the hub; nothing is decided by it.
+            dropped=("spec.managedClusterClientConfigs",),
+            measured=("status.allocatable", "status.capacity"),
+        ),
+        (GROUP, "ManagedClusterSet"): ImportedKind(folder="clusters"),
+        (GROUP, "ManagedClusterSetBinding"): ImportedKind(folder="placements"),
+        (GROUP, "Placement"): ImportedKind(folder="placements"),
+        (GROUP, "AddOnPlacementScore"): ImportedKind(
+            folder="scores", status=("scores", "validUntil")
+        ),
+    },
+    server_made=("open-cluster-management/",),
+    adopt=adopt,
+    live=((GROUP, "PlacementDecision"),),
+)

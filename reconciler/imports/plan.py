@@ -1,0 +1,284 @@
+"""What an import makes of the files of a repository: each object, and what becomes of it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from reconciler.core.dialects import DIALECTS, dialect_of
+from reconciler.core.file_validation import Rules
+from reconciler.dialects.importer import ImportedKind, Importer
+from reconciler.imports.counted_fields import counted_fields, is_made_by_others, report_of
+from reconciler.imports.export import LiveObject
+from reconciler.imports.files import new_path, report_path, why_unfit, with_files, written
+from reconciler.imports.rooms import NODE, POD
+from reconciler.imports.tolerance import steady, with_moments_of
+from reconciler.manifests.document_edit import update_document
+from reconciler.manifests.paths import folder_of, plural_of
+from reconciler.manifests.selection import selects
+from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind, KnownKinds
+from reconciler.model.settings import Settings, settings_in
+from reconciler.model.world import Body, Manifest, World
+
+IMPORTERS: Mapping[str, Importer] = {dialect.cluster[0]: dialect.importer() for dialect in DIALECTS}
+
+
+SERVER_MADE = tuple(name for importer in IMPORTERS.values() for name in importer.server_made)
+CONDITIONS = "conditions"
+
+
+class Became(StrEnum):
+    """What became of an object; `failed` and `gone` are for a person to look at."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedObject:
+    """One object, its file, `""` if it has none, and why it has none."""
+
+    key: ObjectKey
+    became: Became
+    path: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a person wants of an export.
+
+    Attributes:
+        cluster: The cluster that it is an export of, `""` for that of a control plane.
+        workloads: Kinds and resources of workloads that become files, in lower case.
+        tolerance_percent: How little a change of an amount does not count.
+        adopt: Whether decisions become state.
+        listed: Kinds of which the export has every object that there is.
+    """
+
+    cluster: str = ""
+    workloads: frozenset[str] = frozenset()
+    tolerance_percent: int = 5
+    adopt: bool = False
+    listed: frozenset[Kind] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportPlan:
+    """What is to be written, and the world that follows from it.
+
+    Attributes:
+        files: Root-relative path to content; nothing in it is as it was.
+        objects: Sorted by key.
+        world: With these files.
+    """
+
+    files: Mapping[str, bytes]
+    objects: tuple[ImportedObject, ...]
+    world: World
+
+
+def plan_import(
+    world: World,
+    content: Callable[[str], bytes],
+    live: Sequence[LiveObject],
+    wanted: Wanted,
+    rules: Rules,
+) -> ImportPlan:
+    """Return the files of an export, and what becomes of each of its objects.
+
+    Args:
+        world: The repository as it is.
+        content: Returns what a file holds.
+        live: The export; of two objects of one key the last counts.
+        wanted: What a person wants of it.
+        rules: What files are held against.
+    """
+    work = _Import(
+        world=world,
+        content=content,
+        wanted=wanted,
+        rules=rules,
+        settings=settings_in(world),
+        taken=set(world.blobs),
+    )
+    for one in {one.key: one for one in live}.values():
+        work.take(one)
+    work.objects += gone_from(world, live, wanted)
+    return ImportPlan(
+        files=work.files,
+        objects=tuple(sorted(work.objects, key=lambda one: one.key)),
+        world=with_files(world, work.files, rules),
+    )
+
+
+def gone_from(world: World, live: Iterable[LiveObject], wanted: Wanted) -> Iterator[ImportedObject]:
+    """Yield what has a file and is no longer there; nothing is removed for a person.
+
+    Of a member cluster these are its reports, of a control plane its own kinds.
+    """
+    there = {one.key for one in live}
+    files = world.feedback if wanted.cluster else world.inputs
+    for key, manifest in files.items():
+        importer = importer_of(key)
+        ours = importer is not None and (key.group, key.kind) in importer.kinds
+        is_asked = key.reporter == wanted.cluster if wanted.cluster else ours
+        is_listed = is_asked and (key.group, key.kind) in wanted.listed
+        if is_listed and key._replace(reporter="") not in there:
+            path = manifest.origin.path
+            why = f"it is no longer there; if that is meant, remove it from {path}"
+            yield ImportedObject(key=key, became=Became.GONE, path=path, why=why)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Import:
+    """An import so far."""
+
+    world: World
+    content: Callable[[str], bytes]
+    wanted: Wanted
+    rules: Rules
+    settings: Settings
+    taken: set[str]
+    files: dict[str, bytes] = field(default_factory=dict)
+    objects: list[ImportedObject] = field(default_factory=list)
+
+    def take(self, one: LiveObject) -> None:
+        """Decide on one object."""
+        key, body = one.key, one.body
+        importer = importer_of(key)
+        kind = None if importer is None else importer.kinds.get((key.group, key.kind))
+        if kind is None and self.wanted.cluster:
+            self._report(key, body)
+            return
+        if importer is not None and (key.group, key.kind) in importer.live and self.wanted.adopt:
+            return  # state is no file of people; see adoption.py
+        why = "" if kind is not None else why_skipped(one, self.wanted, self.world.known)
+        if why:
+            self._add(key, Became.SKIPPED, why=why)
+            return
+        self._write(key, kind, lambda known: self._counted(kind, body, known))
+
+    def _counted(
+        self, kind: ImportedKind | None, body: Body, known: Body | None
+    ) -> tuple[Body, Body]:
+        """Return what counts of the file, and of the live object."""
+        made = SERVER_MADE
+        fresh = counted_fields(body, kind, made)
+        if kind is not None and CONDITIONS in kind.status and "status" not in fresh:
+            fresh = {**fresh, "status": {CONDITIONS: []}}  # without any it would be declared ready
+        if known is None:
+            return {}, fresh
+        before = counted_fields(known, kind, made)
+        if kind is None:
+            return before, fresh
+        fresh = {**fresh, "apiVersion": before["apiVersion"]}  # the version that a person chose
+        if not self.settings.heartbeats:
+            fresh = with_moments_of(before, fresh, kind.heartbeats)
+        return before, steady(fresh, before, kind.measured, self.wanted.tolerance_percent)
+
+    def _report(self, key: ObjectKey, body: Body) -> None:
+        """Take what a cluster reports of a workload."""
+        if key.group in self.world.known.groups:
+            self._add(key, Became.SKIPPED, why="a cluster reports workloads only")
+        elif key not in self.world.inputs:
+            self._add(key, Became.SKIPPED, why="it is no workload of the repository")
+        elif not body.get("status"):
+            self._add(key, Became.SKIPPED, why="it has no status to report")
+        else:
+            reported = key._replace(reporter=self.wanted.cluster)
+
+            def counted(known: Body | None) -> tuple[Body, Body]:
+                return ({} if known is None else report_of(known)), report_of(body)
+
+            self._write(reported, None, counted)
+
+    def _write(
+        self,
+        key: ObjectKey,
+        kind: ImportedKind | None,
+        counted: Callable[[Body | None], tuple[Body, Body]],
+    ) -> None:
+        """Write an object into the file that it has, or into one of its own."""
+        present = (self.world.feedback if key.reporter else self.world.inputs).get(key)
+        if present is not None:
+            self._update(key, present, *counted(present.body))
+            return
+        settings = self.settings
+        path = report_path(key.reporter, key) if key.reporter else new_path(key, kind, self.taken)
+        if path in self.taken:
+            why = f"{path} is there, and holds something else; mend or move it first"
+            self._add(key, Became.FAILED, why=why)
+        elif not selects(path, include=settings.include, exclude=settings.exclude):
+            why = f"{path} would not be read: include and exclude leave it out"
+            self._add(key, Became.FAILED, why=why)
+        else:
+            self._put(key, Became.CREATED, path, written(counted(None)[1]))
+
+    def _update(self, key: ObjectKey, present: Manifest, before: Body, after: Body) -> None:
+        """Bring the file of an object up to date."""
+        path = present.origin.path
+        if before == after:
+            self._add(key, Became.UNCHANGED, path=path)
+            return
+        data = self.files.get(path) or self.content(path)
+        place = (present.origin.index, present.origin.pointer)
+        try:
+            edited = update_document(data, path, place, before, after)
+        except ValueError as error:
+            self._add(key, Became.FAILED, path=path, why=f"{error}; edit it by hand")
+            return
+        self._put(key, Became.UPDATED, path, edited)
+
+    def _put(self, key: ObjectKey, became: Became, path: str, data: bytes) -> None:
+        """Keep a file, unless no pass would take it."""
+        why = why_unfit(path, data, self.rules)
+        if why:
+            self._add(key, Became.FAILED, why=why)
+            return
+        self.files[path] = data
+        self.taken.add(path)
+        self._add(key, became, path=path)
+
+    def _add(self, key: ObjectKey, became: Became, *, path: str = "", why: str = "") -> None:
+        self.objects.append(ImportedObject(key=key, became=became, path=path, why=why))
+
+
+def importer_of(key: ObjectKey) -> Importer | None:
+    """Return what takes over the objects of an API, `None` for workloads."""
+    dialect = dialect_of(key.group)
+    return None if dialect is None else IMPORTERS[dialect.cluster[0]]
+
+
+def why_skipped(one: LiveObject, wanted: Wanted, known: KnownKinds) -> str:
+    """Return why an object becomes no file, `""` if it is a workload that was asked for."""
+    key, importer = one.key, importer_of(one.key)
+    if importer is not None and (key.group, key.kind) in importer.live:
+        return "a decision; --adopt makes it state"
+    if (key.group, key.kind) in known.removable:
+        return "it would run once more; it belongs to the control plane that ran it"
+    if key.group in known.groups:
+        return "nothing reads it here"
+    if (key.group, key.kind) in (NODE, POD):
+        return "what a cluster has; --cluster says of which"
+    made = is_made_by_others(key, one.body)
+    if made:
+        return made
+    if (key.group, key.kind) == ("", "Secret"):
+        return "a Secret in plain must not come into Git; encrypt it first"
+    return "" if wanted.workloads & names_of(key) else "a workload; --workloads takes it"
+
+
+def names_of(key: ObjectKey) -> frozenset[str]:
+    """Return by which words a kind is asked for, as kubectl has them; short names are not known."""
+    words = {key.kind.lower(), plural_of(key.kind), folder_of(key.group, key.kind), "all"}
+    return frozenset(words)
+
+
+def decisions_among(live: Iterable[LiveObject]) -> dict[ObjectKey, Body]:
+    """Return the live objects of the APIs, from which state is adopted."""
+    return {one.key: one.body for one in live if importer_of(one.key) is not None}

@@ -1,0 +1,124 @@
+"""The only file that runs kubectl: `kubectl get`, without a shell, within a time limit."""
+
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reconciler.errors import ShellError, UsageError
+from reconciler.shell.git.command import stop
+
+PASSED_ON = re.compile(
+    r"PATH|HOME|USER|LANG|TMPDIR|KUBECONFIG|KUBERNETES_\w+|SSL_CERT_\w+|"
+    r"(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|"
+    r"(AWS|AZURE|ARM|GOOGLE|CLOUDSDK|GCE|USE_GKE|XDG)_\w+"
+)
+"""What kubectl and the plugins that log it in are told; nothing else of our environment is."""
+
+LONGEST_MESSAGE = 300
+NO_TYPE = "the server doesn't have a resource type"
+NO_CONTEXT = ("context was not found", "no context exists", "does not exist")
+UNREACHABLE = (
+    "Unable to connect to the server",
+    "was refused - did you specify the right host or port",
+    "i/o timeout",
+    "Client.Timeout exceeded",
+    "context deadline exceeded",
+)
+
+
+class NotServed(ShellError):
+    """The server has no such kind of resource."""
+
+
+class ResourceForbidden(ShellError):
+    """The server does not let this user list it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kubectl:
+    """A context of kubectl's configuration.
+
+    Attributes:
+        context: Its name.
+        kubeconfig: The file, `None` for the one that kubectl finds.
+        namespace: The only one to look at, `""` for all.
+        timeout_seconds: Limit of one command.
+    """
+
+    context: str
+    kubeconfig: Path | None = None
+    namespace: str = ""
+    timeout_seconds: float = 60.0
+
+    def get(self, resource: str) -> bytes:
+        """Return every object of a resource, as one List in JSON.
+
+        Args:
+            resource: As kubectl names it, such as `deployments.apps`.
+
+        Raises:
+            NotServed: There is no such resource.
+            ResourceForbidden: This user may not list it.
+            UsageError: There is no kubectl, or no such context.
+            ShellError: The server cannot be reached, or does not answer in time.
+        """
+        scope = ["--namespace", self.namespace] if self.namespace else ["--all-namespaces"]
+        config = [] if self.kubeconfig is None else ["--kubeconfig", str(self.kubeconfig)]
+        seconds = max(int(self.timeout_seconds), 1)
+        arguments = [
+            *("kubectl", "--context", self.context, *config, f"--request-timeout={seconds}s"),
+            *("get", resource, *scope, "--output", "json"),
+        ]
+        code, stdout, stderr = self._run(arguments, resource)
+        if code == 0:
+            return stdout
+        raise self._error(resource, stderr.decode(errors="replace"))
+
+    def _run(self, arguments: Sequence[str], resource: str) -> tuple[int, bytes, bytes]:
+        """Return how the command ended; it and what it starts to log in never outlive the limit."""
+        try:
+            process = subprocess.Popen(  # noqa: S603  # no shell, and no option is a flag
+                arguments,
+                env={k: v for k, v in os.environ.items() if PASSED_ON.fullmatch(k)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            raise UsageError(
+                "there is no kubectl on the PATH; install it, or give files that it printed "
+                "(kubectl get ... -o json)"
+            ) from None
+        with process:
+            try:
+                stdout, stderr = process.communicate(timeout=self.timeout_seconds)
+            except subprocess.TimeoutExpired:
+                stop(process)
+                raise ShellError(
+                    f"the server of context {self.context} did not list {resource} within "
+                    f"{self.timeout_seconds:g} s; is it reachable from here? --timeout-seconds "
+                    "gives it longer"
+                ) from None
+            except BaseException:
+                stop(process)
+                raise
+        return process.returncode, stdout, stderr
+
+    def _error(self, resource: str, stderr: str) -> ShellError | UsageError:
+        """Return what a message of kubectl means."""
+        said = " ".join(stderr.split())[:LONGEST_MESSAGE] or "nothing"
+        if NO_TYPE in stderr or "(NotFound)" in stderr:
+            return NotServed(f"the server of context {self.context} has no {resource}")
+        if "(Forbidden)" in stderr or "(Unauthorized)" in stderr:
+            return ResourceForbidden(f"context {self.context} may not list {resource}: {said}")
+        if any(words in stderr for words in NO_CONTEXT):
+            return UsageError(
+                f'kubectl knows no context "{self.context}"; kubectl config get-contexts lists them'
+            )
+        if any(words in stderr for words in UNREACHABLE):
+            return ShellError(f"the server of context {self.context} cannot be reached: {said}")
+        return ShellError(f"kubectl could not list {resource}: {said}")

@@ -1,0 +1,259 @@
+"""`reconciler import`: exports into a real repository, by files, by kubectl, by push."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.main import run
+from reconciler.model.world import Body
+from tests.cli.history import answer
+from tests.imports.hubs import condition, workload
+from tests.imports.karmada_hub import karmada_hub
+from tests.imports.kubefleet_hub import kubefleet_hub
+from tests.imports.ocm_hub import ocm_hub
+from tests.shell.fleet import decisions, load_world, run_pass
+from tests.shell.kubectl_stand_in import stand_in
+from tests.shell.repositories import Checkout, new_checkout
+
+Hub = Callable[[int], list[Body]]
+Capsys = pytest.CaptureFixture[str]
+BY_ADA = ("--author", "Ada <ada@example.com>")
+ALL = ("--workloads", "deployments", "--adopt")
+CLUSTER = karmada_hub(0)[0]
+YEAR = 365 * 24 * 3600  # passes must come after the moment of the import
+LIVE = [{"name": "member1", "replicas": 4}]
+WEB = "ResourceBinding.work.karmada.io default/web-0000-deployment"
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Checkout:
+    """A repository with nothing to read in it."""
+    return new_checkout(tmp_path / "fleet", {"README.md": "Ours.\n"})
+
+
+def export(folder: Path, bodies: list[Body]) -> str:
+    """Write an export, and return its path."""
+    place = folder / "export.json"
+    listed = {"apiVersion": "v1", "kind": "List", "items": bodies}
+    place.write_text(json.dumps(listed), encoding="utf-8")
+    return str(place)
+
+
+def test_an_export_becomes_files(fleet: Checkout, tmp_path: Path, capsys: Capsys) -> None:
+    """Uncommitted, in the checkout, with a line for each."""
+    code, out, err = answer(fleet, capsys, "import", export(tmp_path, [CLUSTER]))
+
+    assert 0 == code
+    assert "CREATED   Cluster member1   clusters/member1.yaml" in out.splitlines()
+    assert "1 created" in out.splitlines()
+    assert "clusters/member1.yaml is written, not committed" in err
+    assert "?? clusters/member1.yaml" == fleet.status().strip()
+
+
+def test_a_second_import_writes_nothing(fleet: Checkout, tmp_path: Path, capsys: Capsys) -> None:
+    """It says so."""
+    source = export(tmp_path, karmada_hub(3))
+    answer(fleet, capsys, "import", source, *ALL)
+    fleet.git("add", "--all")
+    code, out, err = answer(fleet, capsys, "import", source, *ALL)
+
+    assert (0, "nothing that counts has changed\n") == (code, err)
+    assert "14 unchanged" in out.splitlines()
+
+
+@pytest.mark.parametrize("hub", [karmada_hub, ocm_hub, kubefleet_hub])
+def test_an_adopted_hub_stays_where_it_is(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys, hub: Hub
+) -> None:
+    """Two real passes decide nothing."""
+    code, out, _ = answer(fleet, capsys, "import", export(tmp_path, hub(3)), *ALL)
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--message=Adopt the hub")
+    reports = [run_pass(fleet.folder, seconds) for seconds in (YEAR, YEAR + 61)]
+
+    assert (0, True) == (code, "the first pass moves 0, and places 0 anew" in out.splitlines())
+    assert [(), ()] == [report.outcome.decisions for report in reports]
+
+
+def test_an_adopted_binding_has_its_live_clusters(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys
+) -> None:
+    """Though the scheduler would spread it over four."""
+    answer(fleet, capsys, "import", export(tmp_path, karmada_hub(3)), *ALL)
+    fleet.git("add", "--all")
+    fleet.git("commit", "--quiet", "--message=Adopt the hub")
+    run_pass(fleet.folder, YEAR)
+
+    assert LIVE == decisions(load_world(fleet.folder))[WEB]
+
+
+def test_an_import_goes_onto_a_new_branch(fleet: Checkout, tmp_path: Path, capsys: Capsys) -> None:
+    """As one commit; the checkout is not touched."""
+    source = export(tmp_path, karmada_hub(1))
+    code, _, _ = answer(fleet, capsys, "import", source, *ALL, "--branch", "adopt", *BY_ADA)
+
+    assert (0, "") == (code, fleet.status())
+    assert "Adopt an export" == fleet.git("log", "-1", "--format=%s", "adopt").strip()
+    assert "status/reconciler.yaml" in fleet.git("ls-tree", "-r", "--name-only", "adopt")
+
+
+def test_a_dry_run_writes_nothing(fleet: Checkout, tmp_path: Path, capsys: Capsys) -> None:
+    """It says what it would write."""
+    source = export(tmp_path, [CLUSTER])
+    code, out, err = answer(fleet, capsys, "import", source, "--dry-run")
+
+    assert (0, "") == (code, fleet.status())
+    assert "nothing is written (--dry-run); 1 files would be\n" == err
+    assert "CREATED" in out
+
+
+def test_machines_get_every_object(fleet: Checkout, tmp_path: Path, capsys: Capsys) -> None:
+    """With its result, its file, or the reason why it has none."""
+    source = export(tmp_path, [CLUSTER, workload("web", 1)])
+    code = run(["-C", str(fleet.folder), "import", source, "-o", "json"])
+    told = json.loads(capsys.readouterr().out)
+    found = [(one["object"]["name"], one["result"], one["path"]) for one in told["objects"]]
+
+    assert 0 == code
+    assert [("web", "skipped", None), ("member1", "created", "clusters/member1.yaml")] == found
+    assert ["clusters/member1.yaml"] == told["written"]
+
+
+def test_what_is_no_export_is_refused(fleet: Checkout, tmp_path: Path, capsys: Capsys) -> None:
+    """In one sentence, with what would do."""
+    place = tmp_path / "broken.json"
+    place.write_text("{", encoding="utf-8")
+    code, out, err = answer(fleet, capsys, "import", str(place))
+
+    assert (2, "") == (code, out)
+    assert err.startswith(f"reconciler: {place} is not JSON: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param((), "name files, folders or -", id="nothing"),
+        pytest.param(("x.json", "--context", "hub"), "name files, folders or -", id="both"),
+        pytest.param(("-", "--remote", "/r.git"), "--remote needs --branch", id="remote"),
+        pytest.param(("-", "--cluster", "A b"), '--cluster is "A b"', id="cluster"),
+        pytest.param(("-", "--cluster", "a", "--adopt"), "--adopt takes over", id="adopt"),
+        pytest.param(("none.json",), "does not exist", id="absent"),
+    ],
+)
+def test_wrong_usage_is_told(
+    fleet: Checkout, capsys: Capsys, arguments: tuple[str, ...], words: str
+) -> None:
+    """With exit code 2."""
+    code, _, err = answer(fleet, capsys, "import", *arguments)
+
+    assert (2, True) == (code, words in err)
+
+
+@pytest.fixture
+def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A kubectl whose context `hub` is a Karmada control plane that hides its scores."""
+    folder = stand_in(
+        tmp_path / "tools",
+        [*karmada_hub(2), *ocm_hub(0)],
+        forbidden=["addonplacementscores.cluster.open-cluster-management.io"],
+    )
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder
+
+
+@pytest.mark.usefixtures("kubectl")
+def test_a_context_is_asked_for_every_kind(fleet: Checkout, capsys: Capsys) -> None:
+    """What the server does not have is noted, what it refuses is a warning and exit code 1."""
+    code, told = answer_json_of(
+        fleet, capsys, "--context", "hub", "--workloads", "deployments.apps"
+    )
+    names = {one["object"]["kind"] for one in told["objects"]}
+
+    assert 1 == code
+    assert {"Cluster", "Deployment", "ManagedCluster", "ManagedClusterSet"} <= names
+    assert "memberclusters.cluster.kubernetes-fleet.io" in told["notServed"]
+    assert "may not list addonplacementscores" in told["problems"][0]
+
+
+@pytest.mark.usefixtures("kubectl")
+def test_a_member_is_asked_for_the_kinds_of_the_repository(
+    fleet: Checkout, kubectl: Path, capsys: Capsys
+) -> None:
+    """For nodes and pods besides, and for nothing secret."""
+    answer(fleet, capsys, "import", "--context", "hub", "--workloads", "deployments.apps")
+    (kubectl / "asked").unlink()
+    reported = [
+        {**workload("web-0000", 4), "status": {"conditions": [condition("Available")]}},
+        workload("other", 1),
+    ]
+    stand_in(kubectl, reported)
+    code, _, _ = answer(fleet, capsys, "import", "--context", "hub", "--cluster", "member1")
+    asked = [
+        line.split(" get ")[1].split()[0] for line in (kubectl / "asked").read_text().splitlines()
+    ]
+
+    assert (0, ["nodes", "pods", "deployments.apps"]) == (code, asked)
+    assert (fleet.folder / "feedback/member1/default/web-0000-deployment.yaml").is_file()
+    assert not (fleet.folder / "feedback/member1/default/other-deployment.yaml").exists()
+
+
+def answer_json_of(fleet: Checkout, capsys: Capsys, *arguments: str) -> tuple[int, dict[str, list]]:  # type: ignore[type-arg]
+    """Import, and return the exit code and the answer for machines."""
+    code, out, err = answer(fleet, capsys, "import", *arguments, "-o", "json")
+    assert "are written, not committed" in err or "is written, not committed" in err
+    return code, json.loads(out)
+
+
+@pytest.fixture
+def remote(fleet: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A bare repository with the checkout's branch."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    place = tmp_path / "remote.git"
+    fleet.git("clone", "--quiet", "--bare", str(fleet.folder), str(place))
+    return str(place)
+
+
+def test_a_push_goes_onto_what_the_remote_has(
+    fleet: Checkout, remote: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    """Twice: the second has nothing to push."""
+    source = export(tmp_path, [CLUSTER])
+    pushing = ("import", source, "--remote", remote, "--branch", "main", *BY_ADA)
+    first = answer(fleet, capsys, *pushing)
+    second = answer(fleet, capsys, *pushing)
+    subjects = fleet.git("--git-dir", remote, "log", "--format=%an: %s", "main").splitlines()
+
+    assert (0, 0) == (first[0], second[0])
+    assert "1 files are pushed to main" in first[2]
+    assert "nothing that counts has changed\n" == second[2]
+    assert "Ada: Import an export" == subjects[0]
+    assert 2 == len(subjects)
+
+
+def test_a_branch_that_is_not_there_is_told(
+    fleet: Checkout, remote: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    """Nothing is pushed."""
+    source = export(tmp_path, [CLUSTER])
+    code, _, err = answer(fleet, capsys, "import", source, "--remote", remote, "--branch", "other")
+
+    assert (2, True) == (code, 'the remote has no branch "other"' in err)
+
+
+def test_a_push_that_lost_a_race_is_computed_again(
+    fleet: Checkout, remote: str, kubectl: Path, capsys: Capsys
+) -> None:
+    """While the hub is asked, Bob pushes: his commit stays, ours comes after it."""
+    git = f"git -C {fleet.folder} -c user.name=Bob -c user.email=bob@example.com"
+    bob = f"{git} commit --quiet --allow-empty -m Bobs && {git} push --quiet {remote} main\n"
+    (kubectl / "once").write_text(bob, encoding="utf-8")
+    code, _, err = answer(
+        fleet, capsys, "import", "--context", "hub", "--remote", remote, "--branch", "main", *BY_ADA
+    )
+    subjects = fleet.git("--git-dir", remote, "log", "--format=%an: %s", "main").splitlines()
+
+    assert (1, True) == (code, "files are pushed to main" in err)
+    assert ["Ada: Import hub", "Bob: Bobs"] == subjects[:2]

@@ -1,0 +1,1 @@
+"""Imports: exports of live control planes as files and state."""

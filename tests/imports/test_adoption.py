@@ -1,0 +1,210 @@
+"""Adoption: a thousand live objects of each API become state, and nothing moves."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import cache
+
+import pytest
+
+from reconciler.core.changes import WriteFile
+from reconciler.core.convergence import world_after
+from reconciler.core.reconcile import reconcile
+from reconciler.imports.adoption import Adoption, adopt
+from reconciler.imports.plan import Wanted, decisions_among
+from reconciler.manifests.paths import RECORD
+from reconciler.manifests.reader import read
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import Body, World
+from tests.builders import NOW
+from tests.imports.hubs import THEN, live, objects
+from tests.imports.imported import OUTPUT_RULES, import_into, texts
+from tests.imports.karmada_hub import karmada_hub
+from tests.imports.kubefleet_hub import kubefleet_hub
+from tests.imports.ocm_hub import ocm_hub
+
+Hub = Callable[[int], list[Body]]
+WANTED = Wanted(workloads=frozenset({"deployments"}), adopt=True)
+THOUSAND = [
+    pytest.param(karmada_hub, 500, id="karmada"),
+    pytest.param(ocm_hub, 500, id="ocm"),
+    pytest.param(kubefleet_hub, 200, id="kubefleet"),
+]
+FEW = [pytest.param(hub.values[0], 3, id=hub.id) for hub in THOUSAND]
+
+
+def adopted(export: Sequence[Body]) -> tuple[World, Adoption]:
+    """Return a repository that was empty with everything imported and adopted."""
+    world = import_into({}, export, WANTED).world
+    adoption = adopt(world, decisions_among(objects(export)), NOW, OUTPUT_RULES)
+    return world_after(world, adoption.outputs, (), ()), adoption
+
+
+@cache
+def hub_of(hub: Hub, count: int) -> tuple[World, Adoption]:
+    """Return what a hub comes to; several tests ask for the same."""
+    return adopted(hub(count))
+
+
+def decided(key: ObjectKey, body: Body) -> object:
+    """Return what an output decides: clusters, with their shares, and the snapshots in force."""
+    spec, status = mapping(body, "spec"), mapping(body, "status")
+    chosen = [text(item, "clusterName") for item in bodies(status, "decisions")]
+    snapshots = [spec.get(f"{kind}SnapshotName") for kind in ("resource", "schedulingPolicy")]
+    target = (spec.get("targetCluster"), spec.get("state"), *snapshots)
+    return key, spec.get("clusters"), chosen, target
+
+
+@pytest.mark.parametrize(("hub", "count"), THOUSAND)
+def test_the_first_pass_moves_nothing(hub: Hub, count: int) -> None:
+    """It decides on nothing, reports no edit, and no fault."""
+    world, adoption = hub_of(hub, count)
+    outcome = reconcile(world, NOW)
+
+    assert ((), (), ()) == (outcome.decisions, outcome.edited, outcome.faults)
+    assert () == adoption.moves
+
+
+@pytest.mark.parametrize(("hub", "count"), THOUSAND)
+def test_the_first_pass_does_bookkeeping_only(hub: Hub, count: int) -> None:
+    """What it writes decides what was decided; nothing is new, and nothing goes."""
+    world, _ = hub_of(hub, count)
+    before = {m.origin.path: decided(m.key, m.body) for m in world.outputs.values()}
+    outcome = reconcile(world, NOW + timedelta(seconds=1))
+    keys = {m.origin.path: m.key for m in world.outputs.values()}
+    after = {
+        change.path: decided(
+            keys[change.path], read(change.content.encode(), change.path).documents[0].body
+        )
+        for change in outcome.changes
+        if isinstance(change, WriteFile)
+    }
+
+    assert len(after) == len(outcome.changes)
+    assert {path: before[path] for path in after} == after
+
+
+@pytest.mark.parametrize(("hub", "count"), THOUSAND)
+def test_a_second_import_changes_nothing(hub: Hub, count: int) -> None:
+    """Neither files of people nor state."""
+    export = hub(count)
+    world, _ = hub_of(hub, count)
+    files = texts(import_into({}, export, WANTED))
+    again = import_into(files, export, WANTED)
+    adoption = adopt(
+        world, decisions_among(objects(export)), NOW + timedelta(seconds=60), OUTPUT_RULES
+    )
+
+    assert ({}, {}) == (again.files, adoption.outputs)
+
+
+@pytest.mark.parametrize(("hub", "count"), THOUSAND)
+def test_every_live_decision_is_state(hub: Hub, count: int) -> None:
+    """Nothing of the hub is left behind, and every file of it is understood."""
+    world, adoption = hub_of(hub, count)
+
+    assert ({}, frozenset()) == (adoption.left, adoption.kept)
+    assert RECORD in world.outputs
+
+
+@pytest.mark.parametrize(("hub", "count"), FEW)
+def test_what_would_be_decided_otherwise_is_listed(hub: Hub, count: int) -> None:
+    """Each object with a reason for every cluster that differs."""
+    _, adoption = hub_of(hub, count)
+    assert count == len(adoption.otherwise)
+    first = adoption.otherwise[0]
+    differing = {name for name, _ in set(first.live) ^ set(first.afresh)}
+
+    assert sorted(differing) == sorted(first.why)
+    assert all(first.why.values())
+
+
+@pytest.mark.parametrize(("hub", "count"), FEW)
+def test_what_a_pass_decided_is_never_overwritten(hub: Hub, count: int) -> None:
+    """A repository that has state keeps it."""
+    export = hub(count)
+    world = import_into({}, export, WANTED).world
+    outcome = reconcile(world, NOW)
+    keys = [m.key for m in hub_of(hub, count)[0].outputs.values()]
+    outputs = {
+        key: read(change.content.encode(), change.path).documents[0].body
+        for change in outcome.changes
+        if isinstance(change, WriteFile)
+        for key in [key for key in keys if change.path.endswith(f"/{key.name}.yaml")][:1]
+    }
+    later = world_after(world, outputs, (), ())
+    found = adopt(later, decisions_among(objects(export)), NOW, OUTPUT_RULES)
+
+    assert not found.outputs.keys() & outputs.keys()
+
+
+def test_a_binding_without_its_workload_is_left() -> None:
+    """A pass would remove it; the reason says what to import."""
+    export = karmada_hub(2)
+    found_live = decisions_among(objects(export))
+    found = adopt(import_into({}, export, Wanted(adopt=True)).world, found_live, NOW, OUTPUT_RULES)
+    reason = "Deployment.apps default/web-0000 is not in the repository; import it with --workloads"
+
+    assert {} == found.outputs
+    assert reason == next(iter(found.left.values()))
+
+
+def test_a_decision_without_its_placement_is_left() -> None:
+    """So is what belongs to no placement."""
+    export = ocm_hub(1)
+    found_live = decisions_among(objects(export))
+    world = import_into({}, export, WANTED).world
+    gone = {key: one for key, one in world.inputs.items() if key.kind != "Placement"}
+    found = adopt(replace(world, inputs=gone), found_live, NOW, OUTPUT_RULES)
+
+    assert {} == found.outputs
+    assert ["its Placement default/apps-0000 is not in the repository"] == list(found.left.values())
+
+
+def test_the_last_scheduling_stays_when_it_was() -> None:
+    """A rebalancer from before it triggers nothing."""
+    world, _ = hub_of(karmada_hub, 3)
+    outcome = reconcile(world, NOW)
+    written = [c.content for c in outcome.changes if isinstance(c, WriteFile) and "web-" in c.path]
+
+    assert 3 == len(written)
+    assert all(f'lastScheduledTime: "{THEN}"' in content for content in written)
+
+
+def test_a_cluster_that_is_down_is_told_before_the_first_pass() -> None:
+    """What the first pass moves all the same is listed: here a cluster was removed."""
+    export = [body for body in kubefleet_hub(10) if body["kind"] != "MemberCluster"]
+    clusters = [body for body in kubefleet_hub(10) if body["kind"] == "MemberCluster"]
+    _, adoption = adopted([*clusters[1:], *export])
+    leaving = [move for move in adoption.moves if "member1" in dict(move.before)]
+
+    assert 2 == len(adoption.moves) == len(leaving)
+
+
+def test_scores_wait_for_the_next_period() -> None:
+    """A decision of a hub that newer scores would move stays for `resyncSeconds`, then it moves."""
+    coordinate = {"type": "AddOn", "addOn": {"resourceName": "usage", "scoreName": "cpu"}}
+    policy = {
+        "mode": "Exact",
+        "configurations": [{"scoreCoordinate": coordinate, "weight": 1}],
+    }
+    score = live(
+        "cluster.open-cluster-management.io/v1alpha1",
+        "AddOnPlacementScore",
+        "usage",
+        namespace="member9",
+        status={"scores": [{"name": "cpu", "value": 100}]},
+    )
+    export = [
+        {**body, "spec": {**mapping(body, "spec"), "prioritizerPolicy": policy}}
+        if body["kind"] == "Placement"
+        else body
+        for body in ocm_hub(1)
+    ]
+    world, _ = adopted([*export, score])
+    at_once = reconcile(world, NOW + timedelta(seconds=1)).decisions
+    (later,) = reconcile(world, NOW + timedelta(seconds=300)).decisions
+
+    assert () == at_once
+    assert "member9" in dict(later.after)

@@ -1,0 +1,93 @@
+"""kubectl as a process of its own: what it is asked, and what its failures mean."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from reconciler.errors import ShellError, UsageError
+from reconciler.shell.kubectl import Kubectl, NotServed, ResourceForbidden
+from tests.imports.karmada_hub import karmada_hub
+from tests.shell.kubectl_stand_in import stand_in
+
+CLUSTERS = "clusters.cluster.karmada.io"
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The stand-in, first on the PATH."""
+    folder = stand_in(tmp_path / "tools", karmada_hub(0), forbidden=["secrets"])
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder
+
+
+def test_everything_is_listed(tools: Path) -> None:
+    """In all namespaces, as JSON, with the server's own time limit."""
+    found = json.loads(Kubectl(context="hub").get(CLUSTERS))
+
+    assert 10 == len(found["items"])
+    assert (
+        f"--context hub --request-timeout=60s get {CLUSTERS} --all-namespaces --output json\n"
+        == (tools / "asked").read_text()
+    )
+
+
+def test_one_namespace_and_another_configuration_can_be_asked_for(tools: Path) -> None:
+    """As with kubectl itself."""
+    config = tools / "config"
+    Kubectl(context="hub", kubeconfig=config, namespace="shop").get(CLUSTERS)
+    asked = (tools / "asked").read_text()
+
+    assert f"--kubeconfig {config} " in asked
+    assert f"get {CLUSTERS} --namespace shop --output json" in asked
+
+
+def test_it_sees_nothing_of_our_environment_but_what_it_needs(
+    tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No token of ours reaches a plugin that logs it in."""
+    monkeypatch.setenv("RECONCILER_REMOTE", "https://ada:secret@example.com/fleet.git")
+    monkeypatch.setenv("KUBECONFIG", "/nowhere")
+    Kubectl(context="hub").get(CLUSTERS)
+    seen = (tools / "environment").read_text()
+
+    assert ("secret" in seen, "KUBECONFIG=/nowhere" in seen) == (False, True)
+
+
+@pytest.mark.usefixtures("tools")
+@pytest.mark.parametrize(
+    ("context", "resource", "error", "words"),
+    [
+        pytest.param("hob", CLUSTERS, UsageError, 'no context "hob"', id="context"),
+        pytest.param("hub", "widgets", NotServed, "hub has no widgets", id="not-served"),
+        pytest.param("hub", "secrets", ResourceForbidden, "may not list secrets", id="forbidden"),
+        pytest.param("hub", "down", ShellError, "cannot be reached: The connection", id="down"),
+    ],
+)
+def test_a_failure_is_one_sentence(
+    context: str, resource: str, error: type[Exception], words: str
+) -> None:
+    """Of the class that says who must act."""
+    with pytest.raises(error, match=words):
+        Kubectl(context=context).get(resource)
+
+
+def test_a_server_that_hangs_is_given_up(tools: Path) -> None:
+    """The time limit is ours, whatever kubectl does; what it started ends with it."""
+    with pytest.raises(ShellError, match=r"did not list slow within 0.2 s; .* gives it longer"):
+        Kubectl(context="hub", timeout_seconds=0.2).get("slow")
+    place = Path(f"/proc/{int((tools / 'pid').read_text())}/stat")
+    state = place.read_text().rpartition(")")[2].split()[0] if place.exists() else "gone"
+
+    assert state in ("gone", "Z", "X")  # init may not have looked after it yet
+
+
+def test_a_machine_without_kubectl_is_told_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files that it printed elsewhere will do."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(UsageError, match="no kubectl on the PATH"):
+        Kubectl(context="hub").get(CLUSTERS)
