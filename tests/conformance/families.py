@@ -27,6 +27,7 @@ from tests.conformance.karmada_rebalancer import check_rebalancer
 from tests.conformance.karmada_render import check_render
 from tests.conformance.kubefleet import check_schedule as check_kubefleet_schedule
 from tests.conformance.kubefleet_admission import check_admission
+from tests.conformance.kubefleet_override import check_override
 from tests.conformance.kubefleet_placement import check_resourceplacement
 from tests.conformance.kubefleet_rollout import check_rollout
 from tests.conformance.kubefleet_snapshots import check_policysnapshot, check_resourcesnapshot
@@ -67,6 +68,7 @@ FAMILIES: Mapping[str, Family] = {
     "ocm/enqueue": Family(check_events),
     "ocm/placement": Family(check_placement, front_ocm.check_placement),
     "kubefleet/admission": Family(check_admission, front_kubefleet_admission.check_admission),
+    "kubefleet/override": Family(check_override),
     "kubefleet/policysnapshot": Family(
         check_policysnapshot, front_kubefleet_snapshots.check_policysnapshot
     ),

@@ -26,5 +26,9 @@ deleted.
 
 Rooms answer to upstream's packages: `api/` to apis/placement, pkg/webhook and pkg/utils/validator,
 `scheduler/` to pkg/scheduler, `snapshots/` to pkg/controllers/placement, `rollout/` to
-pkg/controllers/{rollout,workgenerator}, `view/` to the placement's status and pkg/utils/condition.
+pkg/controllers/rollout, `overrider/` to pkg/utils/overrider, `workgenerator/` to
+pkg/controllers/workgenerator, `view/` to the placement's status and pkg/utils/condition.
+
+Beside the decision stands what it puts onto clusters (`workgenerator/`): the resources of the
+snapshot that each binding has reached, as the overrides leave them for its cluster.
 """

@@ -79,3 +79,11 @@ def _current(binding: Binding, kind: str, status: str | None = None) -> Body | N
 def has_started(binding: Binding) -> bool:
     """Return whether the rollout of the present generation was announced."""
     return _current(binding, "RolloutStarted", "True") is not None
+
+
+def is_announced(binding: Binding) -> bool:
+    """Return whether the rollout of the present generation has begun, or was told to wait.
+
+    Source: kubefleet@e160c1c pkg/controllers/workgenerator/controller.go `Reconcile`.
+    """
+    return _current(binding, "RolloutStarted") is not None

@@ -1,0 +1,1 @@
+"""What a cluster has otherwise: ClusterResourceOverride and ResourceOverride."""

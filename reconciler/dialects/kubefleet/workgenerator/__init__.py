@@ -1,0 +1,1 @@
+"""What bindings put onto clusters: resources as overrides leave them, in Works."""
