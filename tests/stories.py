@@ -14,6 +14,7 @@ from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation, Rules, validate_file
 from reconciler.core.input_index import InputIndex, index_inputs
 from reconciler.core.last_known_good import LastKnownGood, last_known_good
+from reconciler.core.past_versions import with_past
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import read_state
@@ -94,7 +95,7 @@ class Story:
         last = last_pass(state.manifests)
         index = index_inputs(inputs, KINDS)
         step = None if last is None else self._step(index, last, state.manifests, exclude)
-        return compose(
+        found = compose(
             index,
             last_known_good(index, step, allow=self._allow(index)),
             state,
@@ -102,6 +103,20 @@ class Story:
             output_root="status",
             delivered=self._delivered(index, had),
         )
+        return with_past(found, index.scopes, self._version)
+
+    def _version(self, path: str, blob: str) -> FileValidation | None:
+        """What an earlier version of a file holds."""
+        data = self._contents().get(blob)
+        return None if data is None else _inspected(path, data, False)
+
+    def _contents(self) -> dict[str, bytes]:
+        """All that files ever held, by blob id."""
+        return {
+            blob_id(data.encode(), like=""): data.encode()
+            for files in self.trees.values()
+            for data in files.values()
+        }
 
     def _delivered(self, index: InputIndex, had: Sequence[Destination]) -> dict[str, str]:
         """The files below the folders that delivery has or is to have."""
@@ -128,14 +143,10 @@ class Story:
             covers=lambda path: selects(path, include=(), exclude=exclude),
             recorded=known,
         )
-        contents = {
-            (path, blob_id(data.encode(), like="")): data.encode()
-            for files in self.trees.values()
-            for path, data in files.items()
-        }
+        contents = self._contents()
         needed = step.versions_needed()
         return step.with_versions(
-            {pair: _inspected(pair[0], contents[pair], False) for pair in needed}
+            {pair: _inspected(pair[0], contents[pair[1]], False) for pair in needed}
         )
 
     def _tree(self, files: Mapping[str, str]) -> FileTree:

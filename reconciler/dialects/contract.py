@@ -125,6 +125,8 @@ class Dialect:
         begin: Returns a memory that has seen nothing yet.
         renderers: Returns what says which manifests its decisions put onto clusters.
         importer: Returns what is taken over of a live control plane.
+        past_blobs: Yields the git blobs of earlier versions of input files from which its decisions
+            still put objects onto clusters, each with a path under which to read it.
     """
 
     name: str
@@ -142,6 +144,7 @@ class Dialect:
     begin: Callable[[], DialectMemory]
     renderers: Callable[[], Renderers] = Nothing
     importer: Callable[[], Importer] = no_importer
+    past_blobs: Callable[[World], Iterable[tuple[str, str]]] = lambda _: ()
 
     @property
     def groups(self) -> frozenset[str]:

@@ -128,6 +128,8 @@ class World:
         frozen: What stands below `output_root` and cannot be read; it is left as it is.
         inexact: Those of them that are not to the letter as a body is written, with the key of the
             output that they hold, `None` if they hold none.
+        past: Blob id to the documents of earlier versions of input files, from which clusters still
+            have objects.
         blobs: Path to git blob id of the input files, of a held file that of its last good version.
         texts: Text of those input files from which a pass may have to remove a document.
         faults: What is wrong with the inputs and outputs, sorted.
@@ -147,6 +149,7 @@ class World:
     delivered: Mapping[str, str] = field(default_factory=dict)
     frozen: Frozen = field(default_factory=Frozen)
     inexact: Mapping[str, ObjectKey | None] = field(default_factory=dict)
+    past: Mapping[str, tuple[Manifest, ...]] = field(default_factory=dict)
     blobs: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, bytes] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()

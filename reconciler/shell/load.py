@@ -4,12 +4,14 @@ What a commit changed is told by git, and patched into what was known, so a warm
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation, Rules
 from reconciler.core.input_index import InputIndex, follow_inputs, index_inputs
 from reconciler.core.last_known_good import LastKnownGood, last_known_good
+from reconciler.core.past_versions import with_past
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import StateTree, blocks_of, follow_state, read_state
 from reconciler.core.step import FileTree, Step
@@ -131,9 +133,20 @@ class Loader:
             delivered=self._delivered_files(outputs, settings),
             last=None if self._last is None else self._last[1],
         )
+        if self._delivers or decode_delivery(settings).destinations:
+            world = with_past(world, index.scopes, partial(self._past, used))
         self._inputs.keep(used)
         self._outputs.keep(())
         return world
+
+    def _past(self, used: set[tuple[str, str]], path: str, blob: str) -> FileValidation | None:
+        """Return what an earlier version of a file holds, `None` if it is not there any more."""
+        try:
+            found = self.version(path, blob)
+        except GitError:
+            return None
+        used.add((path, blob))
+        return found
 
     def _follow_state(self, revision: str, by: FileValidators) -> StateTree:
         """Read the files below the output root."""
