@@ -141,9 +141,58 @@ def namespace(name: str = "default") -> Body:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(name)}
 
 
+CHANGES: tuple[Body, ...] = (
+    {"jsonPatchOverrides": [{"op": "add", "path": "/metadata/labels", "value": {"at": "there"}}]},
+    {"jsonPatchOverrides": [{"op": "remove", "path": "/spec/replicas"}]},
+    {
+        "jsonPatchOverrides": [
+            {
+                "op": "add",
+                "path": "/metadata/annotations",
+                "value": {"env": "${MEMBER-CLUSTER-LABEL-KEY-env}"},
+            }
+        ]
+    },
+    {"overrideType": "Delete"},
+)
+WHERE: tuple[Body, ...] = (
+    {"clusterSelectorTerms": []},
+    {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": {"env": "prod"}}}]},
+)
+NAMED: Mapping[str, tuple[str, Body]] = {
+    "ClusterResourceOverride": (
+        "clusterResourceSelectors",
+        {"group": "", "version": "v1", "kind": "Namespace", "name": "default"},
+    ),
+    "ResourceOverride": (
+        "resourceSelectors",
+        {"group": "apps", "version": "v1", "kind": "Deployment", "name": "web"},
+    ),
+}
+"""Kind of an override to its field of what it is for, and one such thing."""
+
+
+def override(kind: str, change: Body, where: Body) -> Body:
+    """An override of one thing on some clusters."""
+    name, chosen = NAMED[kind]
+    scope = "default" if kind == "ResourceOverride" else ""
+    rule = {"clusterSelector": where, **change}
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": kind,
+        "metadata": metadata("o", namespace=scope),
+        "spec": {name: [chosen], "policy": {"overrideRules": [rule]}},
+    }
+
+
+overrides = st.builds(
+    override, st.sampled_from(tuple(NAMED)), st.sampled_from(CHANGES), st.sampled_from(WHERE)
+)
+
+
 @st.composite
 def fleets(draw: st.DrawFn) -> list[Body]:
-    """Clusters, placements, and sometimes the namespace that they place; half the time nothing."""
+    """Clusters, placements, sometimes their namespace, an override; half the time nothing."""
     if not draw(st.booleans()):
         return []
 
@@ -154,6 +203,7 @@ def fleets(draw: st.DrawFn) -> list[Body]:
         *(draw(members(name)) for name in some(MEMBERS)),
         *(draw(placements(name)) for name in some(PLACEMENTS)),
         *draw(st.lists(st.builds(namespace), max_size=1)),
+        *draw(st.lists(overrides, max_size=1)),
     ]
 
 

@@ -20,7 +20,7 @@ from reconciler.dialects.kubefleet.snapshots.propagated_resources import ENVELOP
 from reconciler.dialects.kubefleet.snapshots.revision import is_latest
 from reconciler.dialects.kubefleet.workgenerator.envelopes import targets_of
 from reconciler.dialects.kubefleet.workgenerator.render import (
-    Rendering,
+    MemberRendering,
     is_rendered,
     render_binding,
 )
@@ -131,7 +131,7 @@ def _worked(given: Body, picked: list[Override]) -> Body:
     before = [text(mapping(one, "metadata"), "name") for one in cast(list[Body], given["works"])]
     if not is_rendered(binding) or member is None:
         return {"works": before}
-    rendering = Rendering(member, picked, lambda entry: entry, is_namespaced)
+    rendering = MemberRendering(member, picked, lambda entry: entry, is_namespaced)
     snapshots = cast(list[Body], given["resourceSnapshots"])
     try:
         works = render_binding(binding, snapshots, rendering)

@@ -1,12 +1,14 @@
 """KubeFleet as the contract has it: its kinds, and where its answers are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
+from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.violations import Admission
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.model.world import World
 
 if TYPE_CHECKING:
     from reconciler.dialects.view import View
@@ -39,6 +41,18 @@ def _importer() -> Importer:
     return IMPORTER
 
 
+def _renderers() -> Renderers:
+    from reconciler.dialects.kubefleet.workgenerator.renderer import KubeFleetRenderers
+
+    return KubeFleetRenderers()
+
+
+def _past_blobs(world: World) -> Iterable[tuple[str, str]]:
+    from reconciler.dialects.kubefleet.workgenerator.snapshot_content import past_blobs
+
+    return past_blobs(world)
+
+
 def _crds() -> Mapping[str, tuple[str, ...]]:
     from reconciler.dialects.kubefleet.crd_kinds import CRD_KINDS
 
@@ -46,7 +60,6 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
 
 
 _JUDGED = (
-    ApiKind(group=PLACEMENTS, kind="ClusterResourceOverride", read=False),
     ApiKind(
         group=PLACEMENTS,
         kind="ClusterResourcePlacementDisruptionBudget",
@@ -56,7 +69,6 @@ _JUDGED = (
     ApiKind(group=PLACEMENTS, kind="ClusterResourcePlacementEviction", short=("crpe",), read=False),
     ApiKind(group=PLACEMENTS, kind="ClusterStagedUpdateRun", short=("csur",), read=False),
     ApiKind(group=PLACEMENTS, kind="ClusterStagedUpdateStrategy", short=("csus",), read=False),
-    ApiKind(group=PLACEMENTS, kind="ResourceOverride", namespaced=True, read=False),
     ApiKind(group=PLACEMENTS, kind="StagedUpdateRun", namespaced=True, short=("sur",), read=False),
     ApiKind(
         group=PLACEMENTS, kind="StagedUpdateStrategy", namespaced=True, short=("sus",), read=False
@@ -117,7 +129,8 @@ KUBEFLEET = Dialect(
             writer=Writer.OURS,
             short=("sps",),
         ),
-        ApiKind(group=PLACEMENTS, kind="Work", namespaced=True, read=False),
+        ApiKind(group=PLACEMENTS, kind="ClusterResourceOverride"),
+        ApiKind(group=PLACEMENTS, kind="ResourceOverride", namespaced=True),
         *_JUDGED,
     ),
     cluster=(CLUSTERS, "MemberCluster"),
@@ -134,4 +147,6 @@ KUBEFLEET = Dialect(
     view=_view,
     begin=_begin,
     importer=_importer,
+    renderers=_renderers,
+    past_blobs=_past_blobs,
 )

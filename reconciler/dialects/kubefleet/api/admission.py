@@ -110,7 +110,7 @@ _JUDGED: Mapping[str, Admission] = {
     "StagedUpdateRun": refuse_run,
     "StagedUpdateStrategy": refuse_stages,
 }
-"""Kinds that control nothing here, and what is refused in them all the same."""
+"""What is refused of overrides, and of kinds that control nothing here."""
 
 
 def kubefleet_admissions(known: KnownKinds) -> Mapping[Kind, Admission]:

@@ -42,7 +42,7 @@ class MemberLabels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OverrideRule:
+class OverrideChange:
     """What changes on some clusters.
 
     Attributes:
@@ -73,7 +73,7 @@ class Override:
     namespace: str
     selectors: tuple[OverrideTarget, ...]
     placement: str | None
-    rules: tuple[OverrideRule, ...] | None
+    rules: tuple[OverrideChange, ...] | None
 
 
 def decode_override(key: ObjectKey, spec: Body, snapshot: str) -> Override:
@@ -118,10 +118,10 @@ def _placement(key: ObjectKey, placement: Body | None) -> str | None:
     return f"{key.namespace}/{name}" if own else name
 
 
-def _rule(rule: Body) -> OverrideRule:
+def _rule(rule: Body) -> OverrideChange:
     selector = mapping_or_none(rule, "clusterSelector")
     terms = None if selector is None else bodies_or_none(selector, "clusterSelectorTerms") or ()
-    return OverrideRule(
+    return OverrideChange(
         terms=None if terms is None else tuple(map(_term, terms)),
         deletes=text(rule, "overrideType") == DELETE,
         patches=bodies(rule, "jsonPatchOverrides"),
@@ -134,7 +134,7 @@ def _term(term: Body) -> LabelSelector | None:
     return decode_label_selector(mapping(term, "labelSelector"))
 
 
-def selects(rule: OverrideRule, member: MemberLabels) -> bool:
+def selects(rule: OverrideChange, member: MemberLabels) -> bool:
     """Return whether a rule is for a cluster: any of its terms is.
 
     Raises:
@@ -157,7 +157,7 @@ def _fits(term: LabelSelector | None, member: MemberLabels) -> bool:
     return matches(term, member.labels)
 
 
-def rules_of(override: Override) -> tuple[OverrideRule, ...]:
+def rules_of(override: Override) -> tuple[OverrideChange, ...]:
     """Return the rules of an override.
 
     Raises:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from reconciler.dialects.kubefleet.snapshots.resource_entry import resource_key
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource
-from reconciler.model.fields import mapping, text
 from reconciler.model.health import Health, health_of
-from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body, Manifest
 
 
@@ -52,16 +52,4 @@ def reports_on(
 
 def keys_of(resources: Iterable[Resource] | None) -> tuple[ObjectKey, ...]:
     """Return the objects behind selected resources."""
-    found = []
-    for resource in resources or ():
-        entry = resource.entry
-        metadata = mapping(entry, "metadata")
-        found.append(
-            ObjectKey(
-                group_of(text(entry, "apiVersion")),
-                text(entry, "kind"),
-                text(metadata, "namespace"),
-                text(metadata, "name"),
-            )
-        )
-    return tuple(found)
+    return tuple(resource_key(resource.entry) for resource in resources or ())

@@ -272,8 +272,13 @@ def _place(manifest: Manifest) -> tuple[int, str, str, str]:
     return rank, version, kind, f"{key.namespace}/{key.name}"
 
 
+def content_of(body: Body) -> str:
+    """Return what of an object goes to clusters, as the JSON of which snapshots hold the hash."""
+    return go_json(sorted_keys(strip(body)))
+
+
 def _resource(manifest: Manifest, blobs: Mapping[str, str]) -> Resource:
-    content = go_json(sorted_keys(strip(manifest.body)))
+    content = content_of(manifest.body)
     key = manifest.key
     scope = {"namespace": key.namespace} if key.namespace else {}
     entry = {

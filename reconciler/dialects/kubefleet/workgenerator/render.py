@@ -32,7 +32,7 @@ NOT_SYNCHRONIZED = "Failed to synchronize the work to the latest: "
 
 
 @dataclass(frozen=True, slots=True)
-class Rendering:
+class MemberRendering:
     """What rendering asks beside a binding.
 
     Attributes:
@@ -61,7 +61,7 @@ def is_rendered(binding: Binding) -> bool:
 
 
 def render_binding(
-    binding: Binding, snapshots: Iterable[Body], rendering: Rendering
+    binding: Binding, snapshots: Iterable[Body], rendering: MemberRendering
 ) -> list[ClusterWork]:
     """Return the Works of a binding; a snapshot has one, and each envelope in it.
 
@@ -82,7 +82,7 @@ def render_binding(
     return [work for snapshot in group for work in _works(binding, snapshot, rendering)]
 
 
-def _works(binding: Binding, snapshot: Body, rendering: Rendering) -> Iterator[ClusterWork]:
+def _works(binding: Binding, snapshot: Body, rendering: MemberRendering) -> Iterator[ClusterWork]:
     """Yield the Work of a snapshot, then those of the envelopes in it."""
     name, index = work_name(binding, subindex_of(snapshot)), index_of(snapshot)
     listed = [rendering.content(one) for one in bodies(mapping(snapshot, "spec"), RESOURCES)]
@@ -94,7 +94,7 @@ def _works(binding: Binding, snapshot: Body, rendering: Rendering) -> Iterator[C
             yield _work(binding, own, index, _unpacked(envelope, rendering), rendering, envelope)
 
 
-def _unpacked(envelope: Body, rendering: Rendering) -> list[Body]:
+def _unpacked(envelope: Body, rendering: MemberRendering) -> list[Body]:
     try:
         return contents(envelope, rendering.is_namespaced)
     except UserError as error:
@@ -106,7 +106,7 @@ def _work(
     name: str,
     index: str,
     listed: Iterable[Body],
-    rendering: Rendering,
+    rendering: MemberRendering,
     envelope: Body | None,
 ) -> ClusterWork:
     """Return a Work, with what overrides leave of its objects."""

@@ -1,0 +1,244 @@
+"""What KubeFleet's placements put into the folders of clusters, pass by pass."""
+
+from collections.abc import Mapping
+
+from reconciler.core.changes import Outcome
+from reconciler.delivery.owned_files import NOT_RENDERED
+from tests.builders import Body, configmap, configuration, deployment, metadata
+from tests.delivery.test_folders import FOLDERS, below
+from tests.dialects.kubefleet.fleet import (
+    EAST,
+    GROUP,
+    fixed,
+    member,
+    namespaced_placement,
+    placement,
+    states,
+)
+from tests.stories import Story, story
+
+WEB = "default/deployments.apps/web.yaml"
+ONE_BY_ONE: Body = {"rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
+WORKS: Body = {"works": {"hubsWithoutControllers": True}}
+NEW = {"tier": "new"}
+
+
+def fleet(*bodies: Body, delivery: Body = FOLDERS) -> Story:
+    """Two clusters and what a pass makes of some objects."""
+    told = story(member("a"), member("b", labels=EAST), configuration(delivery=delivery))
+    told.put(*bodies)
+    told.run(0)
+    return told
+
+
+def override(*patches: Body, labels: Mapping[str, str] = EAST, **rule: object) -> Body:
+    """A ResourceOverride of the Deployment web, for clusters of some labels."""
+    term = {"labelSelector": {"matchLabels": labels}}
+    rules = {"clusterSelector": {"clusterSelectorTerms": [term]}, **rule}
+    if patches:
+        rules["jsonPatchOverrides"] = list(patches)
+    selector = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "web"}
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "ResourceOverride",
+        "metadata": metadata("o", namespace="default"),
+        "spec": {"resourceSelectors": [selector], "policy": {"overrideRules": [rules]}},
+    }
+
+
+def replicas(number: int) -> Body:
+    """A patch of the replicas."""
+    return {"op": "replace", "path": "/spec/replicas", "value": number}
+
+
+def written(outcome: Outcome) -> list[str]:
+    """The files of delivery that a pass changed."""
+    return [one.path for one in outcome.delivered]
+
+
+def holding(told: Story, cluster: str, text: str) -> bool:
+    """Whether the Deployment of a cluster has some text."""
+    return text in told.files[f"delivery/{cluster}/{WEB}"]
+
+
+def test_each_cluster_of_a_placement_has_what_it_selects() -> None:
+    """And a kustomization.yaml that names it."""
+    told = fleet(placement(fixed("b")), deployment())
+
+    assert ["a/kustomization.yaml", f"b/{WEB}", "b/kustomization.yaml"] == below(told)
+
+
+def test_a_placement_of_a_namespace_is_delivered_like_any_other() -> None:
+    """With all that it selects there."""
+    told = fleet(namespaced_placement(fixed("a")), deployment(), configmap("c"))
+
+    assert [f"a/{one}" for one in ("default/configmaps/c.yaml", WEB, "kustomization.yaml")] == (
+        below(told)[:3]
+    )
+
+
+def test_a_cluster_keeps_the_old_content_until_the_rollout_reaches_it() -> None:
+    """One after the other; a transport that is new finds the old content, too."""
+    told = fleet(placement(fixed("a", "b"), strategy=ONE_BY_ONE), deployment())
+    told.run(100)
+    told.put(deployment(labels=NEW)).run()
+    first = [holding(told, name, "tier: new") for name in "ab"]
+    told.put(configuration(delivery={"folders": {}, **WORKS})).run()
+    works = [told.files[path] for path in sorted(told.files) if path.startswith("works/")]
+    told.run(300)
+    told.run(500)
+
+    assert [True, False] == first
+    assert [True, False] == ["tier: new" in text for text in works]
+    assert [True, True] == [holding(told, name, "tier: new") for name in "ab"]
+
+
+def test_what_is_gone_from_the_repository_stays_where_it_is_held() -> None:
+    """Until the rollout reaches that cluster."""
+    told = fleet(
+        placement(fixed("a", "b"), strategy=ONE_BY_ONE), deployment(), configmap("settings")
+    )
+    told.run(100)
+    told.drop(configmap("settings")).run()
+    held = [path for path in below(told) if path.endswith("settings.yaml")]
+    told.run(300)
+    told.run(500)
+
+    assert ["b/default/configmaps/settings.yaml"] == held
+    assert [] == [path for path in below(told) if path.endswith("settings.yaml")]
+
+
+def test_a_cluster_that_is_left_keeps_its_files_until_it_is_purged() -> None:
+    """The binding is Unscheduled meanwhile."""
+    strategy: Body = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+    told = fleet(placement(fixed("a"), strategy=strategy), deployment())
+    told.run(100)
+    told.put(placement(fixed("b"), strategy=strategy)).run()
+    during = (states(told), [f"{name}/{WEB}" in below(told) for name in "ab"])
+    told.run(300)
+
+    assert ({"a": "Unscheduled", "b": "Bound"}, [True, True]) == during
+    assert [False, True] == [f"{name}/{WEB}" in below(told) for name in "ab"]
+
+
+def test_an_override_changes_the_files_of_its_clusters_only() -> None:
+    """At once, and back when it goes."""
+    told = fleet(placement(), deployment(replicas=2))
+    came = written(told.put(override(replicas(7))).run())
+    there = told.files[f"delivery/b/{WEB}"]
+    told.drop(override()).run()
+
+    assert [f"delivery/b/{WEB}"] == came
+    assert "  replicas: 7\n" in there
+    assert "  replicas: 2\n" in told.files[f"delivery/b/{WEB}"]
+
+
+def test_an_override_that_deletes_keeps_an_object_from_its_clusters() -> None:
+    """The others have it."""
+    told = fleet(placement(), deployment(), override(overrideType="Delete"))
+
+    assert [f"a/{WEB}"] == [path for path in below(told) if path.endswith(WEB)]
+
+
+def test_an_override_knows_the_labels_of_its_cluster() -> None:
+    """A change of them is a change of the files."""
+    patch = {"op": "add", "path": "/metadata/labels", "value": {"at": "${MEMBER-CLUSTER-NAME}"}}
+    zone = {**patch, "path": "/metadata/labels/zone", "value": "${MEMBER-CLUSTER-LABEL-KEY-zone}"}
+    told = story(member("b", labels={**EAST, "zone": "north"}), configuration(delivery=FOLDERS))
+    told.put(placement(), deployment(), override(patch, zone)).run(0)
+    before = told.files[f"delivery/b/{WEB}"]
+    told.put(member("b", labels={**EAST, "zone": "south"})).run()
+
+    assert "    at: b\n    zone: north\n" in before
+    assert "    at: b\n    zone: south\n" in told.files[f"delivery/b/{WEB}"]
+
+
+def test_a_broken_override_keeps_what_is_there_and_is_a_fault() -> None:
+    """What it does not concern goes on to change."""
+    told = fleet(placement(), deployment(replicas=2))
+    told.run(100)
+    told.put(override({"op": "remove", "path": "/spec/nowhere"})).run()
+    outcome = told.put(deployment(replicas=3)).run(400)
+    (fault,) = outcome.faults
+
+    assert ["  replicas: 3\n", "  replicas: 2\n"] == [
+        next(
+            line
+            for line in told.files[f"delivery/{name}/{WEB}"].splitlines(keepends=True)
+            if "replicas" in line
+        )
+        for name in "ab"
+    ]
+    assert NOT_RENDERED == fault.rule
+    assert 'ResourceOverrideSnapshot "o-0" failed to apply on Deployment "web"' in fault.message
+
+
+def test_what_cannot_be_found_again_stays_as_it_is() -> None:
+    """As in a clone without history."""
+    told = fleet(placement(fixed("a", "b"), strategy=ONE_BY_ONE), deployment())
+    told.run(100)
+    told.trees.clear()
+    outcome = told.put(deployment(labels=NEW)).run()
+
+    assert [True, False] == [holding(told, name, "tier: new") for name in "ab"]
+    assert ["is not in this repository"] == [one.message[-25:] for one in outcome.faults]
+
+
+def envelope(kind: str, name: str, namespace: str = "", **data: Body) -> Body:
+    """An envelope with objects in it."""
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": kind,
+        "metadata": metadata(name, namespace=namespace),
+        "data": data,
+    }
+
+
+def test_an_envelope_is_unpacked() -> None:
+    """What is in it goes to clusters, and itself it does not."""
+    inner = envelope("ResourceEnvelope", "e", "default", one=configmap("inner"))
+    told = fleet(placement(fixed("a")), inner)
+
+    assert ["a/default/configmaps/inner.yaml", "a/kustomization.yaml"] == below(told)[:2]
+
+
+def test_a_wrong_envelope_is_a_fault() -> None:
+    """It holds what is not of its scope."""
+    inner = envelope("ResourceEnvelope", "e", "default", one=member("c"))
+    told = fleet(placement(fixed("a")), inner)
+    (fault,) = told.run().faults
+
+    assert "a cluster-scoped object one (/c) has been wrapped" in fault.message
+
+
+def test_works_are_those_of_upstream() -> None:
+    """In the namespace of the cluster, one for the snapshot and one for each envelope."""
+    inner = envelope("ResourceEnvelope", "e", "default", one=configmap("inner"))
+    told = fleet(placement(fixed("a")), deployment(), inner, delivery=WORKS)
+    folder = f"a/clusterresourceplacements.{GROUP}/web"
+
+    assert [
+        f"{folder}/web-work-envelope-640fdd39ba6c614c.yaml",
+        f"{folder}/web-work.yaml",
+    ] == below(told, "works")
+    assert "  namespace: fleet-member-a\n" in told.files[f"works/{folder}/web-work.yaml"]
+
+
+def test_manifestworks_carry_it_as_well() -> None:
+    """For the agents of Open Cluster Management."""
+    told = fleet(placement(fixed("a")), deployment(), delivery={"manifestworks": {}})
+    (path,) = below(told, "manifestworks")
+    text = told.files[f"manifestworks/{path}"]
+
+    assert "  namespace: a\n" in text
+    assert "      kind: Deployment\n" in text
+
+
+def test_a_decision_lists_the_clusters_that_have_something() -> None:
+    """Those that are being left included."""
+    told = fleet(placement(fixed("a", "b")), deployment(), delivery={"decisions": {}})
+    path = f"decisions/clusterresourceplacements.{GROUP}/web.json"
+
+    assert ['    "cluster": "a",', '    "cluster": "b",'] == [
+        line for line in told.files[path].splitlines() if '"cluster"' in line
+    ]
