@@ -6,6 +6,7 @@ from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.trees import GitTrees
 from tests.builders import configuration, deployment, text
 from tests.delivery.test_kubefleet_folders import NEW, ONE_BY_ONE, fleet
 from tests.dialects.kubefleet.fleet import fixed, placement
@@ -25,7 +26,7 @@ def held() -> tuple[dict[str, str], Story]:
 def loaded(checkout: Checkout) -> World:
     """The world at the head of a repository."""
     repository = Repository.open(checkout.folder)
-    return Loader(repository, load_schemas(), output_root="status").load(checkout.head())
+    return Loader(GitTrees(repository), load_schemas(), output_root="status").load(checkout.head())
 
 
 def test_the_version_that_a_cluster_is_held_on_is_read(tmp_path: Path) -> None:
