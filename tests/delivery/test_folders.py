@@ -229,3 +229,11 @@ def test_an_object_that_etcd_would_not_take_is_refused_by_name() -> None:
         texts_of(
             FileOwner("karmada", key), rendered, [Destination("folders", "delivery/{cluster}")]
         )
+
+
+def test_a_folder_of_works_has_no_kustomization() -> None:
+    """Kustomize reads none of it, in whichever pass."""
+    told = delivered(deployment(), delivery={"works": {"hubsWithoutControllers": True}})
+    told.put(deployment("other")).run()
+
+    assert [] == [path for path in below(told, "works") if path.endswith("kustomization.yaml")]

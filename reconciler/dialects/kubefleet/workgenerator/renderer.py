@@ -81,7 +81,7 @@ class KubeFleetRenderer:
     def render(self, owner: ObjectKey, /) -> Rendered | None:
         """Render each binding of a placement."""
         output = self.world.outputs.get(owner)
-        if output is None:
+        if output is None or not _is_placement(owner):
             return None
         self.lacking.discard(owner)
         found = _PlacementContent(self, owner)
@@ -100,7 +100,7 @@ class KubeFleetRenderer:
 
     def reach(self, owner: ObjectKey, /) -> Reach:
         """Return what the snapshots of a placement hold, for each cluster that may have it."""
-        if owner not in self.world.outputs:
+        if owner not in self.world.outputs or not _is_placement(owner):
             return {}
         found = _PlacementContent(self, owner)
         sources = tuple(sorted(set(found.sources())))
@@ -213,14 +213,18 @@ class KubeFleetRenderers:
         if before.known != now.known or _members(before) != _members(now):
             return None
         changed = differing_keys(now.inputs, before.inputs)
-        found = {key for key in changed if key.group == GROUP and key.kind in PLACEMENTS}
+        found = set(filter(_is_placement, changed))
         for key in differing_keys(now.outputs, before.outputs):
-            if key.group == GROUP and key.kind in PLACEMENTS:
+            if _is_placement(key):
                 found.add(key)
             elif key.group == GROUP and key.kind in OWNED:
                 versions = (before.outputs.get(key), now.outputs.get(key))
                 found.update(parent_of(one) for one in versions if one is not None)
         return found | self.lacking
+
+
+def _is_placement(key: ObjectKey) -> bool:
+    return key.group == GROUP and key.kind in PLACEMENTS
 
 
 def _members(world: World) -> dict[str, MemberLabels]:
