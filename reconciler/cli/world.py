@@ -28,6 +28,7 @@ def open_loader(repository: "Repository", output_root: str) -> "Loader":
         track=tracked,
         processes=processors(),
         documents=document_cache(),
+        past=True,
     )
 
 

@@ -46,13 +46,16 @@ class Loader:
         track: Track = untracked,
         processes: int = 1,
         documents: DocumentCache | None = None,
+        past: bool = False,
     ) -> None:
         """Remember where to read and what is ours there.
 
         Up to so many processes read where there are thousands of files; `documents` are those that
-        were parsed before, `None` for none.
+        were parsed before, `None` for none. With `past` the versions that clusters are held on are
+        read even where nothing is delivered.
         """
         self._output_root = output_root
+        self._reads_past = past
         self._processes = processes
         self._rules = {
             INPUTS: Rules(schemas, ADMISSIONS, KINDS),
@@ -133,7 +136,7 @@ class Loader:
             delivered=self._delivered_files(outputs, settings),
             last=None if self._last is None else self._last[1],
         )
-        if self._delivers or decode_delivery(settings).destinations:
+        if self._reads_past or self._delivers or decode_delivery(settings).destinations:
             world = with_past(world, index.scopes, partial(self._past, used))
         self._inputs.keep(used)
         self._outputs.keep(())

@@ -82,6 +82,7 @@ def open_sides(
             track=track,
             processes=processors(),
             documents=documents,
+            past=True,
         )
         yield Sides(
             base=loader.load(base_revision),

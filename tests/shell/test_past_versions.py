@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
@@ -23,10 +25,12 @@ def held() -> tuple[dict[str, str], Story]:
     return before, told
 
 
-def loaded(checkout: Checkout) -> World:
+def loaded(checkout: Checkout, *, past: bool = False) -> World:
     """The world at the head of a repository."""
     repository = Repository.open(checkout.folder)
-    return Loader(GitTrees(repository), load_schemas(), output_root="status").load(checkout.head())
+    return Loader(GitTrees(repository), load_schemas(), output_root="status", past=past).load(
+        checkout.head()
+    )
 
 
 def test_the_version_that_a_cluster_is_held_on_is_read(tmp_path: Path) -> None:
@@ -46,8 +50,13 @@ def test_a_version_that_is_not_there_stops_nothing(tmp_path: Path) -> None:
     assert {} == loaded(new_checkout(tmp_path / "r", told.files)).past
 
 
-def test_nothing_is_read_where_nothing_is_delivered(tmp_path: Path) -> None:
-    """No content is asked for there."""
+@pytest.mark.parametrize(("past", "read"), [(False, 0), (True, 1)], ids=["daemon", "render"])
+def test_where_nothing_is_delivered_it_is_read_on_demand(
+    tmp_path: Path,
+    past: bool,  # noqa: FBT001  # a row of the table
+    read: int,
+) -> None:
+    """A pass asks for no content there, a person may."""
     before, told = held()
     silent = {**told.files, "reconciler.yaml": text(configuration())}
     checkout = new_checkout(tmp_path / "r", before)
@@ -55,7 +64,7 @@ def test_nothing_is_read_where_nothing_is_delivered(tmp_path: Path) -> None:
     checkout.git("rm", "-r", "--quiet", "delivery", "status/delivery.yaml")
     checkout.git("commit", "--quiet", "--message", "Deliver nothing")
 
-    assert {} == loaded(checkout).past
+    assert read == len(loaded(checkout, past=past).past)
 
 
 def test_a_version_that_nothing_is_held_on_is_not_read(tmp_path: Path) -> None:
