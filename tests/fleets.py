@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from reconciler.dialects.kubefleet.api.policy import PREFERRED
 from tests.builders import NOW, Body, after, metadata, text_of
-from tests.dialects.kubefleet.fleet import GROUP, member, placement
+from tests.dialects.kubefleet.fleet import GROUP, member, namespaced_placement, placement
 
 MEMBERS = ("a", "b", "c", "d")
 PLACEMENTS = ("web", "api")
@@ -192,7 +192,7 @@ overrides = st.builds(
 
 @st.composite
 def fleets(draw: st.DrawFn) -> list[Body]:
-    """Clusters, placements, sometimes their namespace, an override; half the time nothing."""
+    """Clusters, placements, perhaps their namespace, an override; half the time nothing."""
     if not draw(st.booleans()):
         return []
 
@@ -204,6 +204,7 @@ def fleets(draw: st.DrawFn) -> list[Body]:
         *(draw(placements(name)) for name in some(PLACEMENTS)),
         *draw(st.lists(st.builds(namespace), max_size=1)),
         *draw(st.lists(overrides, max_size=1)),
+        *draw(st.lists(st.builds(namespaced_placement, policies, strategy=strategies), max_size=1)),
     ]
 
 

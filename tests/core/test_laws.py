@@ -121,9 +121,9 @@ def test_stamps_alone_never_make_a_change(told: Story) -> None:
 
     The exception: consuming a trigger advances lastScheduledTime.
     """
-    changed = contents(reconcile(told.world(), told.now))
-    assert set(changed) != {RECORD_PATH}
-    for path, content in changed.items():
+    outcome = reconcile(told.world(), told.now)
+    assert {change.path for change in outcome.files} != {RECORD_PATH}
+    for path, content in contents(outcome).items():
         present = told.files.get(path)
         if present is None or path == RECORD_PATH or not content:
             continue

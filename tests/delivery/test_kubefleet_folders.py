@@ -1,7 +1,9 @@
 """What KubeFleet's placements put into the folders of clusters, pass by pass."""
 
 from collections.abc import Mapping
+from typing import cast
 
+from reconciler.audit.renders import rendered_in
 from reconciler.core.changes import Outcome
 from reconciler.delivery.owned_files import NOT_RENDERED
 from tests.builders import Body, configmap, configuration, deployment, metadata
@@ -119,6 +121,18 @@ def test_a_cluster_that_is_left_keeps_its_files_until_it_is_purged() -> None:
 
     assert ({"a": "Unscheduled", "b": "Bound"}, [True, True]) == during
     assert [False, True] == [f"{name}/{WEB}" in below(told) for name in "ab"]
+
+
+def test_what_a_purge_takes_away_is_never_held() -> None:
+    """However much it is: the placement decided it."""
+    strategy: Body = {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}
+    contents = [configmap(f"c{number}") for number in range(20)]
+    told = fleet(placement(fixed("a"), strategy=strategy), *contents)
+    told.run(100)
+    told.put(placement(fixed("b"), strategy=strategy)).run()
+    told.run(300)
+
+    assert ["a/kustomization.yaml"] == [path for path in below(told) if path.startswith("a/")]
 
 
 def test_an_override_changes_the_files_of_its_clusters_only() -> None:
@@ -242,3 +256,48 @@ def test_a_decision_lists_the_clusters_that_have_something() -> None:
     assert ['    "cluster": "a",', '    "cluster": "b",'] == [
         line for line in told.files[path].splitlines() if '"cluster"' in line
     ]
+
+
+SHOP: Body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata("shop")}
+SHOP_FILE = "_cluster/namespaces/shop.yaml"
+WEB_IN_SHOP = deployment(namespace="shop")
+
+
+def test_a_namespace_goes_along_with_what_is_placed_in_it() -> None:
+    """To those clusters only, and no more once nothing of it is there."""
+    own = namespaced_placement(fixed("b"), namespace="shop")
+    told = fleet(own, WEB_IN_SHOP, SHOP)
+    there = [path for path in below(told) if path.endswith(SHOP_FILE)]
+    told.drop(own).run()
+
+    assert [f"b/{SHOP_FILE}"] == there
+    assert [] == [path for path in below(told) if path.endswith(SHOP_FILE)]
+
+
+def test_a_namespace_that_another_placement_brings_does_not_go_along() -> None:
+    """There is one Work that has it on a cluster."""
+    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "shop"}
+    only = {**selector, "selectionScope": "NamespaceOnly"}
+    bringing = placement(fixed("a"), name="namespaces")
+    spec = {**cast(Body, bringing["spec"]), "resourceSelectors": [only]}
+    own = namespaced_placement(fixed("a", "b"), namespace="shop")
+    told = fleet({**bringing, "spec": spec}, own, WEB_IN_SHOP, SHOP, delivery=WORKS)
+
+    assert ["b/namespaces/shop/namespace.shop.yaml"] == [
+        path for path in below(told, "works") if "namespaces/shop" in path
+    ]
+
+
+def test_a_namespace_that_is_missing_is_a_warning() -> None:
+    """Until it is written; of `default` there is none."""
+    own = namespaced_placement(fixed("b"), namespace="shop")
+    told = fleet(own, namespaced_placement(fixed("b")), deployment(), WEB_IN_SHOP)
+    missing = warnings_of(told)
+
+    assert ["the Namespace shop is not in the repository"] == [one[:43] for one in missing]
+    assert [] == warnings_of(told.put(SHOP))
+
+
+def warnings_of(told: Story) -> list[str]:
+    """What rendering warns of."""
+    return [text for one in rendered_in(told.world()) for text in one.rendered.warnings]

@@ -42,7 +42,7 @@ def _importer() -> Importer:
 
 
 def _renderers() -> Renderers:
-    from reconciler.dialects.kubefleet.workgenerator.renderer import KubeFleetRenderers
+    from reconciler.dialects.kubefleet.workgenerator.renderers import KubeFleetRenderers
 
     return KubeFleetRenderers()
 

@@ -70,6 +70,11 @@ def placement_key(namespace: str, name: str) -> ObjectKey:
     return ObjectKey(GROUP, kinds_in(namespace).placement, namespace, name)
 
 
+def is_placement(key: ObjectKey) -> bool:
+    """Return whether an object is a placement of either scope."""
+    return key.group == GROUP and key.kind in PLACEMENTS
+
+
 def subject_of(key: ObjectKey) -> str:
     """Return how a placement is called in texts, which is also upstream's key of it.
 

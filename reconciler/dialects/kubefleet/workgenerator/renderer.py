@@ -1,27 +1,34 @@
 """What KubeFleet's placements put onto clusters: for each binding what its snapshot holds."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, subject_of
-from reconciler.dialects.kubefleet.api.names import BOUND, GROUP, UNSCHEDULED
+from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS, is_placement, subject_of
+from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.overrider.apply_overrides import apply_overrides
 from reconciler.dialects.kubefleet.overrider.matching import (
     overrides_of_cluster,
     overrides_of_placement,
+    target_of,
 )
 from reconciler.dialects.kubefleet.overrider.override import (
     MemberLabels,
     Override,
     OverrideTarget,
-    decode_override,
 )
 from reconciler.dialects.kubefleet.snapshots.resource_entry import resource_key
 from reconciler.dialects.kubefleet.workgenerator.envelopes import is_envelope, targets_of
+from reconciler.dialects.kubefleet.workgenerator.namespaces import (
+    LEFT,
+    entries_of,
+    missing_namespaces,
+    namespace_key,
+    namespace_work,
+)
 from reconciler.dialects.kubefleet.workgenerator.placement_files import (
     bindings_of,
-    parent_of,
     snapshots_of,
 )
 from reconciler.dialects.kubefleet.workgenerator.render import (
@@ -33,24 +40,14 @@ from reconciler.dialects.kubefleet.workgenerator.render import (
 from reconciler.dialects.kubefleet.workgenerator.snapshot_content import (
     PastContent,
     content_at,
+    stored,
 )
 from reconciler.dialects.kubefleet.workgenerator.snapshot_group import snapshot_group
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
 from reconciler.errors import UserError
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.keyed_cache import AnswerCache, forget
-from reconciler.model.known_kinds import Kind
-from reconciler.model.labels import labels_of
-from reconciler.model.settings import Settings
-from reconciler.model.versioned import differing_keys
-from reconciler.model.world import Body, Manifest, World
-
-CLUSTER: Kind = ("cluster.kubernetes-fleet.io", "MemberCluster")
-OVERRIDES: tuple[Kind, ...] = ((GROUP, "ClusterResourceOverride"), (GROUP, "ResourceOverride"))
-LEFT = (BOUND, UNSCHEDULED)
-FIRST_INDEX = 0
-"""Of the snapshot of an override; here there is one, since a change applies at once."""
+from reconciler.model.world import Body, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +58,32 @@ class KubeFleetRenderer:
         world: As a pass leaves it.
         members: The clusters as overrides see them, by name.
         overrides: All of them, sorted by namespace and name.
+        along: Namespaces that go along, each with its clusters.
         lacking: Placements of which an earlier version of an object is missing, noted for later.
     """
 
     world: World
     members: Mapping[str, MemberLabels]
     overrides: tuple[Override, ...]
+    along: Mapping[ObjectKey, Sequence[ClusterName]]
     lacking: set[ObjectKey]
 
     def owners(self) -> Iterable[ObjectKey]:
-        """Return the placements that a pass has decided."""
+        """Return the Namespaces that go along, and the placements that a pass has decided."""
+        yield from self.along
         kinds = ((GROUP, kind) for kind in sorted(PLACEMENTS))
-        return (one.key for one in self.world.outputs_of(kinds))
+        yield from (one.key for one in self.world.outputs_of(kinds))
 
     def clusters(self) -> Iterable[ClusterName]:
         """Return the names of the fleet."""
         return (one.name for _, one in sorted(self.members.items()))
 
     def render(self, owner: ObjectKey, /) -> Rendered | None:
-        """Render each binding of a placement."""
+        """Render each binding of a placement, or a Namespace that goes along."""
+        if owner in self.along:
+            return self._namespace(owner)
         output = self.world.outputs.get(owner)
-        if output is None or not _is_placement(owner):
+        if output is None or not is_placement(owner):
             return None
         self.lacking.discard(owner)
         found = _PlacementContent(self, owner)
@@ -96,20 +98,43 @@ class KubeFleetRenderer:
             failed=tuple(one for one in each if isinstance(one, NotRendered)),
             kept=frozenset(one.target for one in bindings) - shown,
             placed=tuple((name, 0) for name in sorted(shown)),
+            warnings=tuple(found.warnings()) if rendered else (),
         )
 
     def reach(self, owner: ObjectKey, /) -> Reach:
         """Return what the snapshots of a placement hold, for each cluster that may have it."""
-        if owner not in self.world.outputs or not _is_placement(owner):
+        if owner in self.along:
+            return dict.fromkeys(self.along[owner], (owner,))
+        if owner not in self.world.outputs or not is_placement(owner):
             return {}
         found = _PlacementContent(self, owner)
-        sources = tuple(sorted(set(found.sources())))
+        own = (namespace_key(owner.namespace),) if owner.namespace else ()
+        sources = tuple(sorted({*found.sources(), *own}))
         names = sorted({one.target for one in bindings_of(self.world, owner) if one.state in LEFT})
         return dict.fromkeys(names, sources)
 
     def is_namespaced(self, target: OverrideTarget) -> bool:
         """Return whether an object is of a namespaced kind; one of no known kind says it itself."""
         return self.world.known.scopes.get((target.group, target.kind), bool(target.namespace))
+
+    def _namespace(self, key: ObjectKey) -> Rendered:
+        """Render a Namespace for the clusters that have something of it."""
+        written = self.world.inputs[key]
+        body, target = stored(written), target_of(written.body)
+        overrides = overrides_of_placement(self.overrides, "", (target,), self.is_namespaced)
+        works: list[ClusterWork] = []
+        failed: list[NotRendered] = []
+        for name in self.along[key]:
+            member = self.members.get(name, MemberLabels(name, {}))
+            try:
+                picked = overrides_of_cluster(overrides, member)
+                found = apply_overrides(body, target, picked, member, namespaced=False)
+                manifests = {} if found is None else {key: found}
+                carrier = namespace_work(key.name, name)
+                works.append(ClusterWork(cluster=name, carrier=carrier, manifests=manifests))
+            except UserError as error:
+                failed.append(NotRendered(name, error.message))
+        return Rendered(path=written.origin.path, works=tuple(works), failed=tuple(failed))
 
     def _works(
         self, binding: Binding, owner: ObjectKey, found: "_PlacementContent"
@@ -171,6 +196,11 @@ class _PlacementContent:
                 for one in self._unpacked(entry):
                     yield ObjectKey(one.group, one.kind, one.namespace, one.name)
 
+    def warnings(self) -> Iterator[str]:
+        """Yield what a person should know."""
+        held = entries_of(self.snapshots)
+        return missing_namespaces(held, self.renderer.world.inputs, self.owner)
+
     def _unpacked(self, envelope: Body) -> list[OverrideTarget]:
         """Return what is in an envelope, as far as it can be read."""
         try:
@@ -185,62 +215,3 @@ class _PlacementContent:
 
 def _entries(snapshots: Iterable[Body]) -> Iterator[Body]:
     return chain.from_iterable(bodies(mapping(one, "spec"), RESOURCES) for one in snapshots)
-
-
-@dataclass(slots=True, eq=False)
-class KubeFleetRenderers:
-    """The renderers of one world after the other, which share what did not change."""
-
-    found: AnswerCache[None, tuple[Override, ...]] = field(default_factory=AnswerCache)
-    lacking: set[ObjectKey] = field(default_factory=set)
-
-    def of(self, world: World, settings: Settings, /) -> KubeFleetRenderer:  # noqa: ARG002
-        """Return the renderer of a world."""
-        written = tuple(world.of_kind(*kind) for kind in OVERRIDES)
-        overrides = self.found.recall(
-            None, written, lambda: tuple(_decoded(chain.from_iterable(written)))
-        )
-        forget(self)
-        return KubeFleetRenderer(world, _members(world), overrides, self.lacking)
-
-    def affected(self, before: World, now: World, /) -> Collection[ObjectKey] | None:
-        """Return the placements whose files changed, and those that lacked content.
-
-        All of them if an override, a cluster's labels or the scope of a kind changed.
-        """
-        if any(before.of_kind(*kind) is not now.of_kind(*kind) for kind in OVERRIDES):
-            return None
-        if before.known != now.known or _members(before) != _members(now):
-            return None
-        changed = differing_keys(now.inputs, before.inputs)
-        found = set(filter(_is_placement, changed))
-        for key in differing_keys(now.outputs, before.outputs):
-            if _is_placement(key):
-                found.add(key)
-            elif key.group == GROUP and key.kind in OWNED:
-                versions = (before.outputs.get(key), now.outputs.get(key))
-                found.update(parent_of(one) for one in versions if one is not None)
-        return found | self.lacking
-
-
-def _is_placement(key: ObjectKey) -> bool:
-    return key.group == GROUP and key.kind in PLACEMENTS
-
-
-def _members(world: World) -> dict[str, MemberLabels]:
-    """Return the clusters of a world as overrides see them, by name."""
-    return {
-        one.key.name: MemberLabels(ClusterName(one.key.name), labels_of(one.body))
-        for one in world.of_kind(*CLUSTER)
-    }
-
-
-def _decoded(manifests: Iterable[Manifest]) -> Iterator[Override]:
-    """Yield the overrides, sorted by namespace and name.
-
-    Unlike upstream: each is as if it had never been another one, and a change of it applies at
-    once, while upstream rolls it out like a change of resources.
-    """
-    for one in manifests:
-        snapshot = f"{one.key.name}-{FIRST_INDEX}"
-        yield decode_override(one.key, mapping(one.body, "spec"), snapshot)

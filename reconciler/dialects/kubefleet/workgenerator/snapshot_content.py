@@ -26,8 +26,6 @@ class PastContent(UserError):
 def content_at(world: World, entry: Body) -> Body:
     """Return the object that an entry of a snapshot stands for, as it was then.
 
-    Its keys are sorted, since a snapshot stays the same in whatever order a person writes them.
-
     Raises:
         PastContent: It is another one by now, and what it was cannot be read.
     """
@@ -38,7 +36,15 @@ def content_at(world: World, entry: Body) -> Body:
             f"{key} is held on an earlier version (git blob {text(entry, 'blob')[:SHOWN]}), "
             "which is not in this repository"
         )
-    body = strip(found.body)
+    return stored(found)
+
+
+def stored(manifest: Manifest) -> Body:
+    """Return what of an object goes to clusters, with its namespace.
+
+    Its keys are sorted, since a snapshot stays the same in whatever order a person writes them.
+    """
+    body, key = strip(manifest.body), manifest.key
     identity = named_in(key.namespace, key.name)
     return mapping_of(sorted_keys({**body, "metadata": {**at(body, "metadata"), **identity}}))
 
