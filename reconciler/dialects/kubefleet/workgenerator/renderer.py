@@ -50,7 +50,7 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Body, World
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class KubeFleetRenderer:
     """The placements of one world, and what rendering asks beside them.
 
