@@ -56,6 +56,14 @@ def warn_unschedulable(question: Question) -> Iterator[Warned]:
         yield Warned("unschedulable", decision.subject, "; ".join((*ill, decision.problem)))
 
 
+def warn_delivered(question: Question) -> Iterator[Warned]:
+    """Yield what delivery warns of, and did not before."""
+    known = set(question.baseline.warnings)
+    for warning in question.outcome.warnings:
+        if warning not in known:
+            yield Warned("delivered", "", warning)
+
+
 def warn_nowhere(question: Question) -> Iterator[Warned]:
     """Name the objects that lose all their clusters though they are still there."""
     for decision in _caused(question):
@@ -156,6 +164,7 @@ def _caused(question: Question) -> list[Decision]:
 WARNINGS: tuple[Warn, ...] = (
     warn_suspended,
     warn_unschedulable,
+    warn_delivered,
     warn_nowhere,
     warn_by_dialect,
     warn_clusters_gone,

@@ -22,6 +22,8 @@ def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -
             verb = "delete" if isinstance(change, DeleteFile) else "write "
             click.echo(f"{verb} {printable(change.path)}")
     click.echo(_summary(report, branch, dry_run=dry_run, moved=moved))
+    for warning in outcome.warnings:
+        click.echo(f"warning: {printable(warning)}", err=True)
     _print_beside(report)
     for path in sorted(report.waiting):
         click.echo(f"{printable(path)} is being edited, so what is over stays in it", err=True)

@@ -97,6 +97,7 @@ def _pass(
         removals=tuple(result.removed[key] for key in sorted(result.removed)),
         edited=result.edited,
         faults=faults,
+        warnings=delivered.warnings,
         traces=tuple(sorted({*world.traces, *result.traces, *delivered.traces})),
         recheck_at=result.until,
         waits=result.waits,

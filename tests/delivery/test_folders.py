@@ -237,3 +237,23 @@ def test_a_folder_of_works_has_no_kustomization() -> None:
     told.put(deployment("other")).run()
 
     assert [] == [path for path in below(told, "works") if path.endswith("kustomization.yaml")]
+
+
+def test_a_divided_kind_that_nobody_can_interpret_is_a_warning() -> None:
+    """It goes whole to each cluster, unless the configuration refuses that."""
+    widget = {
+        "apiVersion": "example.org/v1",
+        "kind": "Widget",
+        "metadata": metadata("w", "default"),
+        "spec": {"replicas": 4},
+    }
+    means = {"apiVersion": "example.org/v1", "kind": "Widget"}
+    divides = cluster_policy(selectors=[means], placement={"replicaScheduling": divided()})
+    told = delivered(widget).put(divides)
+    outcome = told.run()
+
+    assert 1 == len([one for one in outcome.warnings if "Widget.example.org default/w" in one])
+    assert "  replicas: 4\n" in told.files["delivery/a/default/widgets.example.org/w.yaml"]
+    refusing = configuration(delivery={**FOLDERS, "uninterpreted": "refuse"})
+    (fault,) = told.put(refusing).run().faults
+    assert "delivery-not-rendered" == fault.rule
