@@ -32,6 +32,7 @@ from tests.conformance.kubefleet_rollout import check_rollout
 from tests.conformance.kubefleet_snapshots import check_policysnapshot, check_resourcesnapshot
 from tests.conformance.ocm import check_placement
 from tests.conformance.ocm_events import check_events
+from tests.conformance.ocm_rollout import check_rollout as check_ocm_rollout
 
 Body = Mapping[str, object]
 Check = Callable[[Body], str | None]
@@ -66,6 +67,7 @@ FAMILIES: Mapping[str, Family] = {
     "karmada/taints": Family(check_taints, front_karmada_eviction.check_taints),
     "ocm/enqueue": Family(check_events),
     "ocm/placement": Family(check_placement, front_ocm.check_placement),
+    "ocm/rollout": Family(check_ocm_rollout),
     "kubefleet/admission": Family(check_admission, front_kubefleet_admission.check_admission),
     "kubefleet/policysnapshot": Family(
         check_policysnapshot, front_kubefleet_snapshots.check_policysnapshot
@@ -81,7 +83,7 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 _INPUTS = {
-    "ocm": {"managedClusters", "placementDecisions"},
+    "ocm": {"groups", "managedClusters", "manifestWork", "placementDecisions"},
     "kubefleet": {
         "existing",
         "memberClusters",
