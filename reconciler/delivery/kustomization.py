@@ -61,6 +61,7 @@ def kustomize(
     own = {Folder(one, name) for one in destinations for name in fleet}
     new = {one for one in own if kustomization_path(one) not in memory.kustomizations}
     memory.stirred |= new | came.keys() | left.keys()
+    memory.stirred = {one for one in memory.stirred if one.destination in destinations}
     for folder in sorted(memory.stirred):
         files = (memory.folders.get(folder, set()) | came[folder]) - left[folder]
         path = kustomization_path(folder)
