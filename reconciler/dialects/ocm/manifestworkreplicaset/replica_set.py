@@ -113,10 +113,11 @@ def same_spec(one: Body, other: Body) -> bool:
 
     Source: ocm@00f84c3 sdk-go pkg/apis/work/v1/applier `ManifestWorkEqual`.
     """
-    return _comparable(one) == _comparable(other)
+    return comparable_spec(one) == comparable_spec(other)
 
 
-def _comparable(spec: Body) -> Body:
+def comparable_spec(spec: Body) -> Body:
+    """Return what of a spec counts when two are compared."""
     workload = mapping(spec, "workload")
     manifests = [_undated(one) for one in bodies(workload, "manifests")]
     return {**spec, "workload": {**workload, "manifests": manifests}}

@@ -57,3 +57,7 @@ class ClusterGroups:
         indices = {one.index for one in references if not one.name}
         keys = {key for key in self._clusters if key.name in names or key.index in indices}
         return [(key, self._clusters[key]) for key in sorted(keys, key=lambda key: key.index)]
+
+    def names(self) -> frozenset[ClusterName]:
+        """Return the clusters of all groups."""
+        return frozenset(name for names in self._clusters.values() for name in names)
