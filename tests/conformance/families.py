@@ -34,6 +34,7 @@ from tests.conformance.ocm import check_placement
 from tests.conformance.ocm_events import check_events
 from tests.conformance.ocm_rollout import check_rollout as check_ocm_rollout
 from tests.conformance.ocm_workreplicaset import check_workreplicaset
+from tests.conformance.ocm_workstatus import check_workstatus
 
 Body = Mapping[str, object]
 Check = Callable[[Body], str | None]
@@ -70,6 +71,7 @@ FAMILIES: Mapping[str, Family] = {
     "ocm/placement": Family(check_placement, front_ocm.check_placement),
     "ocm/rollout": Family(check_ocm_rollout),
     "ocm/workreplicaset": Family(check_workreplicaset),
+    "ocm/workstatus": Family(check_workstatus),
     "kubefleet/admission": Family(check_admission, front_kubefleet_admission.check_admission),
     "kubefleet/policysnapshot": Family(
         check_policysnapshot, front_kubefleet_snapshots.check_policysnapshot

@@ -9,7 +9,7 @@ from reconciler.dialects.ocm.rollout.durations import UNITS
 from reconciler.dialects.ocm.rollout.rollout import roll_out
 from reconciler.dialects.ocm.rollout.strategy import (
     BLOCKS,
-    RolloutStrategy,
+    PlacementRollout,
     RolloutType,
     decode_strategy,
 )
@@ -83,7 +83,7 @@ def _shown(one: ClusterRollout) -> Body:
     return body
 
 
-def _strategy(one: RolloutStrategy) -> Body:
+def _strategy(one: PlacementRollout) -> Body:
     """Return a strategy as upstream returns it."""
     block: dict[str, object] = {
         "maxFailures": 0 if one.max_failures is None else one.max_failures,

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from reconciler.dialects.ocm.rollout.decision_groups import UNNAMED_FIRST, GroupKey
 from reconciler.dialects.ocm.rollout.durations import LONGEST, parse_deadline
-from reconciler.dialects.ocm.rollout.strategy import RolloutStrategy, RolloutType
+from reconciler.dialects.ocm.rollout.strategy import PlacementRollout, RolloutType
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, span
 
@@ -74,7 +74,7 @@ class Limits:
         return one, False
 
 
-def limits_of(strategy: RolloutStrategy, now: datetime) -> Limits:
+def limits_of(strategy: PlacementRollout, now: datetime) -> Limits:
     """Return the limits of a strategy; one of all clusters at once asks for no soak.
 
     Raises:

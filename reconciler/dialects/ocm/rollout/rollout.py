@@ -15,7 +15,7 @@ from reconciler.dialects.ocm.rollout.cluster_status import (
     limits_of,
 )
 from reconciler.dialects.ocm.rollout.decision_groups import ClusterGroups, GroupKey
-from reconciler.dialects.ocm.rollout.strategy import RolloutStrategy, RolloutType, rollout_size
+from reconciler.dialects.ocm.rollout.strategy import PlacementRollout, RolloutType, rollout_size
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName
 
@@ -45,7 +45,7 @@ class RolloutResult:
 
 
 def roll_out(
-    strategy: RolloutStrategy,
+    strategy: PlacementRollout,
     groups: ClusterGroups,
     existing: Iterable[ClusterRollout],
     now: datetime,
@@ -78,7 +78,7 @@ def roll_out(
 
 
 def _current(
-    strategy: RolloutStrategy,
+    strategy: PlacementRollout,
     groups: ClusterGroups,
     current: Sequence[ClusterRollout],
     total: int,

@@ -40,7 +40,7 @@ class GroupReference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutStrategy:
+class PlacementRollout:
     """A rollout strategy; sizes are counts, or percentages as text.
 
     Attributes:
@@ -60,7 +60,7 @@ class RolloutStrategy:
     progress_deadline: str = ""
 
 
-def decode_strategy(body: Body | None) -> RolloutStrategy:
+def decode_strategy(body: Body | None) -> PlacementRollout:
     """Return the strategy of a reference to a placement; without any all clusters go at once.
 
     Raises:
@@ -73,11 +73,11 @@ def decode_strategy(body: Body | None) -> RolloutStrategy:
     kind = RolloutType(named)
     block = mapping_or_none(written, BLOCKS[kind])
     if block is None:
-        return RolloutStrategy(type=kind)
+        return PlacementRollout(type=kind)
     soak = text(block, "minSuccessTime") if "minSuccessTime" in block else "0"
     groups = bodies(block, "mandatoryDecisionGroups") if kind is not RolloutType.ALL else ()
     deadline = block.get("progressDeadline", "None")
-    return RolloutStrategy(
+    return PlacementRollout(
         type=kind,
         mandatory=tuple(
             GroupReference(text(one, "groupName"), number(one, "groupIndex")) for one in groups
