@@ -113,7 +113,7 @@ def same_spec(one: Body, other: Body) -> bool:
 
     Source: ocm@00f84c3 sdk-go pkg/apis/work/v1/applier `ManifestWorkEqual`.
     """
-    return comparable_spec(one) == comparable_spec(other)
+    return one is other or comparable_spec(one) == comparable_spec(other)
 
 
 def comparable_spec(spec: Body) -> Body:

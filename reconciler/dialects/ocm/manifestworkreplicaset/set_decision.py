@@ -80,7 +80,9 @@ def decide_set(
     records = {(one.cluster, one.placement): one for one in known.works}
     records = {key: one for key, one in records.items() if _stays(one, wanted, placements, present)}
     while True:
-        reported = [_reported(owner, wanted, records[key], around) for key in sorted(records)]
+        reported = [
+            _reported(owner, wanted, records[key], present, around) for key in sorted(records)
+        ]
         outcome = sync(wanted, placements, [one.work for one in reported], around.now)
         moved = dict(records)
         for action in outcome.actions:
@@ -105,10 +107,10 @@ def decide_set(
 
 
 def _reported(
-    owner: ObjectKey, wanted: ReplicaSet, record: WorkRecord, around: SetSurroundings
+    owner: ObjectKey, wanted: ReplicaSet, record: WorkRecord, present: str, around: SetSurroundings
 ) -> ReportedWork:
     return reported_work(
-        owner, wanted, record, around.feedback, around.assume_after_seconds, around.now
+        owner, wanted, record, present, around.feedback, around.assume_after_seconds, around.now
     )
 
 

@@ -18,7 +18,6 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     TEMPLATE,
     WorkRecord,
-    template_id,
     work_name,
 )
 from reconciler.model.availability import assume
@@ -47,6 +46,7 @@ def reported_work(
     owner: ObjectKey,
     wanted: ReplicaSet,
     record: WorkRecord,
+    present: str,
     feedback: Mapping[ObjectKey, Manifest],
     assume_after_seconds: int | None,
     now: datetime,
@@ -57,19 +57,19 @@ def reported_work(
         owner: The set.
         wanted: The set, decoded.
         record: What stands in its status file.
+        present: By what its template is known.
         feedback: What clusters report.
         assume_after_seconds: After how long a silent cluster counts as having it, `None` for never.
         now: Aware UTC.
     """
     name = work_name(owner, record.placement, record.cluster)
-    present = record.template == template_id(wanted.template)
     bare = ManifestWork(
         cluster=record.cluster,
         name=name,
         labels=wanted.labels_for(record.placement),
         marks={},
         body={},
-        spec=wanted.template if present else {TEMPLATE: record.template},
+        spec=wanted.template if record.template == present else {TEMPLATE: record.template},
         deleting=False,
         conditions={},
     )

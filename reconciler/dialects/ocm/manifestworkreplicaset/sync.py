@@ -120,7 +120,8 @@ def sync(
     if not is_label_value(wanted.label):
         condition = Condition(APPLIED, "False", "InvalidManifestWorkName", "")
         return SetOutcome(conditions=(condition,))
-    return _Sync(wanted, placements, works, now).run()
+    remembered = {work.cluster: work for work in works}
+    return _Sync(wanted, placements, works, remembered, now).run()
 
 
 @dataclass(slots=True)
@@ -130,6 +131,7 @@ class _Sync:
     wanted: ReplicaSet
     placements: Mapping[str, DecidedPlacement]
     works: Sequence[ManifestWork]
+    remembered: Mapping[ClusterName, ManifestWork]
     now: datetime
     actions: list[WorkAction] = field(default_factory=list)
     summaries: list[PlacementSummary] = field(default_factory=list)
@@ -141,7 +143,7 @@ class _Sync:
     def run(self) -> SetOutcome:
         """Look at each placement, then at all of them."""
         names = {one.name for one in self.wanted.references}
-        for work in self._remembered().values():
+        for work in self.remembered.values():
             if work.placement not in names:
                 self.actions.append(DeleteWork(work))
         for reference in self.wanted.references:
@@ -155,9 +157,6 @@ class _Sync:
         nothing = not any(one.total for one in self.summaries)
         counted = tuple(self._counted(one, nothing=nothing) for one in self.summaries)
         return self._outcome((*self._rolled_out(), _applied(counted)), counted)
-
-    def _remembered(self) -> Mapping[ClusterName, ManifestWork]:
-        return {work.cluster: work for work in self.works}
 
     def _deploy(self, reference: PlacementReference, decided: DecidedPlacement) -> None:
         """Bring the template to the clusters of a placement that are due."""
@@ -187,7 +186,7 @@ class _Sync:
         self.summaries.append(PlacementSummary(name=reference.name, groups=groups, total=total))
 
     def _apply(self, cluster: ClusterName, placement: str) -> None:
-        known = self._remembered().get(cluster)
+        known = self.remembered.get(cluster)
         if known is None or known.placement != placement:
             self.actions.append(CreateWork(cluster, placement))
             return
