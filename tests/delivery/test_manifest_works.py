@@ -114,3 +114,19 @@ def test_a_set_that_stays_leaves_every_file_alone() -> None:
     told = delivered({"folders": {}, "manifestworks": {}})
 
     assert ((), ()) == ((outcome := told.run()).changes, outcome.delivered)
+
+
+def test_a_removal_that_is_held_back_keeps_what_is_delivered() -> None:
+    """Twelve sets of twelve are more than the limit."""
+    told = delivered({"folders": {}}, *(_numbered(number) for number in range(12)))
+    before = below(told, "delivery")
+    rules = {one.rule for one in told.drop(*map(_numbered, range(12))).run().faults}
+
+    assert "removal-braked" in rules
+    assert before == below(told, "delivery")
+
+
+def _numbered(number: int) -> Body:
+    """A set with a ConfigMap of its own."""
+    body = replica_set(settings_map(name=f"settings-{number}"))
+    return {**body, "metadata": {"name": f"shop-{number}", "namespace": "ns1"}}
