@@ -45,9 +45,10 @@ def parts_of(world: World, key: ObjectKey) -> tuple[Manifest, ...]:
     That is the output that it is about, or those of a kind that its API has for it.
     """
     dialect = dialect_of(key.group)
-    if dialect is None or not dialect.parts:
+    kind = None if dialect is None else dialect.parts.get((key.group, key.kind))
+    if dialect is None or kind is None:
         return tuple(m for m in (world.outputs.get(key),) if m is not None and dialect is not None)
-    view, kind = dialect.view(), dialect.parts.get((key.group, key.kind))
+    view = dialect.view()
     return tuple(
         manifest
         for found, manifest in sorted(world.outputs.items())

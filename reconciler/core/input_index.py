@@ -218,7 +218,7 @@ def misplaced_fault(path: str, document: ValidDocument, known: KnownKinds) -> Fa
         rule = "feedback-path"
         message = f"what a cluster reports must stand in {FEEDBACK}/<cluster>/"
         expected = f"{FEEDBACK}/<cluster>/<file>.yaml"
-    elif is_feedback(path) and kind[0] in known.groups:
+    elif is_feedback(path) and kind[0] in known.groups and kind not in known.reported:
         rule = "feedback-kind"
         message = f"a cluster reports workloads only, no {kind[1]}"
         expected = f"a folder outside of {FEEDBACK}/"

@@ -61,7 +61,8 @@ def kustomize(
     own = {Folder(one, name) for one in destinations for name in fleet}
     new = {one for one in own if kustomization_path(one) not in memory.kustomizations}
     memory.stirred |= new | came.keys() | left.keys()
-    for folder in sorted(one for one in memory.stirred if one.destination in destinations):
+    memory.stirred = {one for one in memory.stirred if one.destination in destinations}
+    for folder in sorted(memory.stirred):
         files = (memory.folders.get(folder, set()) | came[folder]) - left[folder]
         path = kustomization_path(folder)
         if folder.destination in waiting or not folder.cluster:

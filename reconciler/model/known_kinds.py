@@ -29,6 +29,7 @@ class ApiKind:
         suspendable: Whether the annotation that suspends is read on it.
         removable: Whether a pass removes it from the file of a person once it is over.
         read: Whether it controls anything here; if not, people are warned of it.
+        reported: Whether clusters report objects of it, as they do of workloads.
     """
 
     group: str
@@ -39,6 +40,7 @@ class ApiKind:
     suspendable: bool = False
     removable: bool = False
     read: bool = True
+    reported: bool = False
 
     @property
     def id(self) -> Kind:
@@ -58,6 +60,7 @@ class KnownKinds:
         removable: Kinds that people write and a pass may remove from their file.
         suspendable: Kinds of these groups that a person may suspend; any workload may be.
         short: Short name to kind, in lower case.
+        reported: Kinds of these groups that clusters report.
     """
 
     groups: frozenset[str]
@@ -67,3 +70,4 @@ class KnownKinds:
     removable: frozenset[Kind]
     suspendable: frozenset[Kind]
     short: Mapping[str, str]
+    reported: frozenset[Kind] = frozenset()

@@ -33,6 +33,9 @@ from tests.conformance.kubefleet_rollout import check_rollout
 from tests.conformance.kubefleet_snapshots import check_policysnapshot, check_resourcesnapshot
 from tests.conformance.ocm import check_placement
 from tests.conformance.ocm_events import check_events
+from tests.conformance.ocm_rollout import check_rollout as check_ocm_rollout
+from tests.conformance.ocm_workreplicaset import check_workreplicaset
+from tests.conformance.ocm_workstatus import check_workstatus
 
 Body = Mapping[str, object]
 Check = Callable[[Body], str | None]
@@ -67,6 +70,9 @@ FAMILIES: Mapping[str, Family] = {
     "karmada/taints": Family(check_taints, front_karmada_eviction.check_taints),
     "ocm/enqueue": Family(check_events),
     "ocm/placement": Family(check_placement, front_ocm.check_placement),
+    "ocm/rollout": Family(check_ocm_rollout),
+    "ocm/workreplicaset": Family(check_workreplicaset),
+    "ocm/workstatus": Family(check_workstatus),
     "kubefleet/admission": Family(check_admission, front_kubefleet_admission.check_admission),
     "kubefleet/override": Family(check_override),
     "kubefleet/policysnapshot": Family(
@@ -83,7 +89,7 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 _INPUTS = {
-    "ocm": {"managedClusters", "placementDecisions"},
+    "ocm": {"groups", "managedClusters", "manifestWork", "placementDecisions"},
     "kubefleet": {
         "existing",
         "memberClusters",

@@ -8,11 +8,12 @@ from tests.crds.evaluate import holds
 from tests.crds.facts import KindVersion
 from tests.crds.judged_rules import JUDGED
 from tests.crds.kubefleet_rules import KUBEFLEET
+from tests.crds.ocm_rules import OCM
 from tests.crds.reader import Rule
 from tests.crds.rules import Answer
 from tests.crds.tables import read_tables
 
-ANSWERS: Sequence[Answer] = (*KUBEFLEET, *JUDGED)
+ANSWERS: Sequence[Answer] = (*KUBEFLEET, *JUDGED, *OCM)
 """All functions of ours that answer CEL rules."""
 
 RULES = read_tables().rules

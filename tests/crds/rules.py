@@ -62,7 +62,6 @@ UNANSWERED: Sequence[Unanswered] = (
         "status.*",
         "The kind is judged and not read, so its status means nothing here.",
     ),
-    Unanswered("work.open-cluster-management.io/* *", "*", NOT_READ),
     Unanswered("addon.open-cluster-management.io/* *", "*", NOT_READ),
     Unanswered(
         f"{FLEET} *SchedulingPolicySnapshot",

@@ -84,6 +84,6 @@ def _facts(node: dict[str, Any], *, required: bool) -> Facts:
     if node.get("uniqueItems"):
         found["listType"] = "set"
     if LAST in found:
-        assert found[LAST].endswith("$" + AT_END), found[LAST]
+        assert not found[LAST].endswith("$"), found[LAST]  # it would also end before a line break
         found[LAST] = found[LAST].removesuffix(AT_END)
     return found

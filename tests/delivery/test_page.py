@@ -58,7 +58,9 @@ def test_status_tells_where_decisions_go(
     command = ["-C", str(fleet.folder), "status"]
 
     assert 0 == run(command)
-    assert "Delivery:    decisions in decisions: 3 files\n" in capsys.readouterr().out
+    assert re.search(
+        r"^Delivery: +decisions in decisions: \d+ files$", capsys.readouterr().out, re.M
+    )
     fleet.commit({"reconciler.yaml": text(configuration())}, "Switch off")
     run_pass(fleet.folder, 60)
     assert 0 == run(command)

@@ -20,8 +20,13 @@ alone take effect at most once a resync period, counted from the last change of 
 In which states a placement is: never run; satisfied, or short of clusters; misconfigured, which
 empties its decisions as upstream has it; held, with a new choice due when the period ends.
 
+Sets of ManifestWorks come after the placements of their namespace, in the same round: by its
+strategy each set (`rollout/`) brings clusters its template (`manifestworkreplicaset/`), which
+delivery renders.
+
 Rooms answer to upstream's packages: `api/` to sdk-go pkg/apis/cluster and the hub's registration
 controllers, `scheduler/` to pkg/placement/plugins and controllers/scheduling/schedule.go, `cel/` to
 sdk-go pkg/cel, `decisions/` to controllers/scheduling/scheduling_controller.go, `view/` to its
-conditions, events and the debugger.
+conditions, events and the debugger, `rollout/` to sdk-go pkg/apis/cluster/v1alpha1,
+`manifestworkreplicaset/` to pkg/work/hub/controllers/manifestworkreplicasetcontroller.
 """

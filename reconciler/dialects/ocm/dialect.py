@@ -9,9 +9,11 @@ from reconciler.manifests.violations import Admission
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 
 if TYPE_CHECKING:
+    from reconciler.dialects.renderer import Renderers
     from reconciler.dialects.view import View
 
 GROUP = "cluster.open-cluster-management.io"
+WORK_GROUP = "work.open-cluster-management.io"
 
 
 def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
@@ -37,6 +39,12 @@ def _importer() -> Importer:
     from reconciler.dialects.ocm.imports.importer import IMPORTER
 
     return IMPORTER
+
+
+def _renderers() -> "Renderers":
+    from reconciler.dialects.ocm.manifestworkreplicaset.renderer import OcmRenderers
+
+    return OcmRenderers()
 
 
 def _crds() -> Mapping[str, tuple[str, ...]]:
@@ -65,9 +73,18 @@ OCM = Dialect(
             suspendable=True,
         ),
         ApiKind(group=GROUP, kind="PlacementDecision", namespaced=True, writer=Writer.OURS),
+        ApiKind(group=WORK_GROUP, kind="ManifestWork", namespaced=True, read=False, reported=True),
+        ApiKind(
+            group=WORK_GROUP,
+            kind="ManifestWorkReplicaSet",
+            namespaced=True,
+            writer=Writer.BOTH,
+            short=("mwrs",),
+            suspendable=True,
+        ),
     ),
     cluster=(GROUP, "ManagedCluster"),
-    placed=frozenset({(GROUP, "Placement")}),
+    placed=frozenset({(GROUP, "Placement"), (WORK_GROUP, "ManifestWorkReplicaSet")}),
     parts={(GROUP, "Placement"): (GROUP, "PlacementDecision")},
     domains=("open-cluster-management.io",),
     crds=_crds,
@@ -75,4 +92,5 @@ OCM = Dialect(
     view=_view,
     begin=_begin,
     importer=_importer,
+    renderers=_renderers,
 )

@@ -22,6 +22,8 @@ from reconciler.dialects.ocm.decisions.placement_decisions import (
 from reconciler.dialects.ocm.decisions.placement_draft import Draft, draft_of, is_left_alone
 from reconciler.dialects.ocm.decisions.placement_record import decisions_in
 from reconciler.dialects.ocm.decisions.sync import Hub
+from reconciler.dialects.ocm.manifestworkreplicaset.set_decision import SetSurroundings
+from reconciler.dialects.ocm.manifestworkreplicaset.set_pass import removed_sets, replica_sets
 from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.scheduler.weights import is_balanced
 from reconciler.dialects.ocm.view.decision_record import placed, undecided
@@ -92,12 +94,23 @@ class Placements:
             asked=asked,
             outputs=dict(self.inventory.records),
             failed=[*self.inventory.failed.values(), *self.failed.values()],
-            decisions=self._removed(),
+            decisions=[*self._removed(), *removed_sets(self.world)],
         )
         for key in self.failed:
             decided.outputs |= self._left(key)
         decided.run(self.drafts, PlacementsInTurn.of(self))
+        sets = replica_sets(self.world, decided.outputs, self._around_sets())
+        decided.run(sets.sets, sets)
         return decided.plan()
+
+    def _around_sets(self) -> SetSurroundings:
+        """Return what the sets of ManifestWorks look at."""
+        return SetSurroundings(
+            feedback=self.world.feedback,
+            assume_after_seconds=self.settings.assume_after_seconds,
+            scopes=self.world.known.scopes,
+            now=self.now,
+        )
 
     def _left(self, key: ObjectKey) -> dict[ObjectKey, Body]:
         """Return the files of a placement as they are."""

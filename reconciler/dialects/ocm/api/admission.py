@@ -6,6 +6,10 @@ from functools import partial
 from reconciler.dialects.ocm.api.cluster_sets import decode_set, decode_set_binding
 from reconciler.dialects.ocm.api.clusters import decode_cluster
 from reconciler.dialects.ocm.api.placement import GROUP, decode_placement
+from reconciler.dialects.ocm.api.work_admission import refuse_replica_set, refuse_work
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORK
 from reconciler.dialects.ocm.scheduler.request import decode_report
 from reconciler.errors import UserError
 from reconciler.manifests.violations import Violation
@@ -88,5 +92,7 @@ OCM_ADMISSIONS: Mapping[tuple[str, str], Refuse] = {
     (GROUP, "ManagedClusterSet"): partial(_refuse_unreadable, decode_set, "set"),
     (GROUP, "ManagedClusterSetBinding"): refuse_binding,
     (GROUP, "Placement"): refuse_placement,
+    (WORK_GROUP, WORK): refuse_work,
+    (WORK_GROUP, REPLICA_SET): refuse_replica_set,
 }
 """What is refused, by (group, kind)."""

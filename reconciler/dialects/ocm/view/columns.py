@@ -2,6 +2,8 @@
 
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
 from reconciler.dialects.ocm.view.cluster import AVAILABLE
 from reconciler.manifests.columns import (
     FILE,
@@ -17,7 +19,7 @@ from reconciler.manifests.columns import (
     status_of,
     taints,
 )
-from reconciler.model.fields import bodies, number, text
+from reconciler.model.fields import bodies, mapping, number, text
 
 CLUSTER_SET = f"{GROUP}/clusterset"
 
@@ -36,6 +38,11 @@ def _scores(row: Row) -> str:
 def _decided(row: Row) -> str:
     decisions = bodies(status_of(row), "decisions")
     return ", ".join(text(decision, "clusterName") for decision in decisions) or NONE
+
+
+def _available(row: Row) -> str:
+    summary = mapping(status_of(row), "summary")
+    return f"{number(summary, 'available')}/{number(summary, 'total')}"
 
 
 COLUMNS: ColumnTable = {
@@ -69,6 +76,19 @@ COLUMNS: ColumnTable = {
         (
             ("MESSAGE", condition("PlacementSatisfied", "message")),
             ("MISCONFIGURED", condition("PlacementMisconfigured", "message")),
+        ),
+    ),
+    (WORK_GROUP, REPLICA_SET): (
+        (
+            ("PLACEMENT", condition("PlacementVerified", "reason")),
+            ("FOUND", condition("PlacementVerified")),
+            ("MANIFESTWORKS", condition("ManifestworkApplied", "reason")),
+            ("APPLIED", condition("ManifestworkApplied")),
+        ),
+        (
+            ("ROLLED OUT", condition("PlacementRolledOut")),
+            ("AVAILABLE", _available),
+            ("MESSAGE", condition("ManifestworkApplied", "message")),
         ),
     ),
     (GROUP, "PlacementDecision"): (

@@ -4,13 +4,17 @@ from collections.abc import Iterator
 
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND
+from reconciler.dialects.ocm.manifestworkreplicaset.set_record import clusters_of, decode_record
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body, Manifest
 
 
 def is_placed(output: Manifest) -> bool:
-    """Return whether an output is the status of a placement that has selected a cluster."""
+    """Return whether an output is the status of a placement or a set that has a cluster."""
+    if output.key.kind == KIND:
+        return bool(decode_record(output.body).works)
     if output.key.kind != "Placement":
         return False
     return number(mapping(output.body, "status"), "numberOfSelectedClusters") > 0
@@ -25,6 +29,9 @@ def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
 
 
 def clusters_in(decision: Body) -> Iterator[tuple[str, int]]:
-    """Yield the clusters of a PlacementDecision, which counts no replicas."""
+    """Yield the clusters of a PlacementDecision or a set, which count no replicas."""
+    if decision.get("kind") == KIND:
+        yield from clusters_of(decode_record(decision))
+        return
     for item in bodies(mapping(decision, "status"), "decisions"):
         yield text(item, "clusterName"), 0

@@ -10,9 +10,11 @@ from reconciler.dialects.ocm.api.placement import (
     GROUP,
     decode_placement,
 )
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
-from reconciler.model.fields import mapping, strings, text
+from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.world import Manifest
 
 SET = "ManagedClusterSet"
@@ -37,6 +39,8 @@ def dangling_in_ocm(known: Known) -> Iterator[Dangling]:
                 f"no {SET} is named {shown(name)}, so the binding offers nothing",
                 proposal(name, sets, SET),
             )
+    for manifest in known.of_kind(WORK_GROUP, REPLICA_SET):
+        yield from _referenced(manifest, known)
     for manifest in known.of_kind(GROUP, "AddOnPlacementScore"):
         namespace = manifest.key.namespace
         if namespace not in clusters:
@@ -70,6 +74,22 @@ def _bound(manifest: Manifest, known: Known, sets: frozenset[str]) -> Iterator[D
                 "placement-set-unbound",
                 f"the set {shown(name)} is not bound to the namespace {shown(namespace)}",
                 proposal(name, offered, BINDING),
+            )
+
+
+def _referenced(manifest: Manifest, known: Known) -> Iterator[Dangling]:
+    """Yield the placements of a set that are not there; without them nothing goes on."""
+    namespace = manifest.key.namespace
+    placements = known.names(GROUP, "Placement", namespace)
+    for position, one in enumerate(bodies(mapping(manifest.body, "spec"), "placementRefs")):
+        name = text(one, "name")
+        if name not in placements:
+            yield Dangling(
+                manifest.key,
+                f"/spec/placementRefs/{position}/name",
+                "replica-set-placement",
+                f"no Placement of the namespace {shown(namespace)} is named {shown(name)}",
+                proposal(name, placements, "Placement"),
             )
 
 

@@ -1,6 +1,9 @@
-"""What hangs on a placement: its decisions and their clusters."""
+"""What hangs on a placement, or on a set of ManifestWorks: its parts and their clusters."""
 
 from reconciler.dialects.ocm.decisions.placement_decisions import GROUP_NAME_LABEL
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORK
+from reconciler.dialects.ocm.manifestworkreplicaset.set_record import decode_record, work_name
 from reconciler.dialects.ocm.view.placed import owner_of
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of, status_in
 from reconciler.model.fields import bodies, mapping, text
@@ -9,7 +12,9 @@ from reconciler.model.world import Manifest, World
 
 
 def tree_of(world: World, key: ObjectKey) -> TreeNode:
-    """Return the decisions of a placement, with their clusters."""
+    """Return the decisions of a placement, or the works of a set, with their clusters."""
+    if key.kind == REPLICA_SET:
+        return _set(world, key)
     facts = condition_facts(status_in(world, key), good={"PlacementMisconfigured": "False"})
     children = tuple(
         _decision(manifest)
@@ -17,6 +22,21 @@ def tree_of(world: World, key: ObjectKey) -> TreeNode:
         if owner_of(found, manifest.body) == key
     )
     return node_of(key, facts, children)
+
+
+def _set(world: World, key: ObjectKey) -> TreeNode:
+    """Return the ManifestWorks of a set, each with its cluster."""
+    output = world.outputs.get(key)
+    record = decode_record(None if output is None else output.body)
+    children = tuple(
+        node_of(
+            ObjectKey(key.group, WORK, one.cluster, work_name(key, one.placement, one.cluster)),
+            {"placement": one.placement, "template": one.template},
+            (TreeNode(None, one.cluster),),
+        )
+        for one in record.works
+    )
+    return node_of(key, condition_facts(status_in(world, key), good={}), children)
 
 
 def _decision(manifest: Manifest) -> TreeNode:

@@ -1,0 +1,1 @@
+"""ManifestWorkReplicaSets: upstream's pkg/work/hub/controllers/manifestworkreplicasetcontroller."""

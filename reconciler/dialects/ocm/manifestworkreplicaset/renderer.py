@@ -1,0 +1,128 @@
+"""What sets of ManifestWorks put onto clusters.
+
+A cluster that still has an earlier template keeps what is there until its turn comes; the status
+file of the set says which template that is.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    GROUP,
+    KIND,
+    WORK,
+    ReplicaSet,
+    decode_replica_set,
+    manifests_of,
+)
+from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
+    TEMPLATE,
+    SetRecord,
+    WorkRecord,
+    clusters_of,
+    decode_record,
+    template_id,
+    work_name,
+)
+from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
+from reconciler.model.fields import mapping
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.settings import Settings
+from reconciler.model.versioned import differing_keys
+from reconciler.model.world import Body, World
+
+CLUSTER = ("cluster.open-cluster-management.io", "ManagedCluster")
+API_VERSION = f"{GROUP}/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class OcmRenderer:
+    """The sets of one world."""
+
+    world: World
+
+    def owners(self) -> Iterable[ObjectKey]:
+        """Return the sets that passes have looked at."""
+        return (one.key for one in self.world.outputs_of_kind((GROUP, KIND)))
+
+    def clusters(self) -> Iterable[ClusterName]:
+        """Return the names of the ManagedClusters."""
+        return (ClusterName(one.key.name) for one in self.world.of_kind(*CLUSTER))
+
+    def render(self, owner: ObjectKey, /) -> Rendered | None:
+        """Render a set for each cluster that has its present template."""
+        output, manifest = self.world.outputs.get(owner), self.world.inputs.get(owner)
+        if output is None:
+            return None
+        record = decode_record(output.body)
+        placed = clusters_of(record)
+        if manifest is None:
+            why = f"{owner} is not in the repository any more"
+            failed = tuple(NotRendered(name, why) for name, _ in placed)
+            return Rendered(path=output.origin.path, failed=failed, placed=placed)
+        metadata = {**mapping(manifest.body, "metadata"), "namespace": owner.namespace}
+        wanted = decode_replica_set({**manifest.body, "metadata": metadata})
+        present = template_id(wanted.template)
+        return Rendered(
+            path=manifest.origin.path,
+            works=tuple(
+                _work(owner, wanted, one, record) for one in record.works if one.template == present
+            ),
+            kept=frozenset(one.cluster for one in record.works if one.template != present),
+            placed=placed,
+        )
+
+    def reach(self, owner: ObjectKey, /) -> Reach:
+        """Return the objects of the templates that clusters have."""
+        output = self.world.outputs.get(owner)
+        if output is None:
+            return {}
+        record = decode_record(output.body)
+        found: dict[ClusterName, tuple[ObjectKey, ...]] = {}
+        for one in record.works:
+            found[one.cluster] = (*found.get(one.cluster, ()), *record.sources(one.template))
+        return found
+
+
+def _work(owner: ObjectKey, wanted: ReplicaSet, work: WorkRecord, record: SetRecord) -> ClusterWork:
+    """Return what one cluster gets.
+
+    Source: ocm@00f84c3 pkg/work/hub/controllers/manifestworkreplicasetcontroller
+    `CreateManifestWork`; the annotation is ours.
+    """
+    workload = {
+        n: one for n, one in mapping(wanted.template, "workload").items() if n != "manifests"
+    }
+    carrier: Body = {
+        "apiVersion": API_VERSION,
+        "kind": WORK,
+        "metadata": {
+            "name": work_name(owner, work.placement, work.cluster),
+            "namespace": work.cluster,
+            "labels": wanted.labels_for(work.placement),
+            "annotations": {TEMPLATE: work.template},
+        },
+        "spec": {**wanted.template, "workload": workload},
+    }
+    sources = record.sources(work.template)
+    manifests = dict(zip(sources, manifests_of(wanted.template), strict=True))
+    return ClusterWork(cluster=work.cluster, carrier=carrier, manifests=manifests)
+
+
+@dataclass(frozen=True, slots=True)
+class OcmRenderers:
+    """The renderers of one world after the other; they remember nothing."""
+
+    def of(self, world: World, _settings: Settings, /) -> OcmRenderer:
+        """Return the renderer of a world."""
+        return OcmRenderer(world)
+
+    def affected(self, before: World, now: World, /) -> Collection[ObjectKey]:
+        """Return the sets that changed, or of which a pass changed what they have where."""
+        return set(_sets(differing_keys(now.inputs, before.inputs))).union(
+            _sets(differing_keys(now.outputs, before.outputs))
+        )
+
+
+def _sets(keys: Iterable[ObjectKey]) -> Iterator[ObjectKey]:
+    return (key for key in keys if key[:2] == (GROUP, KIND))

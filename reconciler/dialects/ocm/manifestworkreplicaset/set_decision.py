@@ -1,0 +1,146 @@
+"""One set in a pass: looked at until nothing moves any more, then recorded.
+
+Source: ours; upstream looks again whenever a ManifestWork or a decision changes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import ReplicaSet
+from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
+    SetRecord,
+    WorkRecord,
+    sources_of,
+    template_id,
+)
+from reconciler.dialects.ocm.manifestworkreplicaset.set_reports import ReportedWork, reported_work
+from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
+    CreateWork,
+    DecidedPlacement,
+    DeleteWork,
+    ReplaceWork,
+    SetOutcome,
+    sync,
+)
+from reconciler.errors import UserError
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.known_kinds import Kind
+from reconciler.model.moments import ceiling, earliest
+from reconciler.model.world import Manifest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetSurroundings:
+    """What all sets of a round look at.
+
+    Attributes:
+        feedback: What clusters report.
+        assume_after_seconds: After how long a silent cluster counts as having what it got.
+        scopes: Whether a kind is namespaced.
+        now: Moment of the pass.
+    """
+
+    feedback: Mapping[ObjectKey, Manifest]
+    assume_after_seconds: int | None
+    scopes: Mapping[Kind, bool]
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetDecision:
+    """What becomes of a set.
+
+    Attributes:
+        outcome: Of the last look.
+        record: Its works now.
+        works: The same with what is known of them.
+        until: When time alone could change anything, `None` if never.
+    """
+
+    outcome: SetOutcome
+    record: SetRecord
+    works: tuple[ReportedWork, ...]
+    until: datetime | None
+
+
+def decide_set(
+    owner: ObjectKey,
+    wanted: ReplicaSet,
+    placements: Mapping[str, DecidedPlacement],
+    known: SetRecord,
+    around: SetSurroundings,
+) -> SetDecision:
+    """Look at a set until a look moves nothing.
+
+    Each look but the last gives a cluster the present template or takes a work away, so there is
+    a last one.
+    """
+    present = template_id(wanted.template)
+    records = {(one.cluster, one.placement): one for one in known.works}
+    records = {key: one for key, one in records.items() if _stays(one, wanted, placements, present)}
+    while True:
+        reported = [
+            _reported(owner, wanted, records[key], present, around) for key in sorted(records)
+        ]
+        outcome = sync(wanted, placements, [one.work for one in reported], around.now)
+        moved = dict(records)
+        for action in outcome.actions:
+            match action:
+                case CreateWork(cluster, placement):
+                    _give(moved, cluster, placement, present, around.now)
+                case ReplaceWork(work, placement, _):
+                    _give(moved, work.cluster, placement, present, around.now)
+                case DeleteWork(work):
+                    moved.pop((work.cluster, work.placement), None)
+        if moved == records:
+            break
+        records = moved
+    sources = {present: sources_of(wanted.template, around.scopes)}
+    works = tuple(records[key] for key in sorted(records))
+    return SetDecision(
+        outcome=outcome,
+        record=SetRecord(works, {**(known.templates or {}), **sources}),
+        works=tuple(reported),
+        until=earliest(ceiling(outcome.until), *(one.until for one in reported)),
+    )
+
+
+def _reported(
+    owner: ObjectKey, wanted: ReplicaSet, record: WorkRecord, present: str, around: SetSurroundings
+) -> ReportedWork:
+    return reported_work(
+        owner, wanted, record, present, around.feedback, around.assume_after_seconds, around.now
+    )
+
+
+def _give(
+    records: dict[tuple[ClusterName, str], WorkRecord],
+    cluster: ClusterName,
+    placement: str,
+    template: str,
+    now: datetime,
+) -> None:
+    """Give a cluster the present template, unless it has that."""
+    known = records.get((cluster, placement))
+    if known is None or known.template != template:
+        records[cluster, placement] = WorkRecord(cluster, placement, template, now)
+
+
+def _stays(
+    record: WorkRecord,
+    wanted: ReplicaSet,
+    placements: Mapping[str, DecidedPlacement],
+    present: str,
+) -> bool:
+    """Return whether a work is still wanted, before any look.
+
+    Unlike upstream: a work of an old template goes, too, when its cluster leaves the decision, and
+    all works of a reference that is gone go at once.
+    """
+    if record.placement not in {one.name for one in wanted.references}:
+        return False
+    decided = placements.get(record.placement)
+    if decided is None or isinstance(decided.groups, UserError) or record.template == present:
+        return True
+    return record.cluster in decided.groups.names()

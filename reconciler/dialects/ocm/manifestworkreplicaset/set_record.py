@@ -1,0 +1,133 @@
+"""What stands in the status file of a set about its ManifestWorks: no content, but which template.
+
+An annotation a cluster, such as `work.reconciler.dev/a: shop 0f3c55d2a1b4 2026-11-20T12:00:00Z`:
+for which placement it has a work, of which template, since when. One a template says which objects
+are in it, so that delivery knows what is on a cluster that is still to get the present one.
+
+Source: ours; upstream looks at the ManifestWorks themselves.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
+    comparable_spec,
+    manifests_of,
+)
+from reconciler.manifests.admission import digest
+from reconciler.manifests.scope import namespace_for
+from reconciler.model.decision import Placed
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.known_kinds import Kind
+from reconciler.model.moments import format_moment, parse_moment
+from reconciler.model.world import Body
+
+WORK_OF = "work.reconciler.dev/"
+TEMPLATE_OF = "template.reconciler.dev/"
+TEMPLATE = "reconciler.dev/template"
+"""Annotation of a ManifestWork that says of which template it is, so that its report does, too."""
+TOKEN = 12  # hexadecimal digits of a digest
+LONGEST_STEM = 50  # beside the token, in a name that fits into a label
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WorkRecord:
+    """A ManifestWork of a set: of the cluster, for the placement, of the template, since when."""
+
+    cluster: ClusterName
+    placement: str
+    template: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SetRecord:
+    """The works of a set, sorted, and what is in each of their templates."""
+
+    works: tuple[WorkRecord, ...] = ()
+    templates: Mapping[str, tuple[ObjectKey, ...]] | None = None
+
+    def sources(self, template: str) -> tuple[ObjectKey, ...]:
+        """Return the objects of a template, none if that is not known."""
+        return (self.templates or {}).get(template, ())
+
+
+def template_id(template: Body) -> str:
+    """Return by what a template is known."""
+    return digest(comparable_spec(template)).removeprefix("sha256:")[:TOKEN]
+
+
+def work_name(owner: ObjectKey, placement: str, cluster: ClusterName) -> str:
+    """Return the name of the work of a set for one cluster; upstream has one drawn."""
+    token = digest([str(owner), placement, cluster]).removeprefix("sha256:")[:TOKEN]
+    return f"{owner.name[:LONGEST_STEM].rstrip('-.')}-{token}"
+
+
+def sources_of(template: Body, scopes: Mapping[Kind, bool]) -> tuple[ObjectKey, ...]:
+    """Return the objects of a template, in order."""
+    return tuple(_source(one, scopes) for one in manifests_of(template))
+
+
+def _source(manifest: Body, scopes: Mapping[Kind, bool]) -> ObjectKey:
+    metadata, group = mapping(manifest, "metadata"), group_of(text(manifest, "apiVersion"))
+    kind = text(manifest, "kind")
+    namespace = namespace_for(group, kind, text(metadata, "namespace"), scopes)
+    return ObjectKey(group, kind, namespace, text(metadata, "name"))
+
+
+def decode_record(status_file: Body | None) -> SetRecord:
+    """Read a record back; what a person spoiled counts as missing."""
+    annotations = mapping(mapping(status_file or {}, "metadata"), "annotations")
+    works: list[WorkRecord] = []
+    templates = {}
+    for name, written in annotations.items():
+        if name.startswith(WORK_OF):
+            works += _works(ClusterName(name.removeprefix(WORK_OF)), str(written))
+        elif name.startswith(TEMPLATE_OF):
+            templates[name.removeprefix(TEMPLATE_OF)] = _sources(str(written))
+    return SetRecord(tuple(sorted(works)), templates)
+
+
+def _works(cluster: ClusterName, written: str) -> Iterable[WorkRecord]:
+    for part in written.split("; "):
+        words = part.split(" ")
+        if len(words) == 3:
+            try:
+                yield WorkRecord(cluster, words[0], words[1], parse_moment(words[2]))
+            except ValueError:
+                continue
+
+
+def _sources(written: str) -> tuple[ObjectKey, ...]:
+    try:
+        found = json.loads(written)
+    except ValueError:
+        return ()
+    listed = found if isinstance(found, list) else []
+    return tuple(
+        ObjectKey(*cast("list[str]", one))
+        for one in listed
+        if isinstance(one, list) and len(one) == 4 and all(isinstance(w, str) for w in one)
+    )
+
+
+def record_annotations(record: SetRecord) -> dict[str, str]:
+    """Return the annotations that say it."""
+    by_cluster: dict[str, list[str]] = {}
+    for one in record.works:
+        told = f"{one.placement} {one.template} {format_moment(one.since)}"
+        by_cluster.setdefault(f"{WORK_OF}{one.cluster}", []).append(told)
+    annotations = {name: "; ".join(told) for name, told in by_cluster.items()}
+    for template in sorted({one.template for one in record.works}):
+        found = [[k.group, k.kind, k.namespace, k.name] for k in record.sources(template)]
+        annotations[f"{TEMPLATE_OF}{template}"] = json.dumps(found)
+    return annotations
+
+
+def clusters_of(record: SetRecord) -> Placed:
+    """Return the clusters of a record; there are no replicas."""
+    return tuple((name, 0) for name in sorted({one.cluster for one in record.works}))

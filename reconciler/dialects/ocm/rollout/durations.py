@@ -1,0 +1,76 @@
+"""Durations as Go writes them, such as `1h30m`; in nanoseconds, as Go counts them.
+
+Source: go1.27 src/time/format.go `ParseDuration`; ocm@00f84c3 sdk-go
+pkg/apis/cluster/v1alpha1/rollout.go `parseTimeout`.
+"""
+
+import re
+from fractions import Fraction
+
+from reconciler.errors import UserError
+
+LONGEST = 2**63 - 1
+"""Nanoseconds; upstream takes that for no limit at all."""
+
+UNITS = {
+    "ns": 1,
+    "us": 10**3,
+    "\u00b5s": 10**3,  # the micro sign
+    "\u03bcs": 10**3,  # the Greek letter
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_PART = re.compile(r"(\d*)(\.\d*)?([^.0-9]*)", re.ASCII)
+_DEADLINE = re.compile(r"^(([0-9])+[h|m|s])|None$(?!\n)")  # upstream's, looser than it was meant
+
+
+def parse_duration(text: str) -> int:
+    """Return a duration in nanoseconds.
+
+    Raises:
+        UserError: It is none; the message is that of Go.
+
+    >>> parse_duration("1.5h") == 90 * 60 * 10**9
+    True
+    """
+    unsigned = text[1:] if text[:1] in ("+", "-") else text
+    sign = -1 if text.startswith("-") else 1
+    if unsigned == "0":
+        return 0
+    if not unsigned:
+        raise UserError(f'time: invalid duration "{text}"')
+    total, at = 0, 0
+    while at < len(unsigned):
+        found = _PART.match(unsigned, at)
+        if found is None or not (found[1] or (found[2] or "")[1:]):
+            raise UserError(f'time: invalid duration "{text}"')
+        if not found[3]:
+            raise UserError(f'time: missing unit in duration "{text}"')
+        if found[3] not in UNITS:
+            raise UserError(f'time: unknown unit "{found[3]}" in duration "{text}"')
+        total += int(
+            Fraction((found[1] or "0") + (found[2] or "") + "0" * (found[2] == "."))
+            * UNITS[found[3]]
+        )
+        at = found.end()
+    if total > LONGEST:
+        raise UserError(f'time: invalid duration "{text}"')
+    return sign * total
+
+
+def parse_deadline(text: str) -> int:
+    """Return how long a cluster may take, in nanoseconds; `LONGEST` for ever.
+
+    Raises:
+        UserError: It is neither empty, nor `None`, nor a duration; the message is upstream's.
+
+    >>> parse_deadline("None") == LONGEST
+    True
+    """
+    if text in ("", "None"):
+        return LONGEST
+    if not _DEADLINE.search(text):
+        raise UserError("invalid timeout format")
+    return parse_duration(text)

@@ -1,0 +1,1 @@
+"""What an agent says of a ManifestWork: upstream's pkg/work/spoke."""

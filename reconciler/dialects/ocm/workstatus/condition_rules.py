@@ -1,0 +1,162 @@
+"""Conditions of a manifest that follow from the state of its resource, by rules in CEL.
+
+Source: ocm@00f84c3 pkg/work/spoke/conditions.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from reconciler.dialects.ocm.cel.budget import Meter
+from reconciler.dialects.ocm.cel.engine import engine, runner
+from reconciler.dialects.ocm.cel.functions import FUNCTIONS
+from reconciler.errors import UserError
+from reconciler.model.conditions import Condition
+from reconciler.model.fields import bodies, strings, text
+from reconciler.model.world import Body
+
+EVALUATED, FAILED, INVALID = (
+    f"ConditionRule{word}" for word in ("Evaluated", "ExpressionError", "Invalid")
+)
+AGGREGATED = "ConditionRulesAggregated"
+_NO_KEY = re.compile(r"no such member in mapping: '(.*)'")
+STEPS = 100_000  # of one expression, enough for thousands of items
+JOB = (
+    "object.status.conditions.exists(c, (c.type == 'Complete' || c.type == 'Failed') "
+    "&& c.status == 'True')"
+)
+POD = "object.status.phase in ['Succeeded', 'Failed']"
+WELL_KNOWN: Mapping[tuple[str, str, str], Body] = {
+    ("batch/v1", "Job", "Complete"): {
+        "celExpressions": [JOB],
+        "messageExpression": "result ? 'Job is finished' : 'Job is not finished'",
+    },
+    ("v1", "Pod", "Complete"): {
+        "celExpressions": [POD],
+        "messageExpression": "'Pod is in phase ' + object.status.phase",
+    },
+}
+
+
+def evaluate_rules(rules: Sequence[Body], resource: Body, generation: int) -> Iterator[Condition]:
+    """Yield the conditions that rules make of a resource.
+
+    Args:
+        rules: Those of its manifest, in order.
+        resource: As it is in the cluster.
+        generation: Of the ManifestWork.
+    """
+    for rule in rules:
+        found = _evaluated(rule, resource)
+        if found is not None:
+            yield replace(found, observed_generation=generation)
+
+
+def _evaluated(rule: Body, resource: Body) -> Condition | None:
+    kind, condition = text(rule, "type"), text(rule, "condition")
+    if kind == "WellKnownConditions":
+        of = text(resource, "apiVersion"), text(resource, "kind"), condition
+        if of not in WELL_KNOWN:
+            return None
+        told = text(rule, "messageExpression")
+        own = {"messageExpression": told} if told else {}
+        rule = {"condition": condition, **WELL_KNOWN[of], **own}
+    elif kind != "CEL":
+        return Condition(condition, "Unknown", INVALID, f"unrecognized condition rule type {kind}")
+    try:
+        result = all(_boolean(one, resource) for one in strings(rule, "celExpressions"))
+    except UserError as error:
+        return Condition(condition, "False", FAILED, error.message)
+    status = "True" if result else "False"
+    return Condition(
+        condition, status, EVALUATED, _message(rule, condition, resource, result=result)
+    )
+
+
+def _message(rule: Body, condition: str, resource: Body, *, result: bool) -> str:
+    expression = text(rule, "messageExpression")
+    if not expression:
+        default = f"Manifest is {'' if result else 'not '}{condition}"
+        return text(rule, "message") or default
+    try:
+        found = _value(expression, {"object": resource, "result": result})
+    except UserError as error:
+        return error.message
+    if isinstance(found, str):
+        return str(found)
+    kind = _type_of(found)
+    return f"expected message expression to have a string result, got {kind}"
+
+
+def _boolean(expression: str, resource: Body) -> bool:
+    found = _value(expression, {"object": resource})
+    if isinstance(found, engine().celtypes.BoolType):
+        return bool(found)
+    raise UserError(f"expected bool result, got {_type_of(found)}")
+
+
+def _type_of(value: object) -> str:
+    """Return what Go calls the type of a value."""
+    name = type(value).__name__.removesuffix("Type").lower()
+    return {"int": "int64", "uint": "uint64", "double": "float64"}.get(name, name)
+
+
+def _value(expression: str, variables: Mapping[str, object]) -> object:
+    """Return the value of an expression.
+
+    Raises:
+        UserError: It has none.
+    """
+    celpy = engine()
+    environment = celpy.Environment()
+    context = {name: celpy.json_to_cel(value) for name, value in variables.items()}
+    functions = {**FUNCTIONS, "hasConditions": _has_conditions}
+    try:
+        tree = environment.compile(expression)
+        return runner().evaluate(environment, tree, functions, context, Meter(STEPS))
+    except celpy.CELParseError as error:
+        raise UserError(f"ERROR: <input>: {error}") from None
+    except celpy.CELEvalError as error:
+        raise UserError(_as_upstream(str(error.args[0]))) from None
+
+
+def _as_upstream(message: str) -> str:
+    """Return the message of an error as cel-go has it, as far as the two differ in words alone."""
+    found = _NO_KEY.fullmatch(message)
+    return message if found is None else f"no such key: {found[1]}"
+
+
+def _has_conditions(status: object) -> object:
+    listed = status.get("conditions") if isinstance(status, Mapping) else None
+    return engine().celtypes.BoolType(bool(listed))
+
+
+def aggregate(manifests: Sequence[Body], kept: frozenset[str]) -> Iterator[Condition]:
+    """Yield the conditions of a ManifestWork that follow from those of its manifests, by type.
+
+    Args:
+        manifests: Their statuses.
+        kept: Types that have owners of their own.
+    """
+    found: dict[str, list[Body]] = {}
+    for manifest in manifests:
+        for one in bodies(manifest, "conditions"):
+            if text(one, "reason").startswith("ConditionRule") and text(one, "type") not in kept:
+                found.setdefault(text(one, "type"), []).append(one)
+    for kind in sorted(found):
+        statuses = {text(one, "status") for one in found[kind]}
+        # of what progresses one is enough, of all else every one is asked
+        order = (
+            ("True", "Unknown", "False")
+            if kind == "Progressing"
+            else (
+                "False",
+                "Unknown",
+                "True",
+            )
+        )
+        status = next(one for one in order if one in statuses)
+        count = len(found[kind])
+        several = f"Aggregated from {count} manifest conditions"
+        message = text(found[kind][0], "message") if count == 1 else several
+        yield Condition(kind, status, AGGREGATED, message)
