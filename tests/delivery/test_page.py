@@ -59,7 +59,7 @@ def test_status_tells_where_decisions_go(
 
     assert 0 == run(command)
     assert re.search(
-        r"^Delivery: +decisions in decisions: \d+ files$", capsys.readouterr().out, re.M
+        r"^Delivery: +decisions in decisions: \d+ files$", capsys.readouterr().out, re.MULTILINE
     )
     fleet.commit({"reconciler.yaml": text(configuration())}, "Switch off")
     run_pass(fleet.folder, 60)
