@@ -26,10 +26,10 @@ from reconciler.delivery.settings import (
     decode_delivery,
 )
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt
-from reconciler.dialects.renderer import NotRendered, Rendered, Renderer
+from reconciler.dialects.renderer import NotRendered, Reach, Rendered, Renderer
 from reconciler.errors import UserError
 from reconciler.manifests.paths import DELIVERY, blob_id
-from reconciler.model.identity import ClusterName
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Body, Fault, Trace, World
@@ -204,7 +204,9 @@ class _Stage:
         renderer, destinations = self.renderers[owner.dialect], self.configured.destinations
         place = FaultPlace(owner.key.name, str(owner.key))
         found = attempt(partial(renderer.render, owner.key), lambda: place)
-        reach = renderer.reach(owner.key)
+        reach = _reach(renderer, owner.key)
+        (self.memory.unread.add if reach is None else self.memory.unread.discard)(owner)
+        reach = reach or {}
         if isinstance(found, Failed):
             self.traces.append(Trace(found.fault, found.trace))
             failed = tuple(NotRendered(name, found.message) for name in reach)
@@ -252,6 +254,7 @@ class _Stage:
             sizes={folder: len(files) for folder, files in memory.folders.items()},
             replaced=replaced,
             is_explained=self._explained(),
+            doubtful=bool(self.world.frozen or memory.unread),
         )
         return prune(leftovers, self.settings.safety)
 
@@ -265,8 +268,8 @@ class _Stage:
         for name, renderers in self.memory.renderers.items():
             before = renderers.of(self.world, self.settings)
             for key in sorted(changed):
-                reach = before.reach(key)
-                left = reach.keys() - self.renderers[name].reach(key).keys()
+                reach = _reach(before, key) or {}
+                left = reach.keys() - (_reach(self.renderers[name], key) or {}).keys()
                 found.update(places(key, reach, left, self.configured.destinations))
         taken = frozenset(found)
         return lambda path: is_in(path, taken)
@@ -284,3 +287,9 @@ class _Stage:
         kept = {one for one in left if any(map(one.holds, stay))}
         now = {*self.configured.destinations, *kept} - waiting
         return delivery_body(now) if now else None
+
+
+def _reach(renderer: Renderer, key: ObjectKey) -> Reach | None:
+    """Return what of a decision may be where, `None` if a person made it unreadable."""
+    found = attempt(partial(renderer.reach, key), lambda: FaultPlace(key.name, str(key)))
+    return None if isinstance(found, Failed) else found

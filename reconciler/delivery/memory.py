@@ -32,6 +32,7 @@ class DeliveryMemory:
         folders: The files of each cluster's folder, as they stood there.
         kustomizations: The files that stood there and that kustomize reads.
         keeping: Decisions that leave files where they are.
+        unread: Decisions that cannot be read.
         telling: Decisions of which something is to be told.
     """
 
@@ -48,6 +49,7 @@ class DeliveryMemory:
     folders: dict[Folder, set[str]] = field(default_factory=lambda: defaultdict(set))
     kustomizations: set[str] = field(default_factory=set)
     keeping: set[FileOwner] = field(default_factory=set)
+    unread: set[FileOwner] = field(default_factory=set)
     telling: set[FileOwner] = field(default_factory=set)
 
     def forget_files(self) -> None:

@@ -17,6 +17,7 @@ from reconciler.model.world import Fault
 FEWEST = 10  # files of a folder from which on a share says something
 NAMED = 3
 PRUNING_HELD = "delivery-pruning-held"
+NEW = "nothing was delivered there before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Leftovers:
         sizes: How many files each folder of a cluster has.
         replaced: Files that a first delivery would write over, by destination.
         is_explained: Whether a decision of this pass took a file away.
+        doubtful: Whether there are decisions that cannot be read, whose files these may be.
     """
 
     left: frozenset[str]
@@ -48,6 +50,7 @@ class Leftovers:
     sizes: Mapping[Folder, int]
     replaced: Mapping[Destination, frozenset[str]]
     is_explained: Callable[[str], bool]
+    doubtful: bool = False
 
 
 def prune(leftovers: Leftovers, safety: Safety) -> Pruning:
@@ -60,25 +63,36 @@ def prune(leftovers: Leftovers, safety: Safety) -> Pruning:
         if mine is None:
             why[path] = "nothing is delivered there any more"
         elif mine in first:
-            why[path] = "nothing was delivered there before"
+            why[path] = NEW
         elif not leftovers.is_explained(path):
             lost[Folder(mine, mine.cluster_of(path))].add(path)
-    for destination in first:
-        for path in leftovers.replaced.get(destination, ()):
-            why[path] = "nothing was delivered there before"
-    for folder, paths in lost.items():
-        total = leftovers.sizes.get(folder, 0)
-        if total >= FEWEST and len(paths) * 100 > total * safety.max_removed_percent:
-            why |= dict.fromkeys(paths, f"{folder.path} would lose {len(paths)} of {total} files")
+    why |= {path: NEW for one in first for path in leftovers.replaced.get(one, ())}
+    kept: set[str] = set()
+    if leftovers.doubtful:  # what cannot be read is a fault by itself
+        kept.update(*lost.values())
+    else:
+        why |= _too_many(lost, leftovers.sizes, safety)
     allowed = digest(sorted(why)) if why else ""
     if not why or safety.allow == allowed:
-        return Pruning(gone=leftovers.left)
+        return Pruning(gone=leftovers.left - kept)
     return Pruning(
-        gone=leftovers.left - why.keys(),
+        gone=leftovers.left - kept - why.keys(),
         held=frozenset(why),
         waiting=frozenset(one for one in first if any(_destination(path, [one]) for path in why)),
         faults=(_fault(why, allowed),),
     )
+
+
+def _too_many(
+    lost: Mapping[Folder, set[str]], sizes: Mapping[Folder, int], safety: Safety
+) -> dict[str, str]:
+    """Return the files of folders that would lose more than the limit, and why they are held."""
+    why: dict[str, str] = {}
+    for folder, paths in lost.items():
+        total = sizes.get(folder, 0)
+        if total >= FEWEST and len(paths) * 100 > total * safety.max_removed_percent:
+            why |= dict.fromkeys(paths, f"{folder.path} would lose {len(paths)} of {total} files")
+    return why
 
 
 def _destination(path: str, destinations: Iterable[Destination]) -> Destination | None:

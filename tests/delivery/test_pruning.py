@@ -149,3 +149,14 @@ def test_a_path_of_delivery_may_not_be_that_of_the_outputs() -> None:
     (fault,) = told.run().faults
 
     assert ("delivery-path", "/spec/delivery/folders/path") == (fault.rule, fault.field)
+
+
+def test_an_output_that_cannot_be_read_keeps_what_is_delivered_of_it() -> None:
+    """It is left as it is, and so are the files that may be its own."""
+    told = delivered(deployment())
+    there = below(told)
+    told.files["status/resourcebindings.work.karmada.io/default/web-deployment.yaml"] = "kind: [\n"
+    outcome = told.run()
+
+    assert ["output-unreadable"] == [fault.rule for fault in outcome.faults]
+    assert there == below(told)

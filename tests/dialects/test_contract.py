@@ -48,6 +48,7 @@ def test_outputs_stand_where_they_always_stood() -> None:
         "clusters.cluster.karmada.io",
         "clusterschedulingpolicysnapshots.placement.kubernetes-fleet.io",
         "managedclusters.cluster.open-cluster-management.io",
+        "manifestworkreplicasets.work.open-cluster-management.io",
         "placementdecisions.cluster.open-cluster-management.io",
         "placements.cluster.open-cluster-management.io",
         "resourcebindings.placement.kubernetes-fleet.io",

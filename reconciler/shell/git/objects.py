@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from reconciler.manifests.limits import MAX_READ_BYTES, Oversized
+from reconciler.manifests.names import shown
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.repository import Repository, check_commit
+from reconciler.shell.git.repository import COMMIT_ID, Repository, check_commit
 
 CHUNK_BYTES = 1024 * 1024
 READ_SECONDS = 600.0  # a reader may parse while it reads
@@ -98,10 +99,16 @@ def read_blobs(
 def read_objects(
     repository: Repository, ids: Iterable[str], *, kind: str, limit_bytes: int = MAX_READ_BYTES
 ) -> Iterator[tuple[str, bytes | Oversized]]:
-    """Read objects of one kind, as `read_blobs` does."""
+    """Read objects of one kind, as `read_blobs` does.
+
+    Ids may come from files that people edit; anything else would be an expression to git.
+    """
     patient = replace(repository.git, timeout_seconds=READ_SECONDS)
+    wanted = list(ids)
+    for name in wanted:
+        if COMMIT_ID.fullmatch(name) is None:
+            raise GitError(f"{shown(name)} is no id of an object of git")
     with repository.kept.lent(patient, "cat-file", "--batch") as git:
-        wanted = list(ids)
         answers = git.answers([f"{name}\n".encode("ascii") for name in wanted])
         for name, (line, output) in zip(wanted, answers, strict=True):
             header = line.decode("ascii", errors="replace").split()

@@ -1,6 +1,7 @@
 """The content of a resource snapshot: which names the git blob of each object, and no content."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from reconciler.dialects.kubefleet.api.gojson import hash_of, sorted_keys
 from reconciler.dialects.kubefleet.api.kinds import BINDINGS, named_in
@@ -11,8 +12,8 @@ from reconciler.dialects.kubefleet.snapshots.resource_selection import content_o
 from reconciler.dialects.kubefleet.snapshots.stripped_resources import strip
 from reconciler.dialects.kubefleet.workgenerator.placement_files import snapshots_of_group
 from reconciler.errors import UserError
-from reconciler.model.content import at, mapping_of
-from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.content import at, mapping_of, mappings_of
+from reconciler.model.fields import number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body, Manifest, World
 
@@ -88,13 +89,21 @@ def past_blobs(world: World) -> Iterator[tuple[str, str]]:
 def _snapshots(binding: Body) -> tuple[str, str]:
     """Return the snapshots that a binding may be on: what it says, and what a pass has seen."""
     seen = at(binding, "metadata", "annotations").get(ROLLED_OUT)
-    return text(mapping(binding, "spec"), "resourceSnapshotName"), str(seen or "")
+    return str(at(binding, "spec").get("resourceSnapshotName") or ""), str(seen or "")
 
 
 def _needed(world: World, namespace: str, master: str) -> Iterator[tuple[str, str]]:
-    for snapshot in snapshots_of_group(world, namespace, master):
-        for entry in bodies(mapping(snapshot, "spec"), "selectedResources"):
-            key, blob = resource_key(entry), text(entry, "blob")
-            if blob and _present(world, key, entry) is None:
-                found = world.inputs.get(key)
-                yield blob, f"{blob}.yaml" if found is None else found.origin.path
+    """Yield what a group of snapshots needs; an entry that a person made unreadable is none."""
+    with suppress(UserError):  # the placement is a fault in the pass
+        for snapshot in snapshots_of_group(world, namespace, master):
+            for entry in mappings_of(at(snapshot, "spec").get("selectedResources")):
+                with suppress(UserError):
+                    yield from _blob_of(world, entry)
+
+
+def _blob_of(world: World, entry: Body) -> Iterator[tuple[str, str]]:
+    """Yield the blob of an entry, if it is not the object as it stands."""
+    key, blob = resource_key(entry), text(entry, "blob")
+    if blob and _present(world, key, entry) is None:
+        found = world.inputs.get(key)
+        yield blob, f"{blob}.yaml" if found is None else found.origin.path
