@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from reconciler.shell import passes
+from reconciler.shell import branches
 from reconciler.shell.git import worktree
 from tests.crash.campaign import Campaign
 from tests.crash.git_stand_in import have_strace
@@ -31,7 +31,7 @@ def main() -> int:
         if asked.share == 1:
             return 2
     if asked.without_recovery:
-        for module in (passes, worktree):
+        for module in (branches, worktree):
             vars(module)["recover"] = lambda _: None
     begin = time.monotonic()
     scenarios = [s for s in SCENARIOS if s.name.startswith(asked.only)]

@@ -221,3 +221,12 @@ def test_an_option_is_no_revision(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="not a full commit id"):
         list_files(repository, "--help")
+
+
+@pytest.mark.parametrize("name", ["HEAD:secret.yaml", "main", "0" * 40 + "\nHEAD", ""])
+def test_an_expression_is_no_id(tmp_path: Path, name: str) -> None:
+    """Ids come from files that people edit, and git would follow an expression."""
+    fleet = new_checkout(tmp_path / "fleet", {"secret.yaml": "a: 1\n"})
+
+    with pytest.raises(GitError, match="is no id of an object of git"):
+        list(read_blobs(Repository.open(fleet.folder), [name]))
