@@ -20,6 +20,7 @@ from reconciler.shell.git.repository import Repository, check_commit
 # What a file system may take for `.git`: case, trailing dots and spaces, streams, short names.
 DOT_GIT = re.compile(r"(?:\.git|git~\d+)[ .]*(?::.*)?", re.IGNORECASE)
 IGNORABLE = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")  # HFS+ drops these
+SLOWEST = 1_000_000  # bytes of content a second that git writes at least, beside other work
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
 FEW_FOLDERS = 100  # with more of them git writes a pack anyway
@@ -60,6 +61,8 @@ def write_commit(
     _check_paths(written)
     head = _head(parent=parent, message=message, at=at, author=author)
     git = repository.git.having(settings=_pack_settings(repository, parent, written))
+    size = sum(len(change.content) for change in changes if isinstance(change, WriteFile))
+    git = replace(git, timeout_seconds=git.timeout_seconds + size / SLOWEST)
     commit = _import(replace(repository, git=git), [*head, *_files(written)])
     if parent is None:
         return commit
