@@ -196,7 +196,18 @@ class _Stage:
             if time.monotonic() > deadline:
                 raise ShellError(f"{what} did not happen within {PATIENCE_SECONDS:.0f} s")
             time.sleep(0.1)
-        self.seen = seen
+        self.seen = self._first(seen, happened)
+
+    def _first(self, seen: World, happened: Callable[[World], bool]) -> World:
+        """Return the world in which something had just happened: the daemon may be further."""
+        while True:
+            parents = read_commit(self.repository, seen.revision).parents
+            if not parents or seen.revision == self.seen.revision:
+                return seen
+            before = self.loader.load(parents[0])
+            if not happened(before):
+                return seen
+            seen = before
 
     def let_daemon_see(self) -> None:
         """Give the daemon the time that its last reactions took, several times over."""
