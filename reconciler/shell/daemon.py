@@ -77,6 +77,7 @@ class Daemon:
                     report = self.passes.run()
                     _log_pass(log, report, known=known)
                     _log_impostors(log, report, str(self.passes.author))
+                    _log_beside(log, report)
                     if seen is None or seen.head != report.world.revision:
                         _log_up_to_date(log, report)
                     _log_waiting(
@@ -183,6 +184,19 @@ def _log_impostors(log: structlog.typing.BindableLogger, report: PassReport, aut
         if report.commit is not None and editor == author:
             log.warning(  # type: ignore[attr-defined]
                 "a decision was edited under the name of the reconciler", object=key, author=editor
+            )
+
+
+def _log_beside(log: structlog.typing.BindableLogger, report: PassReport) -> None:
+    """Log what became of the other branches that are delivered to."""
+    for one in report.beside:
+        if one.commit is not None:
+            log.info(  # type: ignore[attr-defined]
+                "delivered", branch=one.branch, commit=one.commit[:12], changed=one.files
+            )
+        for fault in one.faults:
+            log.warning(  # type: ignore[attr-defined]
+                fault.message, branch=one.branch, expected=fault.expected
             )
 
 

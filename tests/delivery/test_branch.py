@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.cli.main import run
 from tests.builders import configuration, text
-from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
+from tests.shell.fleet import EXAMPLE, eventually, new_fleet, run_pass, running
 from tests.shell.repositories import Checkout, git, new_bare
 
 FOLDERS = {"reconciler.yaml": text(configuration(delivery={"folders": {"branch": "fleet"}}))}
@@ -124,3 +124,14 @@ def test_the_branch_is_proven_by_what_its_decision_asks_for(
     fleet.git("checkout", "-q", "main")
     assert 1 == run(command)
     assert f"fleet:{SHOP}: is not what {fleet.head()[:12]} asks for" in capsys.readouterr().out
+
+
+def test_the_daemon_delivers_and_says_so(tmp_path: Path) -> None:
+    """Each commit on the other branch is in the log."""
+    fleet = new_fleet(tmp_path / "fleet", FOLDERS)
+    log = tmp_path / "log"
+    with running(fleet.folder, log=log):
+        eventually(lambda: b"delivered" in log.read_bytes(), "the delivery")
+
+    assert SHOP in delivered(fleet)
+    assert b"fleet" in log.read_bytes()
