@@ -1,6 +1,6 @@
 """Delivery to other branches, which follow the one that is served."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -25,7 +25,7 @@ from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.objects import read_blobs
+from reconciler.shell.git.objects import TreeEntry, read_blobs
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listings
 from reconciler.shell.load import Loader
@@ -111,12 +111,12 @@ class BranchDelivery:
         if known.seen == (commit, head):
             return None
         repository = branch.repository
-        record = None if head is None else record_on(repository, head)
+        known.listings = known.listings or Listings(GitTrees(repository), DELIVERY.name)
+        listed = {} if head is None else known.listings.entries(head)
+        record = record_in(repository, listed)
         configured = decode_delivery(settings).on(name).destinations
         had = () if record is None else destinations_in(record)
         roots = roots_of((*configured, *(replace(one, branch=name) for one in had)))
-        known.listings = known.listings or Listings(GitTrees(repository), DELIVERY.name)
-        listed = {} if head is None else known.listings.entries(head)
         before = known.memory.world or _before(repository, loader, head) or world
         there = replace(before, delivered=known.files.follow(listed, frozenset(roots)))
         found = deliver_to(name, there, world, settings, record, known.memory)
@@ -138,9 +138,9 @@ class BranchDelivery:
         return BranchDelivered(branch=name, commit=new, files=len(changes), faults=found.faults)
 
 
-def record_on(repository: Repository, head: str) -> Body | None:
-    """Return what a branch says of its own delivery, `None` if nothing that can be read."""
-    entry = Listings(GitTrees(repository), DELIVERY.name).entries(head).get(RECORD)
+def record_in(repository: Repository, listed: Mapping[str, TreeEntry]) -> Body | None:
+    """Return what the files of a branch say of its delivery, `None` if nothing that can be read."""
+    entry = listed.get(RECORD)
     if entry is None:
         return None
     for _, content in read_blobs(repository, [entry.blob]):
@@ -152,13 +152,17 @@ def record_on(repository: Repository, head: str) -> Body | None:
 
 def _before(repository: Repository, loader: Loader, head: str | None) -> World | None:
     """Return the world that a branch was delivered from, `None` if it cannot be told."""
-    for record in read_commits(repository, [head]) if head else ():
-        told = dict(record.trailers).get(DELIVERED_FROM)
-        try:
-            return loader.load(told) if told else None
-        except (GitError, ShellError, UserError):
-            return None
-    return None
+    told = delivered_from(repository, head) if head else ""
+    try:
+        return loader.load(told) if told else None
+    except (GitError, ShellError, UserError):
+        return None
+
+
+def delivered_from(repository: Repository, head: str) -> str:
+    """Return the decision commit that a commit of another branch follows, `""` if it names none."""
+    trailers = [dict(one.trailers) for one in read_commits(repository, [head])]
+    return trailers[0].get(DELIVERED_FROM, "") if trailers else ""
 
 
 def _changes(name: str, found: Delivered, record: Body | None) -> Iterator[Change]:

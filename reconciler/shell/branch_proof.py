@@ -12,9 +12,8 @@ from reconciler.errors import ReconcilerError
 from reconciler.manifests.paths import DELIVERY
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
-from reconciler.shell.branch_delivery import DELIVERED_FROM, RECORD, record_on
+from reconciler.shell.branch_delivery import RECORD, delivered_from, record_in
 from reconciler.shell.delivered_files import DeliveredFiles
-from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listings
 from reconciler.shell.load import Loader
@@ -44,8 +43,7 @@ def prove_branches(repository: Repository, loader: Loader, world: World) -> Iter
         head = repository.find(name)
         if head is None:
             continue
-        trailers = [dict(one.trailers) for one in read_commits(repository, [head])]
-        commit = trailers[0].get(DELIVERED_FROM, "") if trailers else ""
+        commit = delivered_from(repository, head)
         try:
             yield _proof(repository, loader, name, head, commit)
         except ReconcilerError as error:
@@ -63,7 +61,7 @@ def _proof(
     roots = frozenset(roots_of(decode_delivery(settings).on(name).destinations))
     listed = Listings(GitTrees(repository), DELIVERY.name).entries(head)
     files = DeliveredFiles(name).follow(listed, roots)
-    record = record_on(repository, head)
+    record = record_in(repository, listed)
     there = replace(world, delivered=files)
     found = deliver_to(name, there, world, settings, record, undelivered())
     said = f"is not what {commit[:12]} asks for"

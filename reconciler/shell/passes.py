@@ -12,6 +12,8 @@ from reconciler.core.memo import Memo
 from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import last_pass
+from reconciler.delivery.settings import decode_delivery
+from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.shell.branch_delivery import BranchDelivered, BranchDelivery
 from reconciler.shell.branches import Branch
@@ -122,7 +124,7 @@ class Passes:
 
     def _delivered(self, report: PassReport, *, publish: bool) -> PassReport:
         """Bring other branches to what was decided."""
-        if not publish:
+        if not publish or not decode_delivery(settings_in(report.world)).branches:
             return report
         commit = report.commit or report.world.revision
         found = self.delivery.deliver(self.branch, self.loader, self.author, commit, report.now)
