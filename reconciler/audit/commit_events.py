@@ -80,7 +80,7 @@ def chronicle(
         told = [edited(k, body, commit, gone=False, ours=True) for k, body in amended.items()]
         kept = [output for output in outputs if output[0] not in amended]
         told += _of_pass(kept, _cut(changes, output_root), again)
-        at = found_pass[1]
+        at = found_pass.at
     found = [Happening(key=about, told=said, at=at, commit=commit) for about, said in told]
     return sorted(found, key=lambda happening: happening.key)
 

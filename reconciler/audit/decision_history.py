@@ -1,9 +1,10 @@
 """The decisions about one object over time, and which commits of people caused them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import NamedTuple
 
 from reconciler.audit.placed import Side, decided_on, paths_of, places_of, sides_of
 from reconciler.audit.replay import Replay, Run
@@ -125,14 +126,45 @@ def is_by_hand(commit: Commit) -> bool:
     return pass_of(commit) is None
 
 
-def _since(lineage: Lineage, position: int) -> tuple[Commit, ...]:
+class _Step(NamedTuple):
+    """A commit that a pass took up, with the inputs and outputs as it left them."""
+
+    commit: Commit
+    inputs: str
+    outputs: str | None
+
+
+def _since(lineage: Lineage, position: int, revisions: Revisions) -> tuple[_Step, ...]:
     """Return people's commits between one and the pass before, the newest first, then that pass."""
     found: list[Commit] = []
     for before in range(position + 1, len(lineage.revisions)):
         found.append(lineage[before])
         if not is_by_hand(found[-1]):
             break
-    return tuple(found)
+    if not revisions.apart:
+        return tuple(_Step(one, one.revision, one.revision) for one in found)
+    return _steps_apart(lineage[position], found, revisions)
+
+
+def _steps_apart(
+    commit: Commit, found: Sequence[Commit], revisions: Revisions
+) -> tuple[_Step, ...]:
+    """Return the same where people write to another branch: what they edited here comes last."""
+    read = pass_of(commit)
+    if read is None:
+        return ()
+    before = pass_of(found[-1]) if found else None
+    if before is None:
+        return tuple(_Step(one, one.revision, None) for one in revisions.between("", read.inputs))
+    *edits, last = found
+    return (
+        *(_Step(one, read.inputs, one.revision) for one in edits),
+        *(
+            _Step(one, one.revision, last.revision)
+            for one in revisions.between(before.inputs, read.inputs)
+        ),
+        _Step(last, before.inputs, last.revision),
+    )
 
 
 def _pieces(revisions: Iterable[str], first: int) -> Iterator[list[str]]:
@@ -151,7 +183,7 @@ def _event(key: ObjectKey, lineage: Lineage, position: int, replay: Replay) -> E
     commit = lineage[position]
     if is_by_hand(commit):
         return _edit(key, commit, replay.revisions)
-    return _pass(key, commit, _since(lineage, position), replay)
+    return _pass(key, commit, _since(lineage, position, replay.revisions), replay)
 
 
 def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
@@ -180,12 +212,11 @@ def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
     )
 
 
-def _pass(
-    key: ObjectKey, commit: Commit, since: tuple[Commit, ...], replay: Replay
-) -> Event | None:
+def _pass(key: ObjectKey, commit: Commit, since: tuple[_Step, ...], replay: Replay) -> Event | None:
     """Compute a pass again; `None` if it decided nothing about the object."""
-    inputs, at = pass_of(commit) or ("", commit.committed_at)
-    run = replay.run(inputs, commit.parent or inputs, at)
+    read = pass_of(commit)
+    at = commit.committed_at if read is None else read.at
+    run = replay.run_again(commit)
     if isinstance(run, UnreadableRevision):
         return Event(commit=commit, at=at, note=run.reason)
     decision = run.decision_on(key)
@@ -206,7 +237,7 @@ def _pass(
         before=decision.before,
         after=decision.after,
         decision=decision,
-        causes=_causes(decision, (inputs, commit.parent), at, since, replay),
+        causes=_causes(decision, (read and read.inputs, commit.parent), at, since, replay),
         note="; ".join(filter(None, notes)),
     )
 
@@ -251,9 +282,9 @@ def _went_as(decision: Decision | None, sides: tuple[Side, Side]) -> bool:
 
 def _causes(
     decision: Decision,
-    asked: tuple[str, str | None],
+    asked: tuple[str | None, str | None],
     now: datetime,
-    since: tuple[Commit, ...],
+    since: tuple[_Step, ...],
     replay: Replay,
 ) -> tuple[Commit, ...]:
     """Return the first of people's commits that is enough for a decision.
@@ -269,16 +300,16 @@ def _causes(
         since: People's commits since the pass before, the newest first, then that pass if any.
         replay: What computes passes again.
     """
-    people = tuple(filter(is_by_hand, reversed(since)))
+    people = tuple(step.commit for step in reversed(since) if is_by_hand(step.commit))
     if not people:
         return ()
-    for candidate in reversed(since):
-        if asked == (candidate.revision, candidate.revision):
-            return (candidate,)  # that is what the pass looked at
-        run = replay.run(candidate.revision, candidate.revision, now)
+    for commit, inputs, outputs in reversed(since):
+        if asked == (inputs, outputs):
+            return (commit,)  # that is what the pass looked at
+        run = replay.run(inputs, outputs, now)
         if isinstance(run, UnreadableRevision):
             continue
         found = run.decision_on(decision.key)
         if found is not None and (found.before, found.after) == (decision.before, decision.after):
-            return (candidate,) if is_by_hand(candidate) else ()
+            return (commit,) if is_by_hand(commit) else ()
     return people

@@ -119,12 +119,12 @@ def sides_of(
     key: ObjectKey, commit: Commit, revisions: Revisions
 ) -> tuple[Side, Side] | UnreadableRevision:
     """Return the outputs of an object before a commit and after it."""
-    after = revisions.world(commit.revision, commit.revision)
+    after = revisions.world_at(commit.revision)
     if isinstance(after, UnreadableRevision):
         return after
     if commit.parent is None:
         return Side({}, ()), _side(key, after, paths_of(after, key))
-    before = revisions.world(commit.parent, commit.parent)
+    before = revisions.world_at(commit.parent)
     if isinstance(before, UnreadableRevision):
         return before
     paths = paths_of(before, key) | paths_of(after, key)

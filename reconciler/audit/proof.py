@@ -73,9 +73,9 @@ def prove(
 ) -> Proof:
     """Prove one commit, or say what speaks against it.
 
-    A commit with our trailers must be exactly what a pass makes of the inputs that it names, the
-    outputs of its first parent and the moment that it names. Any other commit must leave the
-    outputs alone.
+    A commit with our trailers must be exactly what a pass makes of the inputs and reports that it
+    names, the outputs of its first parent and the moment that it names. Any other commit must leave
+    the outputs alone.
 
     Args:
         commit: To be proven.
@@ -95,12 +95,15 @@ def prove(
             [_tampering(commit, changes[path], revisions) for path in edited],
         )
     forged = _forged(commit, claim, revisions) if changes else "it changes nothing, a pass would"
-    if forged or claim.inputs is None or claim.at is None or commit.parent is None:
+    if forged or claim.inputs is None or claim.at is None:
         return _proof(commit, ProofState.FORGED, [ProofFinding("", forged)])
-    world = revisions.world(claim.inputs, commit.parent)
+    world = revisions.world(claim.inputs, commit.parent, reports=claim.reports)
     if isinstance(world, UnreadableRevision):
         return _proof(commit, ProofState.UNKNOWN, [ProofFinding("", world.reason)])
     last = last_pass(world.outputs)
+    if last is not None and _is_behind(claim.inputs, last.revision, revisions):
+        old = f"Reconciled-From {claim.inputs[:12]} is older than that of the pass before"
+        return _proof(commit, ProofState.FORGED, [ProofFinding("", old)])
     if last is not None and claim.at <= last.at:
         at, before = format_moment(claim.at), format_moment(last.at)
         late = f"Reconciled-At is {at}, not later than the pass before at {before}"
@@ -151,8 +154,12 @@ def _forged(commit: Commit, claim: Claim, revisions: Provable) -> str:
     """Return why the trailers cannot be those of a pass, `""` if they can."""
     if claim.inputs is None or claim.at is None or claim.version is None:
         return "it has not each of our three trailers once and readable"
+    if claim.reports is None:
+        return "its trailer Reconciled-Feedback is not once the id of a commit"
     if not FIRST_YEAR <= claim.at.year <= LAST_YEAR:
         return f"Reconciled-At is of the year {claim.at.year}"
+    if revisions.apart:
+        return f"it has {len(commit.parents)} parents" if len(commit.parents) > 1 else ""
     if len(commit.parents) != 1:
         return f"it has {len(commit.parents)} parents, a pass has one"
     if not revisions.leads_to(claim.inputs, commit.parents[0]):
@@ -160,6 +167,11 @@ def _forged(commit: Commit, claim: Claim, revisions: Provable) -> str:
     if claim.inputs != commit.parents[0]:
         return f"Reconciled-From {claim.inputs[:12]} is older than the commit before it"
     return ""
+
+
+def _is_behind(inputs: str, last: str, revisions: Provable) -> bool:
+    """Return whether inputs are older than those of the pass before, on a branch of their own."""
+    return revisions.apart and inputs != last and revisions.leads_to(inputs, last)
 
 
 def _tampering(commit: Commit, change: FileChange, revisions: Provable) -> ProofFinding:

@@ -115,9 +115,11 @@ def _faults(world: World, keys: set[ObjectKey]) -> tuple[Fault, ...]:
 
 def _then(key: ObjectKey, event: Event, replay: Replay) -> Explanation | None:
     """Compute the pass that decided again, and ask it."""
-    inputs, at = pass_of(event.commit) or ("", event.at)
-    world = replay.revisions.world(inputs, event.commit.parent or inputs)
-    return None if isinstance(world, UnreadableRevision) else replay.explain(world, key, at)[0]
+    read = pass_of(event.commit)
+    if read is None:
+        return None
+    world = replay.revisions.world(read.inputs, event.commit.parent, reports=read.reports)
+    return None if isinstance(world, UnreadableRevision) else replay.explain(world, key, read.at)[0]
 
 
 def _shifts(then: Explanation | None, now: Explanation | None) -> Iterable[Shift]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from reconciler.audit.cluster_health import clusters_down
-from reconciler.audit.revisions import Revisions, UnreadableRevision
+from reconciler.audit.revisions import Commit, Revisions, UnreadableRevision, pass_of
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
@@ -38,12 +38,24 @@ class Replay:
     revisions: Revisions
     memo: Memo = field(default_factory=Memo)
 
-    def run(self, inputs: str, outputs: str, now: datetime) -> Run | UnreadableRevision:
-        """Compute the pass over the inputs of one commit and the outputs of another."""
-        world = self.revisions.world(inputs, outputs)
+    def run(
+        self, inputs: str, outputs: str | None, now: datetime, *, reports: str | None = None
+    ) -> Run | UnreadableRevision:
+        """Compute the pass over the inputs of one commit and the outputs of another.
+
+        See `Provable.world`.
+        """
+        world = self.revisions.world(inputs, outputs, reports=reports)
         if isinstance(world, UnreadableRevision):
             return world
         return Run(world, reconcile(world, now, memo=self.memo))
+
+    def run_again(self, commit: Commit) -> Run | UnreadableRevision:
+        """Compute the pass again that made a commit."""
+        read = pass_of(commit)
+        if read is None:
+            return UnreadableRevision(f"{commit.revision[:12]} is no pass")
+        return self.run(read.inputs, commit.parent, read.at, reports=read.reports)
 
     def explain(
         self, world: World, key: ObjectKey, now: datetime

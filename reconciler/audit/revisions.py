@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from reconciler.model.moments import parse_moment
 from reconciler.model.world import World
 
 FROM, AT, VERSION = "Reconciled-From", "Reconciled-At", "Reconciler-Version"
+FEEDBACK_FROM = "Reconciled-Feedback"
 COMMIT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -51,11 +52,23 @@ class Lineage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a commit says of itself by its trailers; what cannot be read is `None`."""
+    """What a commit says of itself by its trailers; what cannot be read is `None`.
+
+    `reports` is `""` where none had a branch of their own.
+    """
 
     inputs: str | None
     at: datetime | None
     version: str | None
+    reports: str | None
+
+
+class PassRead(NamedTuple):
+    """What a pass looked at: its inputs, its moment, the reports of a branch of their own."""
+
+    inputs: str
+    at: datetime
+    reports: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +96,21 @@ class UnreadableRevision:
 class Provable(Protocol):
     """What a proof asks of a history."""
 
-    def world(self, inputs: str, outputs: str, /) -> World | UnreadableRevision:
-        """Return the inputs of one commit with the outputs of another."""
+    @property
+    def apart(self) -> bool:
+        """Whether outputs have a branch of their own; its commits name their inputs."""
+
+    def world(
+        self, inputs: str, outputs: str | None, /, *, reports: str | None = None
+    ) -> World | UnreadableRevision:
+        """Return the inputs of one commit with the outputs of another.
+
+        Args:
+            inputs: Full hex id of a commit.
+            outputs: The same; `None` where there are none.
+            reports: The same of those that have a branch of their own, `""` for none; `None` takes
+                the commit that the outputs name.
+        """
 
     def changes(self, commit: Commit, /) -> tuple[FileChange, ...]:
         """Return what a commit changed against its first parent, everything for a root commit."""
@@ -99,6 +125,15 @@ class Provable(Protocol):
 class Revisions(Provable, Protocol):
     """The history of one repository, read-only."""
 
+    def world_at(self, revision: str, /) -> World | UnreadableRevision:
+        """Return the world at a commit of the branch that passes move."""
+
+    def between(self, old: str, new: str, /) -> tuple[Commit, ...]:
+        """Return the commits that lead to one and not to an older one, the newest first.
+
+        Of `""` as the older one only the newest commit.
+        """
+
     def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
         """Return the newest commits that a merge brought and that changed some files.
 
@@ -108,24 +143,29 @@ class Revisions(Provable, Protocol):
 
 def claim_of(commit: Commit) -> Claim | None:
     """Return what a commit claims; `None` of one that has none of our trailers."""
-    found = [(key, value) for key, value in commit.trailers if key in (FROM, AT, VERSION)]
+    keys = (FROM, AT, VERSION, FEEDBACK_FROM)
+    found = [(key, value) for key, value in commit.trailers if key in keys]
     if not found:
         return None
-    inputs, at, version = (_only(found, key) for key in (FROM, AT, VERSION))
+    inputs, at, version, reports = (_only(found, key) for key in keys)
     try:
         moment = None if at is None else parse_moment(at)
     except ValueError:
         moment = None
+    if not any(key == FEEDBACK_FROM for key, _ in found):
+        reports = ""
+    elif reports is not None and not COMMIT_ID.fullmatch(reports):
+        reports = None
     whole = inputs if inputs is not None and COMMIT_ID.fullmatch(inputs) else None
-    return Claim(whole, moment, version)
+    return Claim(whole, moment, version, reports)
 
 
-def pass_of(commit: Commit) -> tuple[str, datetime] | None:
-    """Return the inputs and the moment that a pass names, `None` of what cannot be a pass."""
+def pass_of(commit: Commit) -> PassRead | None:
+    """Return what a pass says that it looked at, `None` of what cannot be a pass."""
     claim = claim_of(commit)
     if claim is None or claim.inputs is None or claim.at is None:
         return None
-    return claim.inputs, claim.at
+    return PassRead(claim.inputs, claim.at, claim.reports or "")
 
 
 def _only(found: Sequence[tuple[str, str]], wanted: str) -> str | None:

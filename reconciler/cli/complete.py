@@ -146,12 +146,14 @@ def _asked(context: click.Context, question: "Callable[[Repository], list[str]]"
 
 def _world(context: click.Context) -> "World | None":
     """Return the objects of the revision that was chosen; `None` if there are none, or too many."""
+    from reconciler.cli.output_branch import output_branch
     from reconciler.errors import ReconcilerError
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.git.revisions import resolve_revision
     from reconciler.shell.listings import Listings
     from reconciler.shell.load import Loader
     from reconciler.shell.resources import load_schemas
+    from reconciler.shell.sources import finding_sources
     from reconciler.shell.trees import GitTrees
 
     output_root = context.params.get("output_root") or "status"
@@ -160,7 +162,11 @@ def _world(context: click.Context) -> "World | None":
         head = resolve_revision(repository, context.params.get("at") or "HEAD")
         if len(Listings(GitTrees(repository), output_root).entries(head)) > MANY_FILES:
             return None
-        return Loader(GitTrees(repository), load_schemas(), output_root=output_root).load(head)
+        sources = finding_sources(repository, output_branch())
+        loader = Loader(
+            GitTrees(repository), load_schemas(), output_root=output_root, sources=sources
+        )
+        return loader.load(head)
     except (ReconcilerError, OSError):
         return None
 

@@ -69,12 +69,8 @@ class EventReader:
     def _again(self, commit: "Commit") -> "Outcome | None":
         """Compute a pass again, if its inputs and the outputs before it can be had."""
         from reconciler.audit.replay import Run
-        from reconciler.audit.revisions import pass_of
 
-        found = pass_of(commit)
-        if found is None or commit.parent is None:
-            return None
-        run = self._replay.run(found[0], commit.parent, found[1])
+        run = self._replay.run_again(commit)
         return run.outcome if isinstance(run, Run) else None
 
     def _is_asked(self, event: "Happening") -> bool:

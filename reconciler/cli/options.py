@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli import complete
+from reconciler.cli.output_branch import keep_output_branch
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _settle_root(context: click.Context, _parameter: click.Parameter, output_roo
     return output_root
 
 
-output_root_option = click.option(
+_output_root = click.option(
     "--output-root",
     metavar="DIR",
     envvar="RECONCILER_OUTPUT_ROOT",
@@ -128,7 +129,24 @@ output_root_option = click.option(
     callback=_settle_root,
     help="Folder of the root that the reconciler owns.",
 )
-"""Where the outputs are; every verb about a repository has it, since the root is told by it."""
+_output_branch = click.option(
+    "--output-branch",
+    metavar="NAME",
+    envvar="RECONCILER_OUTPUT_BRANCH",
+    shell_complete=complete.branches,
+    expose_value=False,
+    callback=keep_output_branch,
+    help="Branch of the outputs, where it is not that of the inputs.",
+)
+
+
+def output_root_option(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that say where the outputs are; every verb about a repository has them.
+
+    The root is told by its outputs. The verb gets their folder; what opens the repository asks
+    `output_branch`.
+    """
+    return _output_root(_output_branch(function))
 
 
 def here() -> Path:

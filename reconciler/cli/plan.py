@@ -9,6 +9,7 @@ import click
 from reconciler.cli import complete
 from reconciler.cli.fail_on import EXIT_FORBIDDEN, Forbidden, ForbiddenType, report_forbidden
 from reconciler.cli.options import Moment, output_option, output_root_option
+from reconciler.cli.output_branch import output_branch
 from reconciler.errors import ShellError, UsageError
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def command(
             output_root=output_root,
             track=tracked,
             documents=document_cache(),
+            output_branch=output_branch(),
         ) as sides:
             note_if_empty(directory, sides.base, sides.merged)
             at = moment(sides, now)

@@ -53,7 +53,7 @@ def command(
         _warn_if_ahead(now, passes.clock)
     print_faults(report.outcome.faults)
     print_traces(report.outcome.traces)
-    print_pass(report, branch=passes.branch.name, dry_run=dry_run, moved=publish)
+    print_pass(report, branch=passes.branches.moved, dry_run=dry_run, moved=publish)
     return 1 if report.outcome.faults else 0
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.options import Service, parse_author
+from reconciler.cli.output_branch import output_branch
 from reconciler.cli.world import open_loader
 from reconciler.errors import UsageError
 
@@ -30,6 +31,7 @@ def open_passes(directory: Path, service: Service) -> "Passes":
         loader=open_loader(served.repository, service.output_root),
         clock=SystemClock(),
         author=parse_author(service.author),
+        output_branch=output_branch(),
     )
 
 

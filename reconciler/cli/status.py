@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.options import at_option, output_option, output_root_option
+from reconciler.cli.output_branch import output_branch
 
 if TYPE_CHECKING:
     from reconciler.audit.repository_status import RepositoryStatus
@@ -56,17 +57,22 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
     note_if_empty(directory, world)
     commits = revisions.commits(head, whole=False)
     since = list(takewhile(lambda commit: pass_of(commit) is None, commits))
+    if world.apart:
+        since += _inputs_since(revisions, world)
     status = status_of(world, changed=bool(since))
     branch = _branch(revisions) if at == "HEAD" else at
     coming = coming_in(world)
     if output == "json":
         waiting = since if status.last_at is not None else []
         told = [coming_json(one) for one in coming]
-        print_json({**_as_json(status, branch, commits[0], waiting), "coming": told})
+        inputs = revisions.between("", world.revision)[0] if world.apart else commits[0]
+        outputs = commits[0] if world.apart and commits else None
+        answer = _as_json(status, branch, (inputs, outputs), waiting)
+        print_json({**answer, "coming": told})
         return 0
     lines = [
         ("Root:", f"{directory.resolve()}, outputs in {output_root}/"),
-        ("Branch:", f"{branch} at {_named(commits[0])}"),
+        *_branches(revisions, world, branch, commits),
         *_passes(status, since),
         *_wrong(status),
         *_suspended(status),
@@ -78,6 +84,28 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
         click.echo(line)
     _print_rebalancers(world, status)
     return 0
+
+
+def _inputs_since(revisions: "GitRevisions", world: "World") -> "Sequence[Commit]":
+    """Return the commits of the inputs since those of the last pass, the newest first."""
+    from reconciler.core.record import last_pass
+
+    last = last_pass(world.outputs)
+    return revisions.between("" if last is None else last.revision, world.revision)
+
+
+def _branches(
+    revisions: "GitRevisions", world: "World", branch: str, commits: "Sequence[Commit]"
+) -> "Iterator[Line]":
+    """Yield where the branch of the inputs is, and that of the outputs if it is another."""
+    if not world.apart:
+        yield "Branch:", f"{branch} at {_named(commits[0])}"
+        return
+    yield "Branch:", f"{branch} at {_named(revisions.between('', world.revision)[0])}"
+    if commits:
+        yield "Outputs:", f"{output_branch()} at {_named(commits[0])}"
+    else:
+        yield "Outputs:", f"{output_branch()}, no pass yet"
 
 
 def _branch(revisions: "GitRevisions") -> str:
@@ -178,15 +206,27 @@ def _print_rebalancers(world: "World", status: "RepositoryStatus") -> None:
 
 
 def _as_json(
-    status: "RepositoryStatus", branch: str, head: "Commit", since: "Sequence[Commit]"
+    status: "RepositoryStatus",
+    branch: str,
+    heads: "tuple[Commit, Commit | None]",
+    since: "Sequence[Commit]",
 ) -> dict[str, object]:
-    """Return the answer for machines."""
+    """Return the answer for machines.
+
+    Args:
+        status: How the repository stands.
+        branch: The one of the inputs.
+        heads: The commit that it is at, and that of the outputs where they have a branch.
+        since: The commits since the last pass.
+    """
     from reconciler.audit.json_shapes import commit_json, fault_json, object_json
     from reconciler.model.moments import format_moment
 
     return {
         "branch": branch,
-        "head": commit_json(head),
+        "head": commit_json(heads[0]),
+        "outputBranch": output_branch(),
+        "outputHead": heads[1] and heads[1].revision,
         "lastPassAt": None if status.last_at is None else format_moment(status.last_at),
         "inputRevision": status.inputs,
         "version": status.version,

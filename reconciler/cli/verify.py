@@ -9,6 +9,7 @@ import click
 
 from reconciler.cli import complete
 from reconciler.cli.options import output_option, output_root_option
+from reconciler.cli.output_branch import output_branch
 from reconciler.cli.workers import AskedWorkers, workers_options
 from reconciler.errors import UsageError
 
@@ -64,10 +65,11 @@ def command(
     from reconciler.shell.proofs import ENOUGH, prove_rest
     from reconciler.shell.revisions import GitRevisions
 
-    revisions = GitRevisions.open(directory, output_root=output_root)
+    revisions = GitRevisions.open(directory, output_root=output_root, output_branch=output_branch())
     commits = _commits(revisions, span or "HEAD")
     commits.reverse()
-    folder = None if afresh or len(commits) < FEW else _record_folder()
+    recorded = not afresh and not revisions.apart and len(commits) >= FEW
+    folder = _record_folder() if recorded else None
     prefix = revisions.repository.prefix
     with (
         open_record(folder, prefix=prefix, output_root=output_root) as record,
@@ -96,7 +98,7 @@ def _delivered(revisions: "GitRevisions") -> "list[BranchProof]":
     from reconciler.shell.git.revisions import resolve_revision
 
     head = resolve_revision(revisions.repository, "HEAD")
-    world = revisions.world(head, head)
+    world = revisions.world_at(head)
     if isinstance(world, UnreadableRevision):
         return []
     return list(prove_branches(revisions.repository, revisions.loader, world))
@@ -123,7 +125,7 @@ def _is_about_nothing(revisions: "GitRevisions", proofs: "Sequence[Proof]") -> b
     if not proofs or any(proof.state not in ("input", "tampered") for proof in proofs):
         return False
     last = proofs[-1].commit.revision
-    world = revisions.world(last, last)
+    world = revisions.world_at(last)
     return not isinstance(world, UnreadableRevision) and is_empty(world)
 
 

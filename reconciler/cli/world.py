@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 def open_loader(repository: "Repository", output_root: str) -> "Loader":
     """Return what loads worlds, with a bar on terminals, all processors, and what was parsed."""
     from reconciler.cli.document_cache import document_cache
+    from reconciler.cli.output_branch import output_branch
     from reconciler.cli.progress import tracked
     from reconciler.shell.load import Loader
     from reconciler.shell.resources import load_schemas
+    from reconciler.shell.sources import finding_sources
     from reconciler.shell.trees import GitTrees
     from reconciler.shell.workers import processors
 
@@ -29,6 +31,7 @@ def open_loader(repository: "Repository", output_root: str) -> "Loader":
         processes=processors(),
         documents=document_cache(),
         past=True,
+        sources=finding_sources(repository, output_branch()),
     )
 
 

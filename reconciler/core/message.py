@@ -29,6 +29,7 @@ def commit_message(
     now: datetime,
     version: str,
     output_root: str,
+    reported_at: str = "",
     editors: Sequence[tuple[str, str]] = (),
     reruns: Sequence[tuple[str, str]] = (),
 ) -> str:
@@ -40,6 +41,7 @@ def commit_message(
         now: Moment of the pass.
         version: Version of the reconciler.
         output_root: Folder of the outputs.
+        reported_at: Full hex id of the commit of another branch with the reports, `""` for none.
         editors: Output edited by hand, and who edited it, from the history.
         reruns: Rebalancer that runs again, and who removed the record of its first run.
     """
@@ -60,8 +62,10 @@ def commit_message(
     if len(lines) > MOST_LINES:
         lines = [*lines[:MOST_LINES], f"- and {len(lines) - MOST_LINES} more"]
     subject = _cut(_subject(told, stuck, removed, outcome, output_root))
+    reported = f"Reconciled-Feedback: {reported_at}\n" if reported_at else ""
     trailers = (
         f"Reconciled-From: {revision}\n"
+        f"{reported}"
         f"Reconciled-At: {format_moment(now)}\n"
         f"Reconciler-Version: {version}\n"
     )

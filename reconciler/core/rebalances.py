@@ -204,13 +204,13 @@ def _ask(world: World, manifest: Manifest, targets: _AllTargets, now: datetime) 
     else:
         step = advance(decode_rebalancer(spec, status, admitted), targets, now)
         asking = _ask_rebalancer(manifest, metadata, step)
-    if not manifest.origin.pointer:
+    if not manifest.origin.pointer and not world.apart:
         return asking
     return _staying(asking, None if present is None else present.body, now)
 
 
 def _staying(asking: _Asking, known: Body | None, now: datetime) -> _Asking:
-    """Return what one in a List wants: it stays once its time is over, and wants nothing more."""
+    """Return what one wants that no pass removes: once its time is over, it wants nothing more."""
     if known is not None:
         idle = asking.close(frozenset())
         if idle.expired and is_marked(known, idle.body):

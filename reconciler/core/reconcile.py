@@ -157,7 +157,7 @@ def _changes(
         gone |= {FAULTS}
     changes = [*_diff(world, written, gone), *remove_documents(world, result.removed)]
     if changes or delivered.written or delivered.gone:
-        record = record_body(world.revision, now, __version__)
+        record = record_body(world, now, __version__)
         path = output_path(world.output_root, RECORD)
         changes = [change for change in changes if change.path != path]
         changes.append(WriteFile(path, encode(record)))

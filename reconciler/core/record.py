@@ -9,7 +9,7 @@ from reconciler.manifests.paths import FAULTS, RECORD
 from reconciler.model.fields import bodies, mapping, number, strings_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment, stamp
-from reconciler.model.world import Body, Fault, HeldFile, Manifest
+from reconciler.model.world import Body, Fault, HeldFile, Manifest, World
 
 API_VERSION = "reconciler.dev/v1alpha1"
 DUPLICATE = "identity-duplicate"
@@ -21,6 +21,7 @@ class LastPass:
 
     Attributes:
         revision: Full hex id of its input commit.
+        reported_at: Full hex id of the commit of another branch with the reports, `""` for none.
         at: Its moment.
         written_twice: Path to the objects, as `str(ObjectKey)`, that stood there and elsewhere, so
             that neither was in force.
@@ -31,6 +32,7 @@ class LastPass:
     at: datetime
     written_twice: Mapping[str, frozenset[str]]
     held: tuple[HeldFile, ...]
+    reported_at: str = ""
 
 
 def last_pass(outputs: Mapping[ObjectKey, Manifest]) -> LastPass | None:
@@ -50,16 +52,20 @@ def last_pass(outputs: Mapping[ObjectKey, Manifest]) -> LastPass | None:
         at=parse_moment(str(status["lastPassAt"])),
         written_twice={path: frozenset(objects) for path, objects in twice.items()},
         held=tuple(_decode_held(entry) for entry in bodies(body, "held")),
+        reported_at=text(status, "feedbackRevision"),
     )
 
 
-def record_body(revision: str, now: datetime, version: str) -> Body:
+def record_body(world: World, now: datetime, version: str) -> Body:
     """Return the body of `reconciler.yaml`: when, from what, and by which version."""
+    status: Body = {"lastPassAt": stamp(now), "inputRevision": world.revision}
+    if world.reported_at:
+        status = {**status, "feedbackRevision": world.reported_at}
     return {
         "apiVersion": API_VERSION,
         "kind": RECORD.kind,
         "metadata": {"name": RECORD.name},
-        "status": {"lastPassAt": stamp(now), "inputRevision": revision, "version": version},
+        "status": {**status, "version": version},
     }
 
 

@@ -30,13 +30,13 @@ def remove_documents(world: World, removed: Iterable[ObjectKey]) -> list[Change]
 def removable(world: World, key: ObjectKey, busy: Container[str] = ()) -> bool:
     """Return whether the document of an object can be taken out of its file now.
 
-    Never from a List, of which it is a part. Not while the file is faulty: its documents cannot be
-    told apart for sure, and an earlier version of them may be in force. Not either while it is
-    among the `busy` ones.
+    Never from a List, of which it is a part, nor where outputs are on a branch of their own. Not
+    while the file is faulty: its documents cannot be told apart for sure, and an earlier version
+    of them may be in force. Not either while it is among the `busy` ones.
     """
     origin = world.inputs[key].origin
     path = origin.path
-    if origin.pointer:
+    if origin.pointer or world.apart:
         return False
     faulty = {entry.path for entry in world.held} | {fault.path for fault in world.faults}
     return path in world.texts and path not in faulty and path not in busy

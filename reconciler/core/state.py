@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from reconciler.core.file_validation import FileValidation
 from reconciler.core.input_index import key_of
 from reconciler.core.tree_change import TreeChange
-from reconciler.manifests.paths import ALONE, folder_of, output_path
+from reconciler.errors import UsageError
+from reconciler.manifests.paths import ALONE, RECORD, folder_of, output_path
 from reconciler.model.frozen import Frozen, is_at_or_below
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.known_kinds import KnownKinds
@@ -172,3 +173,17 @@ def _frozen(fault: Fault) -> Fault:
         expected="the file as the last pass wrote it (git checkout), or no file",
         subject=fault.subject,
     )
+
+
+def check_ours(state: StateTree, root: str) -> None:
+    """Refuse an output root that was never ours: what a pass did not write there, it deletes."""
+    if RECORD in state.manifests:
+        return
+    ours = {manifest.origin.path for manifest in state.manifests.values()}
+    ours |= {output_path(root, key) for key in ALONE}
+    strange = sorted(path for path in state.present.keys() - ours if path not in state.frozen)
+    if strange:
+        raise UsageError(
+            f'the output root "{root}" holds "{strange[0]}", which no pass wrote, and would be '
+            "deleted; move the file, or name another folder with --output-root"
+        )

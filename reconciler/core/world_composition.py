@@ -17,6 +17,8 @@ def compose(
     *,
     revision: str,
     output_root: str,
+    reported_at: str = "",
+    apart: bool = False,
     delivered: Mapping[str, str] | None = None,
     last: World | None = None,
 ) -> World:
@@ -30,6 +32,8 @@ def compose(
         state: What the files below the output root hold.
         revision: Full hex id of the input commit.
         output_root: Root-relative folder that the daemon owns.
+        reported_at: Full hex id of the commit of another branch with the reports, `""` for none.
+        apart: Whether the outputs are on a branch of their own.
         delivered: Path to blob id of the files below the folders of delivery, `None` for none.
         last: The world before, from which the index of kinds is told.
     """
@@ -52,6 +56,8 @@ def compose(
         traces=(*index.traces, *state.traces),
         held=good.held,
         output_root=output_root,
+        reported_at=reported_at,
+        apart=apart,
         kinds=Kinds() if last is None else last.kinds.next(),
         output_kinds=Kinds() if last is None else last.output_kinds.next(),
     )

@@ -114,7 +114,7 @@ def _unfit(world: World, outputs: Mapping[ObjectKey, Body], rules: Rules) -> dic
 
 def _record(world: World, now: datetime) -> Body:
     """Return the record of a pass at this moment, or else the state would be nobody's."""
-    body = record_body(world.revision, now, __version__)
+    body = record_body(world, now, __version__)
     status = body["status"]
     if not isinstance(status, Mapping):
         return body

@@ -37,6 +37,7 @@ class Settings:
         heartbeats: Whether a cluster whose agent is silent counts as not ready.
         assume_after_seconds: How long after it was chosen a silent cluster counts as applied,
             healthy and available; `None` means never.
+        feedback_branch: Another branch that clusters report on, `""` for the one that is served.
         safety: How much may be removed at once.
         options: Sections as written, by name; that of a dialect has its name.
     """
@@ -47,6 +48,7 @@ class Settings:
     declared_clusters: bool = True
     heartbeats: bool = False
     assume_after_seconds: int | None = DEFAULT_ASSUME_AFTER_SECONDS
+    feedback_branch: str = ""
     safety: Safety = Safety()  # frozen
     options: Mapping[str, Body] = field(default_factory=dict)
 
@@ -69,6 +71,7 @@ def decode_settings(body: Body | None) -> Settings:
         declared_clusters=mapping(spec, "inventory").get("declared") is not False,
         heartbeats=mapping(spec, "inventory").get("heartbeats") == "enforce",
         assume_after_seconds=assume if isinstance(assume, int) else None,
+        feedback_branch=text(feedback, "branch"),
         safety=_decode_safety(mapping(spec, "safety")),
         options={name: part for name, part in spec.items() if isinstance(part, Mapping)},
     )

@@ -117,6 +117,10 @@ class World:
 
     Attributes:
         revision: Full hex commit id of the inputs.
+        reported_at: Full hex id of the commit of another branch that has the reports of clusters,
+            `""` where they are in the one of the inputs, or nowhere.
+        apart: Whether the outputs are on a branch of their own, so that nothing is deleted of what
+            people wrote.
         known: Kinds of the APIs that are read here.
         inputs: What people wrote, valid documents only. Where a document is faulty now and an
             earlier commit held a valid version, `inputs` has that one and `held` says so.
@@ -156,6 +160,8 @@ class World:
     traces: tuple[Trace, ...] = ()
     held: tuple[HeldFile, ...] = ()
     output_root: str = "status"
+    reported_at: str = ""
+    apart: bool = False
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     output_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
 

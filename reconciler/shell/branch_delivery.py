@@ -26,13 +26,14 @@ from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.objects import TreeEntry, read_blobs
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import COMMIT_ID, Repository
 from reconciler.shell.listings import Listings
 from reconciler.shell.load import Loader
+from reconciler.shell.sources import ServedBranches, Sources
 from reconciler.shell.trees import GitTrees
 
 RECORD = f"{DELIVERY.name}.yaml"
-DELIVERED_FROM = "Delivered-From"
+DELIVERED_FROM, INPUTS_FROM = "Delivered-From", "Delivered-Inputs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ class _Followed:
     files: DeliveredFiles
     memory: DeliveryMemory = field(default_factory=undelivered)
     listings: Listings | None = None
-    seen: tuple[str, str | None] | None = None
+    seen: tuple[Sources, str | None] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -65,32 +66,38 @@ class BranchDelivery:
     _followed: dict[str, _Followed] = field(default_factory=dict)
 
     def deliver(
-        self, branch: Branch, loader: Loader, author: CommitIdentity, commit: str, at: datetime
+        self,
+        served: ServedBranches,
+        loader: Loader,
+        author: CommitIdentity,
+        sources: Sources,
+        at: datetime,
     ) -> list[BranchDelivered]:
         """Bring all branches to what a commit asks for, and return those that moved or could not.
 
         Args:
-            branch: The one that is served; others are beside it.
+            served: What is served; other branches are beside it.
             loader: Loads the world of the served branch.
             author: Who commits.
-            commit: Full hex id of the commit that is served.
+            sources: The commits of what is served.
             at: The moment of its pass.
 
         Raises:
             LostRace: A branch moved meanwhile; deliver again.
             ShellError: Git or the remote refused, or a branch is the served one.
         """
-        world = loader.load(commit)
+        world = sources.load(loader)
         settings = settings_in(world)
         if settings.suspend:
             return []
         names = decode_delivery(settings).branches
-        if branch.name in names:
-            raise ShellError(
-                f"delivery names the branch {branch.name}, which is served; leave `branch` out"
-            )
+        for name in (served.inputs.name, served.moved):
+            if name in names:
+                raise ShellError(
+                    f"delivery names the branch {name}, which is served; leave `branch` out"
+                )
         found = (
-            self._deliver(name, branch, loader, author, (world, settings, commit), at)
+            self._deliver(name, served.inputs, loader, author, (world, settings, sources), at)
             for name in names
         )
         return [one for one in found if one is not None]
@@ -101,14 +108,14 @@ class BranchDelivery:
         branch: Branch,
         loader: Loader,
         author: CommitIdentity,
-        asked: tuple[World, Settings, str],
+        asked: tuple[World, Settings, Sources],
         at: datetime,
     ) -> BranchDelivered | None:
         """Bring one branch to what a commit asks for."""
-        world, settings, commit = asked
+        world, settings, sources = asked
         known = self._followed.setdefault(name, _Followed(DeliveredFiles(name)))
         head = branch.beside(name)
-        if known.seen == (commit, head):
+        if known.seen == (sources, head):
             return None
         repository = branch.repository
         known.listings = known.listings or Listings(GitTrees(repository), DELIVERY.name)
@@ -122,19 +129,19 @@ class BranchDelivery:
         found = deliver_to(name, there, world, settings, record, known.memory)
         changes = tuple(_changes(name, found, record))
         if not changes:
-            known.seen = (commit, head)
+            known.seen = (sources, head)
             told = BranchDelivered(branch=name, commit=None, files=0, faults=found.faults)
             return told if found.faults else None
         new = write_commit(
             repository,
             changes,
             parent=head,
-            message=_message(changes, commit, at),
+            message=_message(changes, sources, at),
             at=at,
             author=author,
         )
         branch.publish_beside(name, old=head, new=new)
-        known.seen = (commit, new)
+        known.seen = (sources, new)
         return BranchDelivered(branch=name, commit=new, files=len(changes), faults=found.faults)
 
 
@@ -152,17 +159,22 @@ def record_in(repository: Repository, listed: Mapping[str, TreeEntry]) -> Body |
 
 def _before(repository: Repository, loader: Loader, head: str | None) -> World | None:
     """Return the world that a branch was delivered from, `None` if it cannot be told."""
-    told = delivered_from(repository, head) if head else ""
+    told = delivered_from(repository, head) if head else None
     try:
-        return loader.load(told) if told else None
+        return told.load(loader) if told else None
     except (GitError, ShellError, UserError):
         return None
 
 
-def delivered_from(repository: Repository, head: str) -> str:
-    """Return the decision commit that a commit of another branch follows, `""` if it names none."""
-    trailers = [dict(one.trailers) for one in read_commits(repository, [head])]
-    return trailers[0].get(DELIVERED_FROM, "") if trailers else ""
+def delivered_from(repository: Repository, head: str) -> Sources | None:
+    """Return what a commit of another branch follows, `None` if it names nothing."""
+    for commit in read_commits(repository, [head]):
+        trailers = dict(commit.trailers)
+        outputs = trailers.get(DELIVERED_FROM, "")
+        inputs = trailers.get(INPUTS_FROM, outputs)
+        if COMMIT_ID.fullmatch(outputs) and COMMIT_ID.fullmatch(inputs):
+            return Sources(inputs, outputs)
+    return None
 
 
 def _changes(name: str, found: Delivered, record: Body | None) -> Iterator[Change]:
@@ -176,7 +188,11 @@ def _changes(name: str, found: Delivered, record: Body | None) -> Iterator[Chang
         yield WriteFile(RECORD, encode(found.record))
 
 
-def _message(changes: tuple[Change, ...], commit: str, at: datetime) -> str:
+def _message(changes: tuple[Change, ...], sources: Sources, at: datetime) -> str:
     """Return the message of a commit on another branch."""
     files = f"{len(changes)} file{'s' if len(changes) != 1 else ''}"
-    return f"Deliver {files}\n\n{DELIVERED_FROM}: {commit}\nReconciled-At: {format_moment(at)}\n"
+    inputs = f"{INPUTS_FROM}: {sources.inputs}\n" if sources.inputs != sources.outputs else ""
+    return (
+        f"Deliver {files}\n\n{DELIVERED_FROM}: {sources.outputs}\n{inputs}"
+        f"Reconciled-At: {format_moment(at)}\n"
+    )

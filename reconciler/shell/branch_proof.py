@@ -14,9 +14,11 @@ from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.shell.branch_delivery import RECORD, delivered_from, record_in
 from reconciler.shell.delivered_files import DeliveredFiles
+from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listings
 from reconciler.shell.load import Loader
+from reconciler.shell.sources import Sources
 from reconciler.shell.trees import GitTrees
 
 
@@ -43,9 +45,12 @@ def prove_branches(repository: Repository, loader: Loader, world: World) -> Iter
         head = repository.find(name)
         if head is None:
             continue
-        commit = delivered_from(repository, head)
+        sources = delivered_from(repository, head)
+        commit = "" if sources is None else sources.outputs
         try:
-            yield _proof(repository, loader, name, head, commit)
+            if sources is None:
+                raise GitError("its head names none")
+            yield _proof(repository, loader, name, head, sources)
         except ReconcilerError as error:
             message = f"the decision commit {commit[:12] or 'it follows'} cannot be read: {error}"
             finding = ProofFinding("", message)
@@ -53,10 +58,11 @@ def prove_branches(repository: Repository, loader: Loader, world: World) -> Iter
 
 
 def _proof(
-    repository: Repository, loader: Loader, name: str, head: str, commit: str
+    repository: Repository, loader: Loader, name: str, head: str, sources: Sources
 ) -> BranchProof:
     """Hold the files of a branch against what a decision commit asks for."""
-    world = loader.load(commit)
+    world = sources.load(loader)
+    commit = sources.outputs
     settings = settings_in(world)
     roots = frozenset(roots_of(decode_delivery(settings).on(name).destinations))
     listed = Listings(GitTrees(repository), DELIVERY.name).entries(head)

@@ -18,9 +18,11 @@ from reconciler.core.message import decision_line, is_told
 from reconciler.dialects.object_boundary import trace_of
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.moments import format_moment
+from reconciler.model.settings import settings_in
 from reconciler.model.world import Fault, Trace
 from reconciler.shell.disk import refusal_of
 from reconciler.shell.passes import Passes, PassReport
+from reconciler.shell.sources import Heads
 
 FIRST_DELAY_SECONDS = 1.0
 LONGEST_DELAY_SECONDS = 60.0
@@ -39,9 +41,13 @@ class WakeupSource(Protocol):
 
 
 class _Seen(NamedTuple):
-    """What the last pass left: the branch, the next moment, the files that wait for a person."""
+    """What the last pass left: the branches, the next moment, the files that wait for a person.
 
-    head: str
+    `feedback_branch` is the one that clusters report on, `""` for none of their own.
+    """
+
+    heads: Heads
+    feedback_branch: str
     recheck_at: datetime | None
     waiting: frozenset[str]
 
@@ -78,13 +84,14 @@ class Daemon:
                     _log_pass(log, report, known=known)
                     _log_impostors(log, report, str(self.passes.author))
                     _log_beside(log, report)
-                    if seen is None or seen.head != report.world.revision:
+                    if seen is None or seen.heads != report.heads:
                         _log_up_to_date(log, report)
                     _log_waiting(
                         log, report.waiting - (frozenset() if seen is None else seen.waiting)
                     )
                     seen = _Seen(
-                        report.commit or report.world.revision,
+                        report.left,
+                        settings_in(report.world).feedback_branch,
                         report.outcome.recheck_at,
                         report.waiting,
                     )
@@ -101,7 +108,7 @@ class Daemon:
     def _due(self, seen: _Seen) -> bool:
         """Return whether the branch moved, a moment has come, or a person's edit is waited for."""
         self.passes.branch.recover()  # or else what others leave waits for the next commit
-        if seen.waiting or self.passes.branch.head() != seen.head:
+        if seen.waiting or self.passes.branches.heads(seen.feedback_branch) != seen.heads:
             return True
         return seen.recheck_at is not None and self.passes.clock.now() >= seen.recheck_at
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from reconciler.core.step import FileTree
 from reconciler.manifests.selection import SUFFIXES
 from reconciler.model.frozen import is_at_or_below
 from reconciler.model.versioned import Versioned, patched
@@ -30,6 +31,11 @@ class Listing:
     files: Mapping[str, TreeEntry]
     links: frozenset[str]
     others: frozenset[str]
+
+    @property
+    def tree(self) -> FileTree:
+        """The files and links as the core knows them."""
+        return FileTree({path: entry.blob for path, entry in self.files.items()}, self.links)
 
 
 class Listings:

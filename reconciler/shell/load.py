@@ -13,14 +13,14 @@ from reconciler.core.input_index import InputIndex, follow_inputs, index_inputs
 from reconciler.core.last_known_good import LastKnownGood, last_known_good
 from reconciler.core.past_versions import with_past
 from reconciler.core.record import LastPass, last_pass
-from reconciler.core.state import StateTree, blocks_of, follow_state, read_state
-from reconciler.core.step import FileTree, Step
+from reconciler.core.state import StateTree, blocks_of, check_ours, follow_state, read_state
+from reconciler.core.step import Step
 from reconciler.core.world_composition import compose, configuration_of
 from reconciler.delivery.destinations import roots_of
 from reconciler.delivery.record import recorded
 from reconciler.delivery.settings import Destination, decode_delivery
-from reconciler.errors import ShellError, UsageError
-from reconciler.manifests.paths import ALONE, RECORD, output_path
+from reconciler.errors import ShellError
+from reconciler.manifests.paths import RECORD, output_path
 from reconciler.manifests.schema import Schemas
 from reconciler.manifests.scope import CRD
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
@@ -28,7 +28,8 @@ from reconciler.model.world import World
 from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.document_cache import INPUTS, OUTPUTS, DocumentCache
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.listings import Listing, Listings
+from reconciler.shell.listings import Listings
+from reconciler.shell.reported_trees import ReportedTrees, Reports, SourcesOf, paired
 from reconciler.shell.tree_cache import Below, Inputs, Track, TreeCache, untracked
 from reconciler.shell.trees import Trees
 from reconciler.shell.validators import FileValidators, file_validators
@@ -47,14 +48,18 @@ class Loader:
         processes: int = 1,
         documents: DocumentCache | None = None,
         past: bool = False,
+        sources: SourcesOf | None = None,
     ) -> None:
         """Remember where to read and what is ours there.
 
         Up to so many processes read where there are thousands of files; `documents` are those that
         were parsed before, `None` for none. With `past` the versions that clusters are held on are
-        read even where nothing is delivered.
+        read even where nothing is delivered. `sources` returns the commits of inputs and outputs at
+        a revision where outputs have a branch of their own.
         """
+        trees = ReportedTrees(trees)
         self._output_root = output_root
+        self._sources = sources
         self._reads_past = past
         self._processes = processes
         self._rules = {
@@ -62,23 +67,38 @@ class Loader:
             OUTPUTS: Rules(schemas, {}, KINDS, status_only=True),
         }
         self._listings = Listings(trees, output_root)
+        self._output_listings = Listings(trees, output_root) if sources else self._listings
         self._documents = documents
         self._inputs, self._outputs = (
-            TreeCache(trees, self._listings, name, track=track, documents=documents)
-            for name in (INPUTS, OUTPUTS)
+            TreeCache(trees, listings, name, track=track, documents=documents)
+            for name, listings in ((INPUTS, self._listings), (OUTPUTS, self._output_listings))
         )
         self._surveyed: InputIndex | None = None
         self._state: StateTree | None = None
         self._delivered = DeliveredFiles()
         self._delivers: tuple[Destination, ...] = ()
-        self._last: tuple[tuple[str, str | None], World] | None = None
+        self._last: tuple[tuple[str, str], str, World] | None = None
 
-    def load(self, revision: str, *, outputs: str | None = None) -> World:
+    @property
+    def apart(self) -> bool:
+        """Whether outputs have a branch of their own."""
+        return self._sources is not None
+
+    def sources_of(self, revision: str) -> tuple[str, str]:
+        """Return the commits of inputs and outputs at a revision."""
+        return (revision, revision) if self._sources is None else self._sources(revision)
+
+    def load(
+        self, revision: str, *, outputs: str | None = None, reports: Reports | None = None
+    ) -> World:
         """Return the world at a commit.
 
         Args:
             revision: Full hex id of the commit or tree that has the inputs.
-            outputs: Full hex id of the one that has the outputs; `None` means the same.
+            outputs: Full hex id of the one that has the outputs; `None` means the same, or those
+                that belong to it on their own branch.
+            reports: Returns the commit of the branch that clusters report on, where the
+                configuration names one; `None` takes that of the last pass.
 
         Returns:
             The very same world if the one before was asked for; documents that did not change are
@@ -89,16 +109,26 @@ class Loader:
             ShellError: The last good version of a faulty file is not in this repository.
             UsageError: The output root is a folder of people's manifests.
         """
+        if outputs is None:
+            revision, outputs = self.sources_of(revision)
         asked = (revision, outputs)
-        if self._last is None or self._last[0] != asked:
-            total = 0 if self._last is not None else self._unparsed(revision)
-            try:
-                with file_validators(self._rules, total, processes=self._processes) as by:
-                    self._last = (asked, self._load(revision, outputs or revision, by))
-            except BaseException:
-                self._state = self._surveyed = None  # they may lag behind their files
-                raise
-        return self._last[1]
+        if self._last is not None and self._last[0] == asked:
+            _, branch, world = self._last
+            if reports is None or not branch or (reports(branch) or "") == world.reported_at:
+                return world
+        total = 0 if self._last is not None else self._unparsed(revision)
+        try:
+            with file_validators(self._rules, total, processes=self._processes) as by:
+                branch, world = self._load(*asked, reports, by)
+        except BaseException:
+            self._state = self._surveyed = None  # they may lag behind their files
+            raise
+        self._last = (asked, branch, world)
+        return world
+
+    def has_outputs(self, revision: str) -> bool:
+        """Return whether a commit has the record of a pass."""
+        return output_path(self._output_root, RECORD) in self._listings.entries(revision)
 
     def keep_documents(self, *, pieces: int) -> bool:
         """Write so many pieces of what was parsed, and return whether more is left."""
@@ -115,32 +145,51 @@ class Loader:
             sides[OUTPUTS if is_output(path) else INPUTS].append((path, entry.blob))
         return sum(self._documents.unknown(*side) for side in sides.items())
 
-    def _load(self, revision: str, outputs: str, by: FileValidators) -> World:
-        """Read what changed since the world before, and compose this one."""
+    def _load(
+        self, revision: str, outputs: str, reports: Reports | None, by: FileValidators
+    ) -> tuple[str, World]:
+        """Read what changed since the world before, and compose this one.
+
+        Returns:
+            The branch that clusters report on, `""` for none of its own, and the world.
+        """
         state = self._follow_state(outputs, by)
         self._delivers = recorded(state.manifests)
         last = last_pass(state.manifests)
+        reported_at = "" if last is None else last.reported_at
         used: set[tuple[str, str]] = set()
-        settings = self._settings(revision, last, used)
-        index = self._follow_survey(revision, settings, by)
-        good = self._good(index, revision, last, settings, used)
+        settings = self._settings(self._as_before(revision), last, used)
+        branch = settings.feedback_branch
+        if branch and reports is not None:
+            reported_at = reports(branch) or ""
+        inputs = paired(revision, reported_at) if branch else revision
+        index = self._follow_survey(inputs, settings, by)
+        good = self._good(index, inputs, last, settings, used)
         if any((key.group, key.kind) == CRD for key in good.manifests):
             index = index_inputs(self._inputs.files, KINDS, good.manifests.values())
-            good = self._good(index, revision, last, settings, used)
+            good = self._good(index, inputs, last, settings, used)
         world = compose(
             index,
             good,
             state,
             revision=revision,
             output_root=self._output_root,
+            reported_at=reported_at if branch else "",
+            apart=self.apart,
             delivered=self._delivered_files(outputs, settings),
-            last=None if self._last is None else self._last[1],
+            last=None if self._last is None else self._last[-1],
         )
         if self._reads_past or self._delivers or decode_delivery(settings).destinations:
             world = with_past(world, index.scopes, partial(self._past, used))
         self._inputs.keep(used)
         self._outputs.keep(())
-        return world
+        return branch, world
+
+    def _as_before(self, revision: str) -> str:
+        """Return a commit with the reports of the world before: a listing is told from its like."""
+        if self._last is None or not self._last[1]:
+            return revision
+        return paired(revision, self._last[-1].reported_at)
 
     def _past(self, used: set[tuple[str, str]], path: str, blob: str) -> FileValidation | None:
         """Return what an earlier version of a file holds, `None` if it is not there any more."""
@@ -154,13 +203,13 @@ class Loader:
     def _follow_state(self, revision: str, by: FileValidators) -> StateTree:
         """Read the files below the output root."""
         move = self._outputs.follow(revision, Below(self._output_root), by)
-        listing = self._listings.listing(revision)
+        listing = self._output_listings.listing(revision)
         blocks = blocks_of(listing.links | listing.others, self._output_root, KINDS)
         if self._state is None:
             self._state = read_state(move.files.values(), self._output_root, KINDS, blocks)
         else:
             self._state = follow_state(self._state, move, self._output_root, KINDS, blocks)
-        _check_ours(self._state, self._output_root)
+        check_ours(self._state, self._output_root)
         return self._state
 
     def _follow_survey(self, revision: str, settings: Settings, by: FileValidators) -> InputIndex:
@@ -181,7 +230,7 @@ class Loader:
         """Return the files below the folders that delivery has, had, or is to have."""
         wanted = decode_delivery(settings).on("").destinations
         roots = frozenset(roots_of((*self._delivers, *wanted))) - {""}
-        return self._delivered.follow(self._listings.entries(revision), roots)
+        return self._delivered.follow(self._output_listings.entries(revision), roots)
 
     def _settings(
         self, revision: str, last: LastPass | None, used: set[tuple[str, str]]
@@ -225,11 +274,13 @@ class Loader:
             return None
         recorded = {} if self._state is None else self._state.manifests
         try:
-            then = self._listings.listing(last.revision)
+            then = self._listings.listing(
+                paired(last.revision, last.reported_at) if last.reported_at else last.revision
+            )
             step = Step(
                 index=index,
-                now=_tree(now),
-                then=_tree(then),
+                now=now.tree,
+                then=then.tree,
                 last=last,
                 covers=covers,
                 recorded=recorded,
@@ -249,22 +300,3 @@ class Loader:
     def version(self, path: str, blob: str) -> FileValidation:
         """Return what a version of an input file holds."""
         return self._inputs.version(path, blob, FileValidators(self._rules))
-
-
-def _tree(listing: Listing) -> FileTree:
-    """Return the files and links of a commit as the core knows them."""
-    return FileTree({path: entry.blob for path, entry in listing.files.items()}, listing.links)
-
-
-def _check_ours(state: StateTree, root: str) -> None:
-    """Refuse an output root that was never ours: what a pass did not write there, it deletes."""
-    if RECORD in state.manifests:
-        return
-    ours = {manifest.origin.path for manifest in state.manifests.values()}
-    ours |= {output_path(root, key) for key in ALONE}
-    strange = sorted(path for path in state.present.keys() - ours if path not in state.frozen)
-    if strange:
-        raise UsageError(
-            f'the output root "{root}" holds "{strange[0]}", which no pass wrote, and would be '
-            "deleted; move the file, or name another folder with --output-root"
-        )

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from reconciler.model.world import World
@@ -13,6 +14,7 @@ from reconciler.shell.git.scratch import merge_trees, scratch
 from reconciler.shell.git.snapshot import take_files
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.sources import finding_sources, reports_on
 from reconciler.shell.tree_cache import Track, untracked
 from reconciler.shell.trees import GitTrees
 from reconciler.shell.workers import processors
@@ -55,6 +57,7 @@ def open_sides(
     output_root: str,
     track: Track = untracked,
     documents: DocumentCache | None = None,
+    output_branch: str | None = None,
 ) -> Iterator[Sides]:
     """Merge in a throw-away database, and load both worlds.
 
@@ -65,6 +68,7 @@ def open_sides(
         output_root: Root-relative folder that the daemon owns.
         track: Shows how far reading is.
         documents: Those that were parsed before, `None` for none.
+        output_branch: The branch of the outputs, `None` where it is that of the inputs.
     """
     repository = Repository.open(directory)
     base_name = base or _served(repository)
@@ -83,10 +87,13 @@ def open_sides(
             processes=processors(),
             documents=documents,
             past=True,
+            sources=finding_sources(repository, output_branch),
         )
+        outputs = loader.sources_of(base_revision)[1] if output_branch else None
+        reports = partial(reports_on, repository)
         yield Sides(
-            base=loader.load(base_revision),
-            merged=loader.load(tree),
+            base=loader.load(base_revision, outputs=outputs, reports=reports),
+            merged=loader.load(tree, outputs=outputs, reports=reports),
             base_revision=base_revision,
             head_revision=head_revision,
             base_name=base_name.removeprefix("refs/heads/").removeprefix("refs/remotes/"),

@@ -31,6 +31,7 @@ from reconciler.shell.git.history import read_history
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.load import Loader
 from reconciler.shell.reruns import find_reruns
+from reconciler.shell.sources import Heads, ServedBranches, Sources
 
 RACES = 5  # several writers on one branch settle in two or three rounds
 PIECES = 10  # of parsed documents, written between two looks at the branch; half a second
@@ -43,17 +44,32 @@ class PassReport:
     `commit` is `None` where nothing was committed; `now` is the moment of the pass. `waiting` are
     the files of which something is over and stays, since a person is editing them in a checkout.
     `editors` are the outputs whose decision was edited by hand, and who did it. `beside` are the
-    other branches that were delivered to, or could not be.
+    other branches that were delivered to, or could not be. `heads` is where the branches were that
+    it read.
     """
 
     world: World
     outcome: Outcome
     now: datetime
+    heads: Heads
     commit: str | None
     waiting: frozenset[str] = frozenset()
     races: int = 0
     editors: tuple[tuple[str, str], ...] = ()
     beside: tuple[BranchDelivered, ...] = ()
+
+    @property
+    def outputs(self) -> str:
+        """Full hex id of the commit that has the outputs now."""
+        return self.commit or self.heads.outputs or self.heads.inputs
+
+    @property
+    def left(self) -> Heads:
+        """Where it left the branches."""
+        if self.commit is None:
+            return self.heads
+        inputs = self.heads.inputs if self.world.apart else self.commit
+        return self.heads._replace(inputs=inputs, outputs=self.commit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +84,7 @@ class Passes:
         pause: Waits for a number of seconds.
         memo: What earlier passes remember; it only saves work.
         delivery: Brings what was decided to other branches.
+        output_branch: Name of the branch that it commits to, `None` for the one that is read.
     """
 
     branch: Branch
@@ -77,6 +94,12 @@ class Passes:
     pause: Callable[[float], None] = time.sleep
     memo: Memo = field(default_factory=Memo)
     delivery: BranchDelivery = field(default_factory=BranchDelivery)
+    output_branch: str | None = None
+
+    @property
+    def branches(self) -> ServedBranches:
+        """All that it reads and moves."""
+        return ServedBranches(self.branch, self.output_branch)
 
     def decide(self, *, at: datetime | None = None) -> PassReport:
         """Compute a pass without committing anything.
@@ -87,14 +110,19 @@ class Passes:
         Raises:
             ClockBehind: The moment is not later than the last pass.
         """
-        world = self.loader.load(self.branch.head())
+        branches = self.branches
+        heads = branches.heads()
+        _, world = branches.load(self.loader, heads)
+        heads = heads._replace(reports=world.reported_at or None)
         now = self._moment(world) if at is None else later(world, at)
         outcome = reconcile(world, now, memo=self.memo)
         taken = {removal.path for removal in outcome.removals}
-        waiting = self.branch.busy(taken, at=world.revision) if taken else frozenset()
+        waiting = self.branch.busy(taken, at=heads.inputs) if taken else frozenset()
         if waiting:  # or else the checkout could not follow, and nothing would be committed
             outcome = reconcile(world, now, busy=waiting, memo=self.memo)
-        return PassReport(world=world, outcome=outcome, now=now, commit=None, waiting=waiting)
+        return PassReport(
+            world=world, outcome=outcome, now=now, heads=heads, commit=None, waiting=waiting
+        )
 
     def run(self, *, at: datetime | None = None, publish: bool = True) -> PassReport:
         """Compute a pass and commit it; if the branch moved meanwhile, compute again.
@@ -126,8 +154,8 @@ class Passes:
         """Bring other branches to what was decided."""
         if not publish or not decode_delivery(settings_in(report.world)).branches:
             return report
-        commit = report.commit or report.world.revision
-        found = self.delivery.deliver(self.branch, self.loader, self.author, commit, report.now)
+        sources = Sources(report.left.inputs, report.outputs)
+        found = self.delivery.deliver(self.branches, self.loader, self.author, sources, report.now)
         return replace(report, beside=tuple(found)) if found else report
 
     def _run(self, *, at: datetime | None, publish: bool) -> PassReport:
@@ -135,13 +163,13 @@ class Passes:
             report = self.decide(at=at)
             if not report.outcome.changes:
                 return report
-            report = replace(report, editors=tuple(self._editors(report.world, report.outcome)))
+            report = replace(report, editors=tuple(self._editors(report)))
             commit = self._commit(report)
-            if commit == report.world.revision:
+            if commit == report.heads.outputs:
                 return report
             try:
                 if publish:
-                    self.branch.publish(old=report.world.revision, new=commit)
+                    self.branches.publish(report.heads, commit)
             except LostRace:
                 if race == RACES:
                     raise
@@ -159,24 +187,25 @@ class Passes:
             now=report.now,
             version=__version__,
             output_root=world.output_root,
+            reported_at=world.reported_at,
             editors=report.editors,
-            reruns=find_reruns(self.branch.repository, world, outcome),
+            reruns=find_reruns(self.branch.repository, report.outputs, world, outcome),
         )
         return write_commit(
             self.branch.repository,
             outcome.files,
-            parent=world.revision,
+            parent=report.heads.outputs,
             message=message,
             at=report.now,
             author=self.author,
         )
 
-    def _editors(self, world: World, outcome: Outcome) -> list[tuple[str, str]]:
+    def _editors(self, report: PassReport) -> list[tuple[str, str]]:
         """Return who edited outputs by hand, as the history tells."""
         editors = []
-        for key in outcome.edited:
-            path = world.outputs[key].origin.path
-            commits = [*read_history(self.branch.repository, world.revision, limit=1, path=path)]
+        for key in report.outcome.edited:
+            path = report.world.outputs[key].origin.path
+            commits = [*read_history(self.branch.repository, report.outputs, limit=1, path=path)]
             editors.append((str(key), str(commits[0].author) if commits else "someone"))
         return editors
 

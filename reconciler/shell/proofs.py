@@ -91,6 +91,9 @@ def _cut(
     inputs: str | None = None
     for start in range(0, len(commits), size):
         piece = commits[start : start + size]
+        if revisions.apart:
+            yield empty_stretch(piece, output_root=output_root)
+            continue
         try:
             yield cut_stretch(revisions, piece, output_root=output_root, last_inputs=inputs)
         except GitError:  # of a commit, which its proof tells

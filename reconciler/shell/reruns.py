@@ -12,8 +12,10 @@ from reconciler.shell.git.repository import Repository
 OUR_TRAILER = "Reconciled-From"
 
 
-def find_reruns(repository: Repository, world: World, outcome: Outcome) -> list[tuple[str, str]]:
-    """Return who runs again, as `Kind name`, and who removed the record.
+def find_reruns(
+    repository: Repository, outputs: str, world: World, outcome: Outcome
+) -> list[tuple[str, str]]:
+    """Return who runs again, as `Kind name`, and who removed the record before a commit of outputs.
 
     A record that a pass removed itself, since the manifest was gone, is none to tell of.
     """
@@ -23,7 +25,7 @@ def find_reruns(repository: Repository, world: World, outcome: Outcome) -> list[
         path = output_path(world.output_root, key)
         if path not in written or path in world.present:
             continue
-        removal = read_removal(repository, world.revision, path)
+        removal = read_removal(repository, outputs, path)
         if removal is not None and OUR_TRAILER not in dict(removal.trailers):
             found.append((f"{key.kind} {key.name}", str(removal.author)))
     return found

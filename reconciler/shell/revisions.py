@@ -20,10 +20,12 @@ from reconciler.shell.git.revisions import (
 )
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.sources import EMPTY_TREES, finding_sources
 from reconciler.shell.trees import GitTrees
 
 PLAIN = REGULAR[0]
 NEAR = 8  # commits that are read together; few lie between two passes
+NOTHING = frozenset(EMPTY_TREES.values())
 MOST_BROUGHT = 3  # commits of one merge, told beside it
 
 
@@ -36,11 +38,15 @@ class GitRevisions:
     _changes: dict[str, tuple[FileChange, ...]] = field(default_factory=dict)
 
     @classmethod
-    def open(cls, directory: Path, *, output_root: str) -> "GitRevisions":
+    def open(
+        cls, directory: Path, *, output_root: str, output_branch: str | None = None
+    ) -> "GitRevisions":
         """Open the repository that a folder is in."""
         repository = Repository.open(directory)
+        sources = finding_sources(repository, output_branch)
+        trees = GitTrees(repository)
         return cls(
-            repository, Loader(GitTrees(repository), load_schemas(), output_root=output_root)
+            repository, Loader(trees, load_schemas(), output_root=output_root, sources=sources)
         )
 
     def commits(
@@ -65,10 +71,16 @@ class GitRevisions:
     ) -> "CommitLine":
         """Return the same commits, to be read when they are asked for."""
         places = [self.repository.from_top(path) for path in paths]
-        listed = list_range(self.repository, head, but=but, paths=places)
+        head, but = self.moved_at(head), None if but is None else self.moved_at(but)
+        but = None if but in NOTHING else but
+        listed = [] if head in NOTHING else list_range(self.repository, head, but=but, paths=places)
         if whole:
             check_whole(self.repository, listed)
         return CommitLine(self.repository, listed)
+
+    def moved_at(self, revision: str) -> str:
+        """Return the commit of the branch that passes move, as at a revision of the inputs."""
+        return self.loader.sources_of(revision)[1]
 
     def prepare(self, commits: Sequence[Commit]) -> None:
         """Read the changes of many commits at once; `changes` then answers from memory."""
@@ -88,9 +100,29 @@ class GitRevisions:
             self.prepare([commit])
         return self._changes[commit.revision]
 
-    def world(self, inputs: str, outputs: str, /) -> World | UnreadableRevision:
+    @property
+    def apart(self) -> bool:
+        """Whether outputs have a branch of their own."""
+        return self.loader.apart
+
+    def world(
+        self, inputs: str, outputs: str | None, /, *, reports: str | None = None
+    ) -> World | UnreadableRevision:
         """Return the inputs of one commit with the outputs of another."""
-        return load_pair(self.loader, inputs, outputs)
+        nothing = EMPTY_TREES[self.repository.object_format]
+        return load_pair(self.loader, inputs, outputs or nothing, reports)
+
+    def world_at(self, revision: str, /) -> World | UnreadableRevision:
+        """Return the world at a commit of the branch that passes move."""
+        try:
+            return self.loader.load(revision)
+        except ReconcilerError as error:
+            return UnreadableRevision(str(error))
+
+    def between(self, old: str, new: str, /) -> tuple[Commit, ...]:
+        """Return the commits that lead to one and not to an older one, the newest first."""
+        listed = list_range(self.repository, new, but=old) if old else [new]
+        return tuple(map(_commit, read_commits(self.repository, listed)))
 
     def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
         """Return the commits that a merge brought and that changed some files, the oldest first."""
@@ -119,10 +151,13 @@ class GitRevisions:
         return ancestor == revision or is_ancestor(self.repository, ancestor, revision)
 
 
-def load_pair(loader: Loader, inputs: str, outputs: str) -> World | UnreadableRevision:
+def load_pair(
+    loader: Loader, inputs: str, outputs: str, reports: str | None
+) -> World | UnreadableRevision:
     """Return the inputs of one commit with the outputs of another, or why they cannot be read."""
+    asked = None if reports is None else lambda _: reports
     try:
-        return loader.load(inputs, outputs=None if inputs == outputs else outputs)
+        return loader.load(inputs, outputs=outputs, reports=asked)
     except ReconcilerError as error:
         return UnreadableRevision(str(error))
 

@@ -185,9 +185,18 @@ class SentRevisions:
             raise NotSent(commit.revision)
         return self._changes[commit.revision]
 
-    def world(self, inputs: str, outputs: str, /) -> World | UnreadableRevision:
+    @property
+    def apart(self) -> bool:
+        """Whether outputs have a branch of their own; that is proven beside the repository."""
+        return False
+
+    def world(
+        self, inputs: str, outputs: str | None, /, *, reports: str | None = None
+    ) -> World | UnreadableRevision:
         """Return the inputs of one commit with the outputs of another."""
-        return load_pair(self._loader, inputs, outputs)
+        if outputs is None or reports:
+            raise NotSent(inputs)
+        return load_pair(self._loader, inputs, outputs, reports)
 
     def text(self, blob: str, /) -> str:
         """Return the content of a blob for people to read."""

@@ -1,0 +1,160 @@
+"""Which commits a world is made from: outputs and reports may have branches of their own."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from reconciler.audit.revisions import FROM
+from reconciler.errors import UsageError
+from reconciler.model.world import World
+from reconciler.shell.branches import Branch
+from reconciler.shell.git.history import read_commits
+from reconciler.shell.git.repository import COMMIT_ID, Repository
+from reconciler.shell.git.revisions import is_ancestor, list_range
+from reconciler.shell.load import Loader
+from reconciler.shell.reported_trees import SourcesOf
+
+FETCHED = "refs/remotes/origin/"
+EMPTY_TREES = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+"""Object format to the id of the tree without files, which every git knows."""
+
+
+class Sources(NamedTuple):
+    """Full hex ids of the commits that have the inputs and the outputs, mostly the same one."""
+
+    inputs: str
+    outputs: str
+
+    def load(self, loader: Loader, reports: Callable[[str], str | None] | None = None) -> World:
+        """Return the world; see `Loader.load`."""
+        return loader.load(self.inputs, outputs=self.outputs, reports=reports)
+
+
+class Heads(NamedTuple):
+    """Where the branches are that a pass reads; `None` for one that is not there, or not read."""
+
+    inputs: str
+    outputs: str | None
+    reports: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServedBranches:
+    """The branches of a pass.
+
+    Attributes:
+        inputs: The branch of what people write.
+        output_branch: Name of the one that passes commit to, `None` where that is the same.
+    """
+
+    inputs: Branch
+    output_branch: str | None = None
+
+    @property
+    def repository(self) -> Repository:
+        """Where commits are written."""
+        return self.inputs.repository
+
+    @property
+    def moved(self) -> str:
+        """Name of the branch that passes move."""
+        return self.inputs.name if self.output_branch is None else self.output_branch
+
+    def heads(self, feedback_branch: str = "") -> Heads:
+        """Return where the branches are; reports only where they have a branch of their own."""
+        reports = self.reports(feedback_branch) if feedback_branch else None
+        inputs = self.inputs.head()
+        outputs = inputs if self.output_branch is None else self.inputs.beside(self.output_branch)
+        return Heads(inputs, outputs, reports)
+
+    def reports(self, name: str) -> str | None:
+        """Return the commit of a branch that clusters report on; `None` if there is none."""
+        try:
+            return self.inputs.beside(name)
+        except UsageError:  # the configuration names what git takes for no branch
+            return None
+
+    def load(self, loader: Loader, heads: Heads) -> tuple[Sources, World]:
+        """Load the world at some heads, and return the commits that it was made from.
+
+        Raises:
+            UsageError: The branch of outputs is not there, and the inputs hold outputs.
+        """
+        outputs = heads.outputs
+        if outputs is None:
+            outputs = EMPTY_TREES[self.repository.object_format]
+            if loader.has_outputs(heads.inputs):
+                raise UsageError(
+                    f"the branch {self.output_branch} is not there, and {self.inputs.name} has "
+                    f"outputs: start it from them with git branch {self.output_branch} "
+                    f"{self.inputs.name}, and remove them from {self.inputs.name} afterwards"
+                )
+        found = Sources(heads.inputs, outputs)
+        return found, found.load(loader, self.reports)
+
+    def publish(self, heads: Heads, new: str) -> None:
+        """Move the branch of the outputs, or raise `LostRace`."""
+        if self.output_branch is None:
+            self.inputs.publish(old=heads.inputs, new=new)
+        else:
+            self.inputs.publish_beside(self.output_branch, old=heads.outputs, new=new)
+
+
+def finding_sources(repository: Repository, output_branch: str | None) -> SourcesOf | None:
+    """Return what finds the sources at a revision; `None` where outputs have no branch."""
+    if output_branch is None:
+        return None
+    return partial(sources_at, repository, output_branch=output_branch)
+
+
+def sources_at(repository: Repository, revision: str, *, output_branch: str) -> Sources:
+    """Return the commits of the world at a revision of either branch.
+
+    Args:
+        repository: Where to look.
+        revision: Full hex id of a commit.
+        output_branch: The branch of the outputs.
+
+    Returns:
+        Of a commit of outputs, it and the inputs that it names. Of one of inputs, it and the
+        newest outputs that were made of it or of what came before it, or no outputs.
+    """
+    head = repository.find(output_branch) or repository.find_reference(FETCHED + output_branch)
+    line = [] if head is None else list_range(repository, head)
+    newest: str | None = None
+    if revision in line:
+        line = line[line.index(revision) :]
+        named = filter(None, _inputs_along(repository, line))
+        return Sources(next(named, revision), revision)
+    for outputs, inputs in zip(line, _inputs_along(repository, line), strict=True):
+        newest = outputs if newest is None else newest
+        if inputs is None:
+            continue
+        if inputs == revision or is_ancestor(repository, inputs, revision):
+            return Sources(revision, newest)
+        newest = None
+    return Sources(revision, EMPTY_TREES[repository.object_format])
+
+
+def reports_on(repository: Repository, branch: str) -> str | None:
+    """Return the commit of a branch that clusters report on, here or as it was fetched."""
+    try:
+        found = repository.find(branch)
+    except UsageError:  # the configuration names what git takes for no branch
+        return None
+    return found or repository.find_reference(FETCHED + branch)
+
+
+def inputs_named(trailers: tuple[tuple[str, str], ...]) -> str | None:
+    """Return the commit of the inputs that a commit names, `None` if it names none."""
+    found = dict(trailers).get(FROM, "")
+    return found if COMMIT_ID.fullmatch(found) else None
+
+
+def _inputs_along(repository: Repository, line: list[str]) -> Iterator[str | None]:
+    """Yield for each commit of outputs the inputs that it names, `None` for a person's."""
+    return (inputs_named(commit.trailers) for commit in read_commits(repository, line))
