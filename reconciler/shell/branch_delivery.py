@@ -19,7 +19,7 @@ from reconciler.manifests.reader import read
 from reconciler.model.moments import format_moment
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Body, Fault, World
-from reconciler.shell.branches import Branch
+from reconciler.shell.branches import Branch, BranchMove
 from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import GitError
@@ -56,11 +56,26 @@ class _Followed:
     seen: tuple[Sources, str | None] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedDelivery:
+    """What a branch is to become: where it goes from its head, and what is told of it then."""
+
+    head: str | None
+    told: BranchDelivered
+
+    @property
+    def move(self) -> BranchMove | None:
+        """Where the branch goes, `None` if it stays."""
+        new = self.told.commit
+        return None if new is None else BranchMove(self.told.branch, self.head, new)
+
+
 @dataclass(slots=True, eq=False)
 class BranchDelivery:
     """Delivers what was decided to the branches that the configuration names.
 
-    The decision comes first; a branch that lags, as after a crash, catches up with the next pass.
+    Where the remote can, they move together with the decision. Else the decision comes first; a
+    branch that lags, as after a crash, catches up with the next pass.
     """
 
     _followed: dict[str, _Followed] = field(default_factory=dict)
@@ -75,6 +90,31 @@ class BranchDelivery:
     ) -> list[BranchDelivered]:
         """Bring all branches to what a commit asks for, and return those that moved or could not.
 
+        Raises:
+            LostRace: A branch moved meanwhile; deliver again.
+            ShellError: As `prepare` says.
+        """
+        found = []
+        for one in self.prepare(served, loader, author, sources, at):
+            if one.move is not None:
+                try:
+                    served.inputs.publish_beside(one.told.branch, old=one.head, new=one.move.new)
+                except BaseException:
+                    self.forget()
+                    raise
+            found.append(one.told)
+        return found
+
+    def prepare(
+        self,
+        served: ServedBranches,
+        loader: Loader,
+        author: CommitIdentity,
+        sources: Sources,
+        at: datetime,
+    ) -> Iterator[PreparedDelivery]:
+        """Write what a commit asks for to each branch, and yield those that move or cannot.
+
         Args:
             served: What is served; other branches are beside it.
             loader: Loads the world of the served branch.
@@ -83,26 +123,29 @@ class BranchDelivery:
             at: The moment of its pass.
 
         Raises:
-            LostRace: A branch moved meanwhile; deliver again.
             ShellError: Git or the remote refused, or a branch is the served one.
         """
         world = sources.load(loader)
         settings = settings_in(world)
         if settings.suspend:
-            return []
+            return
         names = decode_delivery(settings).branches
         for name in (served.inputs.name, served.moved):
             if name in names:
                 raise ShellError(
                     f"delivery names the branch {name}, which is served; leave `branch` out"
                 )
-        found = (
-            self._deliver(name, served.inputs, loader, author, (world, settings, sources), at)
-            for name in names
-        )
-        return [one for one in found if one is not None]
+        for name in names:
+            asked = (world, settings, sources)
+            one = self._prepare(name, served.inputs, loader, author, asked, at)
+            if one is not None:
+                yield one
 
-    def _deliver(
+    def forget(self) -> None:
+        """Forget what is known of the branches, which is of what was prepared and never came."""
+        self._followed.clear()
+
+    def _prepare(
         self,
         name: str,
         branch: Branch,
@@ -110,8 +153,8 @@ class BranchDelivery:
         author: CommitIdentity,
         asked: tuple[World, Settings, Sources],
         at: datetime,
-    ) -> BranchDelivered | None:
-        """Bring one branch to what a commit asks for."""
+    ) -> PreparedDelivery | None:
+        """Write what a commit asks for to one branch, which stays where it is."""
         world, settings, sources = asked
         known = self._followed.setdefault(name, _Followed(DeliveredFiles(name)))
         head = branch.beside(name)
@@ -131,7 +174,7 @@ class BranchDelivery:
         if not changes:
             known.seen = (sources, head)
             told = BranchDelivered(branch=name, commit=None, files=0, faults=found.faults)
-            return told if found.faults else None
+            return PreparedDelivery(head=head, told=told) if found.faults else None
         new = write_commit(
             repository,
             changes,
@@ -140,9 +183,9 @@ class BranchDelivery:
             at=at,
             author=author,
         )
-        branch.publish_beside(name, old=head, new=new)
         known.seen = (sources, new)
-        return BranchDelivered(branch=name, commit=new, files=len(changes), faults=found.faults)
+        told = BranchDelivered(branch=name, commit=new, files=len(changes), faults=found.faults)
+        return PreparedDelivery(head=head, told=told)
 
 
 def record_in(repository: Repository, listed: Mapping[str, TreeEntry]) -> Body | None:

@@ -1,8 +1,8 @@
 """Where inputs are read from and outputs are put: a branch, here or at a remote."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from reconciler.errors import ShellError
 from reconciler.shell.git.edited import files_being_edited
@@ -10,6 +10,14 @@ from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.worktree import advance
+
+
+class BranchMove(NamedTuple):
+    """A branch, the commit that it must be at (`None`: it must not be there), and the next one."""
+
+    name: str
+    old: str | None
+    new: str
 
 
 class Branch(Protocol):
@@ -125,6 +133,10 @@ class RemoteBranch:
     def publish_beside(self, name: str, *, old: str | None, new: str) -> None:
         """Push another branch."""
         self.mirror.push(name, old=old, new=new)
+
+    def publish_together(self, moves: Sequence[BranchMove]) -> bool:
+        """Push branches in one transaction; false if the remote cannot, and none has moved."""
+        return self.mirror.push_together(moves)
 
     def maintain(self) -> None:
         """Look after the mirror."""

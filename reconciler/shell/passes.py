@@ -13,9 +13,10 @@ from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import last_pass
 from reconciler.delivery.settings import decode_delivery
+from reconciler.errors import ReconcilerError
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
-from reconciler.shell.branch_delivery import BranchDelivered, BranchDelivery
+from reconciler.shell.branch_delivery import BranchDelivered, BranchDelivery, PreparedDelivery
 from reconciler.shell.branches import Branch
 from reconciler.shell.clock import Clock
 from reconciler.shell.clock_behind import SHORT_WAIT, ClockBehind, behind, later
@@ -64,12 +65,22 @@ class PassReport:
         return self.commit or self.heads.outputs or self.heads.inputs
 
     @property
+    def sources(self) -> Sources:
+        """The commits of the world as it left it."""
+        return Sources(self.left.inputs, self.outputs)
+
+    @property
     def left(self) -> Heads:
         """Where it left the branches."""
         if self.commit is None:
             return self.heads
         inputs = self.heads.inputs if self.world.apart else self.commit
         return self.heads._replace(inputs=inputs, outputs=self.commit)
+
+
+def _delivers(report: PassReport) -> bool:
+    """Return whether a world is delivered to other branches."""
+    return bool(decode_delivery(settings_in(report.world)).branches)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,11 +163,35 @@ class Passes:
 
     def _delivered(self, report: PassReport, *, publish: bool) -> PassReport:
         """Bring other branches to what was decided."""
-        if not publish or not decode_delivery(settings_in(report.world)).branches:
+        if not publish or report.beside or not _delivers(report):
             return report
-        sources = Sources(report.left.inputs, report.outputs)
-        found = self.delivery.deliver(self.branches, self.loader, self.author, sources, report.now)
+        found = self.delivery.deliver(
+            self.branches, self.loader, self.author, report.sources, report.now
+        )
         return replace(report, beside=tuple(found)) if found else report
+
+    def _publish_together(self, report: PassReport) -> tuple[BranchDelivered, ...] | None:
+        """Publish a decision and what it delivers to other branches at once, if that can be done.
+
+        Returns:
+            What became of the other branches; `None` if none has moved.
+        """
+        if not _delivers(report) or not self.branches.are_remote:
+            return None
+        prepared: list[PreparedDelivery] = []
+        try:
+            prepared.extend(
+                self.delivery.prepare(
+                    self.branches, self.loader, self.author, report.sources, report.now
+                )
+            )
+            moves = [one.move for one in prepared if one.move is not None]
+            if moves and self.branches.publish_together(report.heads, report.outputs, moves):
+                return tuple(one.told for one in prepared)
+        except ReconcilerError:
+            pass  # what is wrong with another branch is told after the decision, which goes first
+        self.delivery.forget()
+        return None
 
     def _run(self, *, at: datetime | None, publish: bool) -> PassReport:
         for race in range(RACES + 1):
@@ -167,15 +202,19 @@ class Passes:
             commit = self._commit(report)
             if commit == report.heads.outputs:
                 return report
+            decided = replace(report, commit=commit, races=race)
             try:
                 if publish:
+                    told = self._publish_together(decided)
+                    if told is not None:
+                        return replace(decided, beside=told)
                     self.branches.publish(report.heads, commit)
             except LostRace:
                 if race == RACES:
                     raise
                 self.pause(random.uniform(0.01, 0.1) * 2**race)  # noqa: S311  # only spreads writers
                 continue
-            return replace(report, commit=commit, races=race)
+            return decided
         raise AssertionError("the last race raises")
 
     def _commit(self, report: PassReport) -> str:

@@ -1,6 +1,6 @@
 """Which commits a world is made from: outputs and reports may have branches of their own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from reconciler.audit.revisions import FROM
 from reconciler.errors import UsageError
 from reconciler.model.world import World
-from reconciler.shell.branches import Branch
+from reconciler.shell.branches import Branch, BranchMove, RemoteBranch
 from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.repository import COMMIT_ID, Repository
 from reconciler.shell.git.revisions import is_ancestor, list_range
@@ -60,6 +60,11 @@ class ServedBranches:
         return self.inputs.repository
 
     @property
+    def are_remote(self) -> bool:
+        """Whether they are at a remote, where several may move at once."""
+        return isinstance(self.inputs, RemoteBranch)
+
+    @property
     def moved(self) -> str:
         """Name of the branch that passes move."""
         return self.inputs.name if self.output_branch is None else self.output_branch
@@ -95,6 +100,15 @@ class ServedBranches:
                 )
         found = Sources(heads.inputs, outputs)
         return found, found.load(loader, self.reports)
+
+    def publish_together(self, heads: Heads, new: str, others: Sequence[BranchMove]) -> bool:
+        """Move the branch of the outputs and others at once; false if none has moved.
+
+        Not here: checkouts follow each branch by itself, and what lags is seen and mended.
+        """
+        if not isinstance(self.inputs, RemoteBranch):
+            return False
+        return self.inputs.publish_together([BranchMove(self.moved, heads.outputs, new), *others])
 
     def publish(self, heads: Heads, new: str) -> None:
         """Move the branch of the outputs, or raise `LostRace`."""

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -167,6 +167,35 @@ class Mirror:
             self._finish(branch, finished, old=old, new=new)
         with contextlib.suppress(GitError):  # the remote has it; the next fetch brings it here
             publish(self.repository, branch, old=self.repository.find(branch), new=new)
+
+    def push_together(self, moves: Sequence[tuple[str, str | None, str]]) -> bool:
+        """Move branches at the remote in one transaction, or none of them.
+
+        Why it could not be done is not told: a push of one branch after the other finds out, also
+        what arrived where the answer was lost.
+
+        Args:
+            moves: Name without `refs/heads/`, the commit it must be at, the one it goes to.
+
+        Returns:
+            Whether all of them have moved for certain.
+        """
+        leases, pairs = [], []
+        for branch, old, new in moves:
+            reference = f"refs/heads/{check_branch(branch)}"
+            self._check_forward(old, check_commit(new))
+            leases.append(f"--force-with-lease={reference}:{old or ''}")
+            pairs.append(f"{new}:{reference}")
+        finished = self._run(
+            "push", "--porcelain", "--atomic", "--no-follow-tags", "--recurse-submodules=no",
+            "--no-verify", *leases, "--end-of-options", self.remote.url, *pairs,
+        )  # fmt: skip
+        if finished.code != 0:
+            return False
+        for branch, _, new in moves:
+            with contextlib.suppress(GitError):  # the next fetch brings it here
+                publish(self.repository, branch, old=self.repository.find(branch), new=new)
+        return True
 
     def _finish(self, branch: str, finished: Finished, *, old: str | None, new: str) -> None:
         """Find out what became of a push that did not succeed; raise unless it arrived."""
