@@ -32,6 +32,7 @@ ERRORS: Mapping[str, str] = {
     "file-link": "A link must not take the place of a manifest",
     "file-unrecognized": "A file that held manifests must not turn into something else",
     "file-vanished": "A manifest must not vanish beside a file that cannot be understood",
+    "freeze-schedule": "The schedule of a freeze must be a cron expression that comes true",
     "identity-api-version": "apiVersion must be VERSION or GROUP/VERSION",
     "identity-duplicate": "An object must be written once",
     "identity-kind": "kind must be a kind in upper camel case",

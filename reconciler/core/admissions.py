@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 
 from reconciler.core.dialects import DIALECTS, KINDS
+from reconciler.core.freeze import refuse_configuration
 from reconciler.manifests.violations import Admission
 from reconciler.model.known_kinds import Kind
+from reconciler.model.settings import CONFIGURATION
 from reconciler.rebalance.admission import rebalance_admissions
 
 ADMISSIONS: Mapping[Kind, Admission] = {
     **rebalance_admissions(KINDS),
+    CONFIGURATION: refuse_configuration,
     **{kind: refuse for one in DIALECTS for kind, refuse in one.admissions(KINDS).items()},
 }
 """By kind."""

@@ -1,12 +1,15 @@
 """The brake on removals: a pass that would take away too much takes away nothing, and asks.
 
+Too much is more than the limit from ten placements on, and all there is from three on; a limit of
+100 percent turns both off.
+
 Removed means: placed before, on no cluster afterwards, and either the object itself is gone or the
 files of all its clusters are. Moves, evictions, taints and expiry never count. What is never
 propagated and was placed all the same, by an earlier version or setting, is held at any number.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
 
 from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.manifests.admission import digest
@@ -17,16 +20,16 @@ from reconciler.model.settings import CONFIGURATION_PATH, Safety
 from reconciler.model.world import Body, Fault, Manifest, World
 
 FEWEST = 10  # placements from which on a share says something
+FEWEST_OF_ALL = 3  # placements from which on all of them are too many
 NAMED = 3
 REMOVAL_BRAKED = "removal-braked"
 
 
 @dataclass(frozen=True, slots=True)
 class Brake:
-    """What is held back: the objects, their outputs as they are, and what to tell."""
+    """What is held back: the objects, whose outputs stay as they are, and what to tell."""
 
     held: frozenset[ObjectKey] = frozenset()
-    outputs: Mapping[ObjectKey, Body] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
 
 
@@ -34,7 +37,10 @@ def brake(world: World, decisions: Iterable[Decision], safety: Safety) -> Brake:
     """Hold removals back if they are more than the limit and exactly these are not allowed."""
     removed = [decision for decision in decisions if _is_removed(decision, world)]
     placed = sum(_is_placed(manifest) for manifest in world.outputs.values()) if removed else 0
-    if placed < FEWEST or len(removed) * 100 <= placed * safety.max_removed_percent:
+    limit = safety.max_removed_percent
+    too_many = placed >= FEWEST and len(removed) * 100 > placed * limit
+    everything = limit < 100 and FEWEST_OF_ALL <= placed <= len(removed)
+    if not too_many and not everything:
         removed = [one for one in removed if one.cause.kind is CauseKind.NEVER_PROPAGATED]
     if not removed:
         return Brake()
@@ -42,15 +48,15 @@ def brake(world: World, decisions: Iterable[Decision], safety: Safety) -> Brake:
     if safety.allow == allowed:
         return Brake()
     held = frozenset(decision.key for decision in removed)
-    return Brake(
-        held=held,
-        outputs={
-            key: manifest.body
-            for key, manifest in world.outputs.items()
-            if key in held or _owner(manifest) in held
-        },
-        faults=(_fault(removed, placed, allowed),),
-    )
+    return Brake(held=held, faults=(_fault(removed, placed, allowed),))
+
+
+def is_of(key: ObjectKey, body: Body, held: Container[ObjectKey]) -> bool:
+    """Return whether an output is one of some objects, or belongs to one of them."""
+    if key in held:
+        return True
+    dialect = dialect_of(key.group)
+    return dialect is not None and dialect.view().owner_of(key, body) in held
 
 
 def _is_removed(decision: Decision, world: World) -> bool:
@@ -71,12 +77,6 @@ def _is_placed(manifest: Manifest) -> bool:
     key = manifest.key
     dialect = dialect_of(key.group) if (key.group, key.kind) in PLACED else None
     return dialect is not None and dialect.view().is_placed(manifest)
-
-
-def _owner(manifest: Manifest) -> ObjectKey | None:
-    """Return the placement that an output belongs to, `None` if to none."""
-    dialect = dialect_of(manifest.key.group)
-    return None if dialect is None else dialect.view().owner_of(manifest.key, manifest.body)
 
 
 def _fault(removed: list[Decision], placed: int, allowed: str) -> Fault:

@@ -1,20 +1,22 @@
 """The pass: every dialect's answer until nothing moves, then desired files against present ones."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from reconciler import __version__
-from reconciler.core.brake import Brake, brake
+from reconciler.core.brake import Brake, brake, is_of
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
 from reconciler.core.convergence import converge, world_after
 from reconciler.core.memo import Memo
+from reconciler.core.pace import NO_WAITS, Pacing, pace
 from reconciler.core.rebalances import Holds
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.removal import remove_documents
 from reconciler.core.round import Round, run_round
+from reconciler.core.safety_record import next_record, safety_body, safety_record
 from reconciler.delivery.deliver import Delivered, deliver
 from reconciler.manifests.emitter import encode
 from reconciler.manifests.paths import (
@@ -22,11 +24,13 @@ from reconciler.manifests.paths import (
     DELIVERY,
     FAULTS,
     RECORD,
+    SAFETY,
     blob_id,
     is_frozen,
     output_path,
 )
 from reconciler.model.identity import ObjectKey
+from reconciler.model.moments import earliest
 from reconciler.model.settings import CONFIGURATION, Settings, decode_settings
 from reconciler.model.world import Body, Fault, World
 
@@ -81,26 +85,26 @@ def _pass(
         # Without the record the last good version of a faulty file is not known: what it holds
         # would be unscheduled.
         return Outcome(faults=world.faults, traces=world.traces)
-    result, braked = _decide(world, settings, now, memo, asked, Holds(files=busy))
-    written = {k: body for k, body in result.written.items() if k not in braked.outputs}
-    gone = result.gone - braked.outputs.keys()
+    result, braked, paced = _decide(world, settings, now, memo, asked, Holds(files=busy))
+    held = {*braked.held, *paced.decisions}
+    written, gone = _but_held(world, result, held)
     after = world_after(world, written, gone, result.removed)
     delivered = deliver(world, after, settings, memo.delivery)
     faults = tuple(sorted({*world.faults, *result.faults, *braked.faults, *delivered.faults}))
     files = _delivered(world, delivered)
     outcome = Outcome(
-        changes=_changes(world, now, result, (written, gone), delivered, faults),
+        changes=_changes(world, now, result, (written, gone), delivered, faults, paced),
         delivered=files,
         decisions=tuple(
-            d for d in result.decisions if d.key not in braked.held and not is_frozen(world, d.key)
+            d for d in result.decisions if d.key not in held and not is_frozen(world, d.key)
         ),
         removals=tuple(result.removed[key] for key in sorted(result.removed)),
         edited=result.edited,
         faults=faults,
         warnings=delivered.warnings,
         traces=tuple(sorted({*world.traces, *result.traces, *delivered.traces})),
-        recheck_at=result.until,
-        waits=result.waits,
+        recheck_at=earliest(result.until, paced.until),
+        waits=tuple(sorted((*result.waits, *paced.waits))),
         explanations=result.explanations,
     )
     memo.close(world, now, outcome, idle=not busy)
@@ -114,18 +118,36 @@ def _decide(
     memo: Memo,
     asked: frozenset[ObjectKey],
     holds: Holds,
-) -> tuple[Round, Brake]:
-    """Run rounds, and brake removals; a rebalance whose result is not kept is put off."""
+    waiting: Pacing = NO_WAITS,
+) -> tuple[Round, Brake, Pacing]:
+    """Run rounds, brake removals, and pace the rest; a rebalance whose result is not kept waits.
+
+    `waiting` is what waits among the targets that are held already.
+    """
     run = partial(
         run_round, settings=settings, now=now, memories=memo.dialects, asked=asked, holds=holds
     )
     result = converge(world, run)
     braked = brake(world, result.decisions, settings.safety)
-    lost = result.rescheduled & (result.oscillating | braked.held)
+    paced = pace(result.decisions, settings, safety_record(world.outputs), now)
+    unkept = result.oscillating | braked.held | paced.rebalances.keys()
+    lost = result.rescheduled & unkept
+    waiting = waiting.beside(paced)
     if not lost:
-        return result, braked
+        return result, braked, waiting
     held = replace(holds, targets=holds.targets | lost)
-    return _decide(world, settings, now, memo, asked, held)
+    return _decide(world, settings, now, memo, asked, held, waiting.of_rebalances())
+
+
+def _but_held(
+    world: World, result: Round, held: Container[ObjectKey]
+) -> tuple[dict[ObjectKey, Body], frozenset[ObjectKey]]:
+    """Return the outputs that are written and that go, but for those of objects that are held."""
+    if not held:
+        return dict(result.written), result.gone
+    written = {key: body for key, body in result.written.items() if not is_of(key, body, held)}
+    gone = (key for key in result.gone if not is_of(key, world.outputs[key].body, held))
+    return written, frozenset(gone)
 
 
 def _changes(
@@ -135,6 +157,7 @@ def _changes(
     desired: tuple[dict[ObjectKey, Body], AbstractSet[ObjectKey]],
     delivered: Delivered,
     faults: tuple[Fault, ...],
+    paced: Pacing,
 ) -> tuple[Change, ...]:
     """Return what the files lack; the record is written with anything else.
 
@@ -145,8 +168,16 @@ def _changes(
         desired: The outputs that are written, and those that go.
         delivered: What delivery wants.
         faults: Everything that is wrong.
+        paced: What waits.
     """
     written, gone = desired
+    kept = safety_record(world.outputs)
+    safety = next_record(kept, paced.waiting, paced.moved, now)
+    body = safety_body(safety)
+    if safety is not kept and body is not None:
+        written[SAFETY] = body
+    elif body is None and SAFETY in world.outputs:
+        gone |= {SAFETY}
     if delivered.record is not None:
         written[DELIVERY] = delivered.record
     elif DELIVERY in world.outputs:

@@ -8,8 +8,9 @@ from reconciler.model.world import World
 RECORD = ObjectKey("reconciler.dev", "ReconcilerStatus", "", "reconciler")
 FAULTS = ObjectKey("reconciler.dev", "FaultReport", "", "faults")
 DELIVERY = ObjectKey("reconciler.dev", "DeliveryStatus", "", "delivery")
+SAFETY = ObjectKey("reconciler.dev", "SafetyStatus", "", "safety")
 
-ALONE = (RECORD, FAULTS, DELIVERY)
+ALONE = (RECORD, FAULTS, DELIVERY, SAFETY)
 """The outputs of all objects together, which stand at the top of the output root."""
 
 LONGEST_STEM = 200  # a file name has at most 255 bytes; suffix, extension and slack come on top

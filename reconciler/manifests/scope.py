@@ -69,6 +69,7 @@ KUBERNETES: Mapping[Kind, bool] = {
 GROUP = "reconciler.dev"
 OURS = (
     ApiKind(group=GROUP, kind="DeliveryStatus", writer=Writer.OURS),
+    ApiKind(group=GROUP, kind="SafetyStatus", writer=Writer.OURS),
     ApiKind(group=GROUP, kind="FaultReport", writer=Writer.OURS),
     ApiKind(group=GROUP, kind="ReconcilerConfiguration"),
     ApiKind(group=GROUP, kind="ReconcilerStatus", writer=Writer.OURS),

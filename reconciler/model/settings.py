@@ -19,10 +19,12 @@ class Safety:
     Attributes:
         max_removed_percent: Share of all placements, from 0 to 100.
         allow: Digest of removals that are let through whatever their share, `""` for none.
+        max_rebalanced_replicas_per_hour: How many replicas rebalances may move, `None` for any.
     """
 
     max_removed_percent: int = DEFAULT_MAX_REMOVED_PERCENT
     allow: str = ""
+    max_rebalanced_replicas_per_hour: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,4 +85,5 @@ def _decode_safety(body: Body) -> Safety:
     return Safety(
         max_removed_percent=DEFAULT_MAX_REMOVED_PERCENT if percent is None else percent,
         allow=text(body, "allow"),
+        max_rebalanced_replicas_per_hour=number_or_none(body, "maxRebalancedReplicasPerHour"),
     )
