@@ -1,5 +1,7 @@
 """Sets of ManifestWorks in passes: where they go, how fast, and what is said of them."""
 
+from typing import cast
+
 import pytest
 
 from reconciler.model.decision import CauseKind
@@ -221,3 +223,16 @@ def _metadata(body: Body) -> Body:
     found = body["metadata"]
     assert isinstance(found, dict)
     return found
+
+
+@pytest.mark.parametrize("metadata", [True, 1.5, "x", {"name": 7}])
+def test_a_manifest_without_readable_metadata_is_refused(metadata: object) -> None:
+    """It is a fault like one without a name, and stops nothing."""
+    broken = replica_set()
+    template = {
+        "workload": {"manifests": [{"apiVersion": "v1", "kind": "A", "metadata": metadata}]}
+    }
+    spec = {**cast(Body, broken["spec"]), "manifestWorkTemplate": template}
+    faults = fleet("a").put({**broken, "spec": spec}).world().faults
+
+    assert ["replica-set-manifest-name"] == [fault.rule for fault in faults]

@@ -66,16 +66,26 @@ def _manifests(manifests: Sequence[Body], where: str) -> Iterator[Violation]:
     """Yield the manifests without an identity, and those with that of one before."""
     seen: dict[tuple[str, ...], int] = {}
     for position, one in enumerate(manifests):
-        metadata = mapping(one, "metadata")
-        if not text(one, "kind") or not text(metadata, "name") or metadata.get("generateName"):
+        identity = _identity_of(one)
+        if identity is None:
             message = "a manifest must have a kind and a name, and no `generateName`"
             expected = "apiVersion, kind and metadata.name"
             yield Violation(f"{where}/{position}", "replica-set-manifest-name", message, expected)
             continue
-        namespace, name = text(metadata, "namespace"), text(metadata, "name")
-        identity = (text(one, "apiVersion"), text(one, "kind"), namespace, name)
         first = seen.setdefault(identity, position)
         if first != position:
-            message = f"{identity[1]} {shown(name)} stands at {first} already"
+            message = f"{identity[1]} {shown(identity[-1])} stands at {first} already"
             expected = "each object once"
             yield Violation(f"{where}/{position}", "replica-set-manifest-unique", message, expected)
+
+
+def _identity_of(manifest: Body) -> tuple[str, str, str, str] | None:
+    """Return version, kind, namespace and name of a manifest, `None` if it has no identity."""
+    try:
+        metadata = mapping(manifest, "metadata")
+        kind, name = text(manifest, "kind"), text(metadata, "name")
+        version, namespace = text(manifest, "apiVersion"), text(metadata, "namespace")
+    except UserError:  # one of them is no text
+        return None
+    named = kind and name and not metadata.get("generateName")
+    return (version, kind, namespace, name) if named else None
