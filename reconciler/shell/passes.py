@@ -20,6 +20,7 @@ from reconciler.shell.branch_delivery import BranchDelivered, BranchDelivery, Pr
 from reconciler.shell.branches import Branch
 from reconciler.shell.clock import Clock
 from reconciler.shell.clock_behind import SHORT_WAIT, ClockBehind, behind, later
+from reconciler.shell.contest import Contest, Contested
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import (
     GitError,
@@ -45,7 +46,8 @@ class PassReport:
     `commit` is `None` where nothing was committed; `now` is the moment of the pass. `waiting` are
     the files of which something is over and stays, since a person is editing them in a checkout.
     `editors` are the outputs whose decision was edited by hand, and who did it. `beside` are the
-    other branches that were delivered to, or could not be. `heads` is where the branches were that
+    other branches that were delivered to, or could not be. `contested` is what is not written for
+    now, since others undo it again and again. `heads` is where the branches were that
     it read.
     """
 
@@ -57,6 +59,7 @@ class PassReport:
     waiting: frozenset[str] = frozenset()
     races: int = 0
     editors: tuple[tuple[str, str], ...] = ()
+    contested: Contested | None = None
     beside: tuple[BranchDelivered, ...] = ()
 
     @property
@@ -96,6 +99,7 @@ class Passes:
         memo: What earlier passes remember; it only saves work.
         delivery: Brings what was decided to other branches.
         output_branch: Name of the branch that it commits to, `None` for the one that is read.
+        contest: What others undo of what it writes.
     """
 
     branch: Branch
@@ -106,6 +110,7 @@ class Passes:
     memo: Memo = field(default_factory=Memo)
     delivery: BranchDelivery = field(default_factory=BranchDelivery)
     output_branch: str | None = None
+    contest: Contest = field(default_factory=Contest)
 
     @property
     def branches(self) -> ServedBranches:
@@ -170,6 +175,17 @@ class Passes:
         )
         return replace(report, beside=tuple(found)) if found else report
 
+    def _publish(self, report: PassReport) -> tuple[BranchDelivered, ...]:
+        """Publish a decision, together with what it delivers to other branches if that can be done.
+
+        Returns:
+            What became of the other branches, nothing where they follow by themselves.
+        """
+        told = self._publish_together(report)
+        if told is None:
+            self.branches.publish(report.heads, report.outputs)
+        return told or ()
+
     def _publish_together(self, report: PassReport) -> tuple[BranchDelivered, ...] | None:
         """Publish a decision and what it delivers to other branches at once, if that can be done.
 
@@ -198,6 +214,9 @@ class Passes:
             report = self.decide(at=at)
             if not report.outcome.changes:
                 return report
+            contested = self.contest.fought_over(report.world, report.outcome, report.now)
+            if contested is not None:
+                return replace(report, contested=contested)
             report = replace(report, editors=tuple(self._editors(report)))
             commit = self._commit(report)
             if commit == report.heads.outputs:
@@ -205,10 +224,9 @@ class Passes:
             decided = replace(report, commit=commit, races=race)
             try:
                 if publish:
-                    told = self._publish_together(decided)
-                    if told is not None:
-                        return replace(decided, beside=told)
-                    self.branches.publish(report.heads, commit)
+                    told = self._publish(decided)
+                    self.contest.wrote(report.world, report.outcome, report.now)
+                    return replace(decided, beside=told)
             except LostRace:
                 if race == RACES:
                     raise
