@@ -1,4 +1,4 @@
-"""`make soak SECONDS=n`: four daemons, two writers, kills at random; nothing lost, nothing twice.
+"""`make soak SECONDS=n`: daemons, writers, kills, a bad remote; nothing lost, nothing twice.
 
 At the end the branch must be, commit by commit and byte for byte, what a calm daemon makes of the
 same inputs at the same moments.
@@ -19,12 +19,16 @@ from reconciler.model.fields import bodies, mapping, text
 from tests.shell.fleet import PATIENCE_SECONDS, load_world
 from tests.shell.repositories import git, new_bare
 from tests.soak.daemons import Daemon, four_daemons
+from tests.soak.faults import RemoteFaults
+from tests.soak.growth import grow
 from tests.soak.replay import rebalanced, recorded, replay
 from tests.soak.writers import Writer, first_files, new_writer
 
 QUIET_SECONDS = 8.0  # without a commit: longer than any wait of the fleet
 BETWEEN_EDITS = (0.1, 1.2)
 BETWEEN_KILLS = (0.3, 3.0)
+GROWTH_SHARE = 0.25  # of the time
+MOST_GROWTH = 5.0  # percent
 
 
 def main() -> int:
@@ -40,25 +44,35 @@ def main() -> int:
         remote = new_bare(folder / "remote.git", first_files())
         daemons = four_daemons(remote, folder)
         writers = [new_writer(f"p{i}", remote, folder, asked.seed) for i in range(2)]
+        choice = random.Random(asked.seed)  # noqa: S311  # to be repeated, no secret
+        faults = RemoteFaults(remote=remote, choice=choice)
+        growth = grow(folder, seconds=asked.seconds * GROWTH_SHARE)
+        seconds = asked.seconds * (1 - GROWTH_SHARE)
         try:
             for daemon in daemons:
                 daemon.start()
-            choice = random.Random(asked.seed)  # noqa: S311  # to be repeated, no secret
-            soak(daemons, writers, choice, asked.seconds)
+            soak(daemons, writers, faults, seconds)
             come_to_rest(remote, daemons)
         finally:
+            faults.mend()
             for daemon in daemons:
                 daemon.end()
-        code = report(remote, folder, daemons, writers)
+        print(
+            f"{sum(one.tried for one in writers)} inputs tried in {seconds:.0f} s; "
+            f"faults survived: {', '.join(f'{n} {kind}' for kind, n in faults.counts.items())}"
+        )
+        print(f"memory grew by {growth.percent:.1f} % over {growth.commits} commits")
+        code = report(remote, folder, daemons, writers) or int(growth.percent >= MOST_GROWTH)
         if code and asked.keep is not None:
             shutil.copytree(remote, asked.keep)
         return code
 
 
 def soak(
-    daemons: Sequence[Daemon], writers: Sequence[Writer], choice: random.Random, seconds: float
+    daemons: Sequence[Daemon], writers: Sequence[Writer], faults: RemoteFaults, seconds: float
 ) -> None:
-    """Let people edit and daemons die, then leave nothing broken."""
+    """Let people edit, daemons die and the remote fail, then leave nothing broken."""
+    choice = faults.choice
     now = begin = time.monotonic()
     edit_at = kill_at = begin
     while now < begin + seconds:
@@ -70,8 +84,10 @@ def soak(
             daemon.kill()
             daemon.start()
             kill_at = time.monotonic() + choice.uniform(*BETWEEN_KILLS)
-        time.sleep(max(0.0, min(edit_at, kill_at) - time.monotonic()))
+        fault_at = faults.go_on()
+        time.sleep(max(0.0, min(edit_at, kill_at, fault_at) - time.monotonic()))
         now = time.monotonic()
+    faults.mend()
     for writer in writers:
         writer.mend_all()
 

@@ -60,6 +60,11 @@ class Writer:
     broken: dict[str, str] = field(default_factory=dict)
     _count: int = 0
 
+    @property
+    def tried(self) -> int:
+        """How many edits it tried."""
+        return self._count
+
     def edit(self) -> bool:
         """Make one edit on top of the branch; return whether the remote took it."""
         edits: list[Callable[[], Mapping[str, str]]] = [
@@ -74,21 +79,15 @@ class Writer:
             self._push(self._mend)
 
     def _push(self, make: Callable[[], Mapping[str, str]]) -> bool:
-        self.checkout.git("fetch", "--quiet", "origin", "main")
-        self.checkout.git("reset", "--hard", "--quiet", "origin/main")
         self._count += 1
+        if not self._fetch():
+            return False
+        self.checkout.git("reset", "--hard", "--quiet", "origin/main")
         identity = f"{self.name}-{self._count}"
         before = dict(self.broken)
         files = make()
         self.checkout.commit(files, f"Edit {identity}")
-        finished = subprocess.run(
-            ["git", "push", "--quiet", "origin", "HEAD:main"],
-            cwd=self.checkout.folder,
-            env=ENVIRONMENT,
-            capture_output=True,
-            check=False,
-        )
-        if finished.returncode != 0:
+        if not self._git("push", "--quiet", "origin", "HEAD:main"):
             self.broken = before
             return False
         self.pushed.append(identity)
@@ -98,6 +97,21 @@ class Writer:
             if path.startswith("rebalancers/")
         ]
         return True
+
+    def _fetch(self) -> bool:
+        """Fetch the branch, rewritten or not; the remote may fail."""
+        return self._git("fetch", "--quiet", "origin", "+main:refs/remotes/origin/main")
+
+    def _git(self, *arguments: str) -> bool:
+        """Run git, and return whether the remote took part."""
+        finished = subprocess.run(
+            ["git", *arguments],
+            cwd=self.checkout.folder,
+            env=ENVIRONMENT,
+            capture_output=True,
+            check=False,
+        )
+        return finished.returncode == 0
 
     def _scale(self) -> Mapping[str, str]:
         name = self.choice.choice(WORKLOADS)
