@@ -28,6 +28,7 @@ ERRORS: Mapping[str, str] = {
     "delivery-pruning-held": "Delivered files must not go unless a decision takes them away",
     "eviction-placement": "An eviction must be from a placement that chooses its clusters",
     "feedback-kind": "A cluster reports workloads only",
+    "feedback-namespace": "What an agent reports must be of the cluster of its folder",
     "feedback-path": "What a cluster reports must stand in a folder of that cluster",
     "file-link": "A link must not take the place of a manifest",
     "file-unrecognized": "A file that held manifests must not turn into something else",

@@ -222,6 +222,11 @@ def misplaced_fault(path: str, document: ValidDocument, known: KnownKinds) -> Fa
         rule = "feedback-kind"
         message = f"a cluster reports workloads only, no {kind[1]}"
         expected = f"a folder outside of {FEEDBACK}/"
+    elif is_feedback(path) and not _is_of_reporter(path, document.identity, known):
+        wanted = known.reported[kind].format(reporter_of(path))
+        rule = "feedback-namespace"
+        message = f"what stands in {FEEDBACK}/{reporter_of(path)}/ must be of that cluster"
+        expected = f"the namespace {wanted}, or the folder of the cluster that it is of"
     else:
         return None
     return Fault(
@@ -234,6 +239,12 @@ def misplaced_fault(path: str, document: ValidDocument, known: KnownKinds) -> Fa
         expected=expected,
         subject=described(document.identity),
     )
+
+
+def _is_of_reporter(path: str, identity: Identity, known: KnownKinds) -> bool:
+    """Return whether the namespace of what an agent reports names the cluster of its folder."""
+    namespace = known.reported.get((identity.group, identity.kind))
+    return namespace is None or identity.namespace == namespace.format(reporter_of(path))
 
 
 def _duplicate(

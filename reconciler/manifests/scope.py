@@ -109,7 +109,8 @@ def known_kinds(kinds: Iterable[ApiKind]) -> KnownKinds:
         removable=frozenset(one.id for one in listed if one.removable),
         suspendable=frozenset(one.id for one in listed if one.suspendable),
         short={short: one.kind.lower() for one in listed for short in one.short},
-        reported=frozenset(one.id for one in listed if one.reported),
+        reported={one.id: one.reported_in for one in listed if one.reported_in},
+        carriers={one.id: one.carries for one in listed if one.carries is not None},
     )
 
 

@@ -1,8 +1,12 @@
 """What is known of kinds before any file is read: whose they are, their scope, who writes them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reconciler.model.copy_report import Unpack
 
 Kind = tuple[str, str]
 """API group, `""` for the core group, and kind."""
@@ -29,7 +33,9 @@ class ApiKind:
         suspendable: Whether the annotation that suspends is read on it.
         removable: Whether a pass removes it from the file of a person once it is over.
         read: Whether it controls anything here; if not, people are warned of it.
-        reported: Whether clusters report objects of it, as they do of workloads.
+        reported_in: Where clusters report objects of it: the namespace but for the name of the
+            cluster, which `{}` stands for; `""` if they report none.
+        carries: What an object of it says of others, `None` if it says nothing of them.
     """
 
     group: str
@@ -40,7 +46,8 @@ class ApiKind:
     suspendable: bool = False
     removable: bool = False
     read: bool = True
-    reported: bool = False
+    reported_in: str = ""
+    carries: "Unpack | None" = None
 
     @property
     def id(self) -> Kind:
@@ -60,7 +67,8 @@ class KnownKinds:
         removable: Kinds that people write and a pass may remove from their file.
         suspendable: Kinds of these groups that a person may suspend; any workload may be.
         short: Short name to kind, in lower case.
-        reported: Kinds of these groups that clusters report.
+        reported: Kinds of these groups that clusters report, with the namespace, see `ApiKind`.
+        carriers: Kinds whose objects say something of others, with what finds it.
     """
 
     groups: frozenset[str]
@@ -70,4 +78,5 @@ class KnownKinds:
     removable: frozenset[Kind]
     suspendable: frozenset[Kind]
     short: Mapping[str, str]
-    reported: frozenset[Kind] = frozenset()
+    reported: Mapping[Kind, str] = field(default_factory=dict)
+    carriers: "Mapping[Kind, Unpack]" = field(default_factory=dict)

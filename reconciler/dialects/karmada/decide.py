@@ -4,12 +4,12 @@ The order is that in which upstream's controllers act on one another. What they 
 after the other is written once, at the generation that their chain of events ends with.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
+from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.karmada.api.binding import (
     Binding,
     EvictionTask,
@@ -48,9 +48,9 @@ from reconciler.dialects.karmada.view.waits import waits_of
 from reconciler.dialects.object_pass import Part
 from reconciler.model.decision import Placed
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.identity import ClusterName
 from reconciler.model.moments import earliest, span
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Body
 from reconciler.schedule.framework import Mask, positions_of
 
 
@@ -64,7 +64,7 @@ class Surroundings:
     members: Members
     failover: Failover
     propagate_empty: bool
-    feedback: Mapping[ObjectKey, Manifest]
+    copies: CopyReports
     assume_after_seconds: int | None
     now: datetime
 
@@ -86,7 +86,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     asked = ask(draft, demand, around.now)
     spec, binding = asked.spec, asked.binding
     before = _before(draft, binding)
-    reports = reports_of(spec, around.feedback)
+    reports = reports_of(spec, around.copies)
     binding, eviction = _evict(binding, around)
     binding, failing = _fail_over(binding, spec, draft.metadata, reports, around)
     goal = read_goal(draft.metadata)

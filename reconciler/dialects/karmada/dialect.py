@@ -1,16 +1,19 @@
 """Karmada as the contract has it: its kinds, and where its answers are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
 from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.violations import Admission
+from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.model.world import Body
 
 if TYPE_CHECKING:
     from reconciler.dialects.view import View
+    from reconciler.model.copy_report import CopyReport
 
 CLUSTERS = "cluster.karmada.io"
 POLICIES = "policy.karmada.io"
@@ -35,6 +38,12 @@ def _begin() -> DialectMemory:
     from reconciler.dialects.karmada.plan import Karmada
 
     return Karmada()
+
+
+def _carried(work: Body) -> Iterable[tuple[ObjectKey, "CopyReport"]]:
+    from reconciler.dialects.karmada.api.work_reports import reports_in
+
+    return reports_in(work)
 
 
 def _renderers() -> Renderers:
@@ -79,7 +88,15 @@ KARMADA = Dialect(
             writer=Writer.OURS,
             short=("rb",),
         ),
-        ApiKind(group=WORK, kind="Work", namespaced=True, short=("wk",), read=False),
+        ApiKind(
+            group=WORK,
+            kind="Work",
+            namespaced=True,
+            short=("wk",),
+            read=False,
+            reported_in="karmada-es-{}",
+            carries=_carried,
+        ),
     ),
     cluster=(CLUSTERS, "Cluster"),
     placed=frozenset({(WORK, "ClusterResourceBinding"), (WORK, "ResourceBinding")}),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.dialects.cluster_inventory import InventoryCache
+from reconciler.dialects.copy_reports import CopyTable
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
 from reconciler.dialects.karmada.api.policies import Policy
 from reconciler.dialects.karmada.detector.affected import Seen
@@ -33,6 +34,7 @@ class KarmadaMemory:
         seen: What that was drawn from, `None` before the first round.
         drafts: Binding of an object that only others need.
         attached: Binding with those who require it.
+        copies: What clusters report.
         snapshots: What a required binding knows of the one that requires it.
         settled: The bindings that a round leaves as they are, and how long.
     """
@@ -49,6 +51,7 @@ class KarmadaMemory:
     drafts: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
     attached: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
     snapshots: AnswerCache[ObjectKey, Body] = field(default_factory=AnswerCache)
+    copies: CopyTable = field(default_factory=CopyTable)
     settled: SettledBindings = field(default_factory=SettledBindings)
 
     def forget(self) -> None:

@@ -10,7 +10,7 @@ from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.karmada.api.admitted_cluster import GROUP as CLUSTER_GROUP
 from reconciler.dialects.karmada.api.admitted_cluster import KIND as CLUSTER
 from reconciler.dialects.karmada.api.admitted_cluster import admit_cluster, departed
-from reconciler.dialects.karmada.api.cluster_reports import reports_of
+from reconciler.dialects.karmada.api.cluster_reports import workload_of
 from reconciler.dialects.karmada.api.clusters import (
     MemberCluster,
     Members,
@@ -115,9 +115,9 @@ class Bindings:
             ],
             gone=gone,
         )
-        members, feedback = self.around.members, self.world.feedback
+        members, copies = self.around.members, self.around.copies
         affected = settled.begin(
-            (self.settings,), members.views, claims.drafts, feedback, self.around.now
+            (self.settings,), members.views, claims.drafts, copies, self.around.now
         )
         needed = needed_bindings(claims, self.world, self.memory, decided.failed)
         also = (key for key in (*triggers, *asked) if key in claims.drafts)
@@ -196,7 +196,7 @@ class DraftedBindings:
 
     def _mark(self, draft: Draft) -> object:
         """Return what marks the reports of a binding's workload."""
-        return self.settled.mark(reports_of(draft.spec, {}).workload)
+        return self.settled.mark(workload_of(draft.spec))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class Karmada:
                 members=members,
                 failover=failover,
                 propagate_empty=propagates_empty(settings),
-                feedback=world.feedback,
+                copies=self.memory.copies.follow(world),
                 assume_after_seconds=settings.assume_after_seconds,
                 now=now,
             ),

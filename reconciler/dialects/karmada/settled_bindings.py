@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heapify, heappop, heappush
 
+from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.karmada.api.clusters import MemberCluster
-from reconciler.dialects.karmada.api.report_marks import ReportMarks
 from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
 from reconciler.dialects.object_pass import Part
+from reconciler.dialects.report_marks import ReportMarks
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import CacheKey, UnchangedUntil, same
 from reconciler.model.versioned import differing
-from reconciler.model.world import Manifest
 
 SLACK = 64  # moments of bindings that changed since, beyond those that count
 
@@ -56,7 +56,7 @@ class SettledBindings:
         under: CacheKey,
         fleet: tuple[MemberCluster, ...],
         drafts: Mapping[ObjectKey, Draft],
-        feedback: Mapping[ObjectKey, Manifest],
+        copies: CopyReports,
         now: datetime,
     ) -> Collection[ObjectKey]:
         """Begin a round, and return the bindings that it has to look at.
@@ -65,7 +65,7 @@ class SettledBindings:
             under: What all of them depend on.
             fleet: All clusters.
             drafts: Every binding as it is wanted.
-            feedback: What member clusters report.
+            copies: What member clusters report.
             now: The moment of the round.
         """
         is_next = same(self._under, under) and self._moment is not None and self._moment <= now
@@ -74,7 +74,7 @@ class SettledBindings:
         if not same(self._under, under):
             self._found, self._due, self._telling = {}, [], {}
         self._drop(by_cluster)
-        reported = {binding_key(workload) for workload in self._reports.follow(feedback)}
+        reported = {binding_key(workload) for workload in self._reports.follow(copies)}
         self._under, self._drafts, self._moment, self._fleet = under, drafts, now, fleet
         restless, self._restless, self._stay = self._restless, set(), set()
         if told is None:

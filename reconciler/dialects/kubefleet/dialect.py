@@ -73,7 +73,9 @@ _JUDGED = (
     ApiKind(
         group=PLACEMENTS, kind="StagedUpdateStrategy", namespaced=True, short=("sus",), read=False
     ),
-    ApiKind(group=PLACEMENTS, kind="Work", namespaced=True, read=False),
+    ApiKind(
+        group=PLACEMENTS, kind="Work", namespaced=True, read=False, reported_in="fleet-member-{}"
+    ),
 )
 """Kinds that are held against their schemas and do nothing else."""
 

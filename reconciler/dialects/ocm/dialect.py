@@ -73,7 +73,13 @@ OCM = Dialect(
             suspendable=True,
         ),
         ApiKind(group=GROUP, kind="PlacementDecision", namespaced=True, writer=Writer.OURS),
-        ApiKind(group=WORK_GROUP, kind="ManifestWork", namespaced=True, read=False, reported=True),
+        ApiKind(
+            group=WORK_GROUP,
+            kind="ManifestWork",
+            namespaced=True,
+            read=False,
+            reported_in="{}",
+        ),
         ApiKind(
             group=WORK_GROUP,
             kind="ManifestWorkReplicaSet",

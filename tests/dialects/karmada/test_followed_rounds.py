@@ -25,6 +25,7 @@ from tests.builders import (
     selector,
     taint,
 )
+from tests.dialects.karmada.test_work_reports import work
 from tests.followed import linked
 from tests.stories import Story, applied, story
 
@@ -96,6 +97,7 @@ CASES: dict[str, tuple[Callable[[Story], None], set[str]]] = {
     "policy-gone": (drop("propagationpolicy/default/web.yaml"), {"web"}),
     "workload-gone": (drop("deployment/default/web.yaml"), set()),
     "report": (put(REPORT, path="feedback/a/web.yaml"), {"web"}),
+    "work-reported": (put(work("a", deployment("web")), path="feedback/a/work.yaml"), {"web"}),
     "edited-by-hand": (moved_by_hand, {"here"}),
     "cluster-tainted": (put(cluster("b", taints=[AWAY])), {"web", "every", "needy", "stuck"}),
     "cluster-joins": (put(cluster("d")), {"every", "stuck"}),

@@ -4,7 +4,7 @@ A cluster that never reported counts as applied and healthy a while after it was
 at which clusters were chosen stand in an annotation of the binding.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -72,7 +72,7 @@ def gather(
     return Feedback(
         placed_at=write_note(placed_at),
         aggregated=[items[name] for name in names if name in items],
-        condition=_fully_applied(names, items.keys(), assumed, assume_after_seconds),
+        condition=_fully_applied(names, items, assumed, assume_after_seconds),
         until=earliest(*(assumption.until for assumption in assumptions.values())),
     )
 
@@ -85,7 +85,7 @@ def _assumed_item(name: str) -> Body:
 
 def _fully_applied(
     names: Sequence[str],
-    available: Container[str],
+    items: Mapping[str, Body],
     assumed: Sequence[str],
     assume_after_seconds: int | None,
 ) -> Condition:
@@ -94,14 +94,14 @@ def _fully_applied(
     Source: karmada@f8fdd02 pkg/util/helper/workstatus.go `AggregateResourceBindingWorkStatus`;
     the assumed reason is ours.
     """
-    if not names:
+    if not names or any(item.get("applied") is False for item in items.values()):
         return Condition(
             FULLY_APPLIED,
             "False",
             "FullyAppliedFailed",
             "Failed to apply all works, see status.aggregatedStatus for details",
         )
-    waiting = ", ".join(name for name in names if name not in available)
+    waiting = ", ".join(name for name in names if name not in items)
     if waiting:
         return Condition(
             FULLY_APPLIED, "False", "AwaitingFeedback", f"No report yet from {waiting}"

@@ -45,5 +45,5 @@ def target_of(draft: Draft, around: Surroundings) -> Target:
 
 def _has_arrived(draft: Draft, binding: Binding, around: Surroundings) -> bool:
     """Return whether every cluster reports all replicas that a binding gives it, and healthy."""
-    reports = reports_of(draft.spec, around.feedback)
+    reports = reports_of(draft.spec, around.copies)
     return all(reports.covers(name, count) for name, count in binding.clusters)
