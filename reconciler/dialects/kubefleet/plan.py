@@ -7,6 +7,7 @@ from functools import partial
 
 from reconciler.dialects.cluster_inventory import ClusterInventory, take_inventory
 from reconciler.dialects.contract import Plan, RescheduleTrigger
+from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
 from reconciler.dialects.kubefleet.api.clusters import Member, Members, admit_cluster, members_of
 from reconciler.dialects.kubefleet.api.immutable_fields import (
@@ -24,7 +25,7 @@ from reconciler.dialects.kubefleet.placement_cycle import converge
 from reconciler.dialects.kubefleet.rollout.availability_reports import (
     AvailabilityReports,
     keys_of,
-    reports_on,
+    works_by_cluster,
 )
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
@@ -61,7 +62,7 @@ CLUSTER = ("cluster.kubernetes-fleet.io", "MemberCluster")
 class Fleets:
     """KubeFleet before it plans: the placements, and what earlier passes left of each.
 
-    `waiting` are the objects that are faulty or held, by key.
+    `waiting` are the objects that are faulty or held, by key, `copies` what clusters report.
     """
 
     world: World
@@ -72,6 +73,7 @@ class Fleets:
     placements: Mapping[ObjectKey, Manifest]
     left: Mapping[ObjectKey, Mapping[ObjectKey, Body]]
     waiting: frozenset[str]
+    copies: CopyReports
     memory: KubeFleetMemory
 
     def target(self, reference: Reference, /) -> Target | None:
@@ -150,8 +152,9 @@ class Fleets:
         body, members = self.placements[key].body, self.members
         fleet = self.memory.fleet.recall(None, members.views, lambda: members.views)
         selection = self.selection(key)
-        feedback = self.world.feedback
-        reports = reports_on(keys_of(selection.resources), feedback) if feedback else ()
+        marks, works = self.memory.marks, self.memory.works.of(key)
+        resources = keys_of(selection.resources) if self.copies else ()
+        reports = (works, *map(marks.of, resources))
         return (body, fleet, self.settings, selection, *reports, *self.present(key).values())
 
     def _placement(self, key: ObjectKey) -> Placement:
@@ -184,7 +187,8 @@ class Fleets:
             refuse_change(record or {}, policy_in_force(repaired.present.policies), placement)
         reports = AvailabilityReports(
             resources=keys_of(selection.resources),
-            feedback=self.world.feedback,
+            copies=self.copies,
+            works=works_by_cluster(self.memory.works.of(key)),
             assume_after_seconds=self.settings.assume_after_seconds,
         )
         rebalanced, present, now = demand is not None, repaired.present, self.now
@@ -252,6 +256,9 @@ class KubeFleet:
             key, body = manifest.key, manifest.body
             owner = self.memory.owners.recall(key, (body,), partial(owner_of, key, body))
             left.setdefault(owner, {})[key] = body
+        copies = self.memory.copies.follow(world)
+        self.memory.marks.follow(copies)
+        self.memory.works.follow(world.feedback)
         declared = settings.declared_clusters
         admit = partial(admit_cluster, declared=declared)
         inventory = take_inventory(
@@ -272,6 +279,7 @@ class KubeFleet:
             },
             left=left,
             waiting=world.in_doubt,
+            copies=copies,
             memory=self.memory,
         )
 

@@ -11,7 +11,6 @@ from reconciler.dialects.kubefleet.api.names import BOUND, UNSCHEDULED
 from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.dialects.kubefleet.view.status_conditions import (
-    AVAILABLE,
     NO_OVERRIDE,
     OVERRIDDEN,
     STAGES,
@@ -47,38 +46,24 @@ def observe(
     if marks.get(ROLLED_OUT) != binding.resource_snapshot or not is_moment(at):
         at = format_moment(now)
         marks = {**marks, ROLLED_OUT: binding.resource_snapshot, ROLLED_OUT_AT: at}
-    available = reports.availability(binding.target)
+    told = reports.conditions(binding)
     seconds = reports.assume_after_seconds
-    assumption = assume(parse_moment(at), seconds if available is None else None, now)
+    assumption = assume(parse_moment(at), None if told else seconds, now)
     known = [
         Condition(OVERRIDDEN, "True", *NO_OVERRIDE, binding.generation),
         Condition(SYNCHRONIZED, "True", *SYNCED, binding.generation),
+        *told,
     ]
-    stages = reported(binding.apply_strategy)
-    if available is not None:
-        known += [_told(kind, binding.generation, available=available) for kind in stages]
-    elif assumption.available:
+    if assumption.available:
         text = f"No report, assumed {seconds} s after the rollout"
         known += [
-            Condition(kind, "True", f"{kind}Assumed", text, binding.generation) for kind in stages
+            Condition(kind, "True", f"{kind}Assumed", text, binding.generation)
+            for kind in reported(binding.apply_strategy)
         ]
     marked = binding._replace(
         annotations=marks, conditions=_conditions(binding, known, at=stamp(now))
     )
     return marked, assumption.until
-
-
-def _told(stage: str, generation: int, *, available: bool) -> Condition:
-    """Return what a cluster's report says of one stage; what it reports, it has applied.
-
-    Source: kubefleet@e160c1c pkg/utils/condition/reason.go; what is not available yet does not
-    count as failed.
-    """
-    if stage == AVAILABLE and not available:
-        text = "The cluster reports resources that are not healthy yet"
-        return Condition(stage, "False", "ResourceNotAvailableYet", text, generation)
-    reason = "AllWorkAreAvailable" if stage == AVAILABLE else "AllWorkHaveBeenApplied"
-    return Condition(stage, "True", reason, "The cluster reports the resources", generation)
 
 
 def _conditions(binding: Binding, known: Iterable[Condition], *, at: str) -> tuple[Body, ...]:

@@ -1,11 +1,18 @@
-"""What member clusters report of the resources of one placement."""
+"""What member clusters report of one placement: in Works of it, or of the resources themselves."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from reconciler.dialects.copy_reports import CopyReports
+from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.rollout.work_conditions import work_conditions
 from reconciler.dialects.kubefleet.snapshots.resource_entry import resource_key
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource
-from reconciler.model.health import Health, health_of
+from reconciler.dialects.kubefleet.view.status_conditions import APPLIED, AVAILABLE, reported
+from reconciler.model.conditions import Condition
+from reconciler.model.copy_report import CopyReport
+from reconciler.model.fields import mapping
+from reconciler.model.health import Health
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body, Manifest
 
@@ -16,38 +23,64 @@ class AvailabilityReports:
 
     Attributes:
         resources: The resources that the placement selects.
-        feedback: All reports, by keys that name the reporter.
+        copies: What clusters say of each object.
+        works: The Works of the placement, by cluster.
         assume_after_seconds: How long a cluster that reports none of them may be silent, see
             `model/availability.py`.
     """
 
     resources: tuple[ObjectKey, ...] = ()
-    feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict, repr=False)
+    copies: CopyReports = field(default_factory=CopyReports, repr=False)
+    works: Mapping[str, Sequence[Body]] = field(default_factory=dict, repr=False)
     assume_after_seconds: int | None = None
 
-    def availability(self, cluster: str) -> bool | None:
-        """Return whether a cluster reports the resources as available, `None` if it reports none.
+    def conditions(self, binding: Binding) -> tuple[Condition, ...]:
+        """Return what the cluster of a binding says of its stages, nothing if it is silent.
 
-        Of those that it reports none may be unhealthy; a kind without health counts as available.
-
-        Source: kubefleet@e160c1c pkg/controllers/workapplier/availability_tracker.go
-        `trackInMemberClusterObjAvailabilityByGVR`.
+        Its Works say it of everything that it was given; without any, what is said of single
+        resources counts.
         """
-        if not self.feedback:
-            return None
-        reports = (self.feedback.get(key._replace(reporter=cluster)) for key in self.resources)
-        found = [health_of(report.body) for report in reports if report is not None]
-        return Health.UNHEALTHY not in found if found else None
+        works = self.works.get(binding.target)
+        if works:
+            return tuple(work_conditions(binding, works))
+        if not self.copies:
+            return ()
+        found = (self.copies.of(key, binding.target) for key in self.resources)
+        copies = [one for one in found if one is not None]
+        return tuple(_told(copies, binding)) if copies else ()
 
 
-def reports_on(
-    resources: Iterable[ObjectKey], feedback: Mapping[ObjectKey, Manifest]
-) -> tuple[Body, ...]:
-    """Return all reports of some resources, by key."""
-    wanted = set(resources) if feedback else set()
-    return tuple(
-        feedback[key].body for key in sorted(feedback) if key._replace(reporter="") in wanted
-    )
+def _told(copies: Iterable[CopyReport], binding: Binding) -> Iterator[Condition]:
+    """Yield what reports of single resources say: none may be unapplied, none unhealthy.
+
+    A kind without health counts as available, and what is not available yet not as failed.
+
+    Source: kubefleet@e160c1c pkg/controllers/workapplier/availability_tracker.go
+    `trackInMemberClusterObjAvailabilityByGVR`, pkg/utils/condition/reason.go.
+    """
+    missing = [one for one in copies if not one.applied]
+    unhealthy = any(one.health is Health.UNHEALTHY for one in copies)
+    for stage in reported(binding.apply_strategy):
+        if stage == APPLIED and missing:
+            text = missing[0].message or "The cluster reports resources that are not applied"
+            yield Condition(stage, "False", "ApplyPending", text, binding.generation)
+            return
+        if stage == AVAILABLE and unhealthy:
+            text = "The cluster reports resources that are not healthy yet"
+            yield Condition(stage, "False", "ResourceNotAvailableYet", text, binding.generation)
+            return
+        reason = "AllWorkAreAvailable" if stage == AVAILABLE else "AllWorkHaveBeenApplied"
+        text = "The cluster reports the resources"
+        yield Condition(stage, "True", reason, text, binding.generation)
+
+
+def works_by_cluster(works: Iterable[Manifest]) -> dict[str, list[Body]]:
+    """Return Works by the cluster that reports them; those being deleted say nothing any more."""
+    found: dict[str, list[Body]] = {}
+    for one in works:
+        if mapping(one.body, "metadata").get("deletionTimestamp") is None:
+            found.setdefault(one.key.reporter, []).append(one.body)
+    return found
 
 
 def keys_of(resources: Iterable[Resource] | None) -> tuple[ObjectKey, ...]:
