@@ -1,16 +1,19 @@
 """Open Cluster Management as the contract has it: its kinds, and where its answers are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
 from reconciler.manifests.violations import Admission
+from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
+from reconciler.model.world import Body
 
 if TYPE_CHECKING:
     from reconciler.dialects.renderer import Renderers
     from reconciler.dialects.view import View
+    from reconciler.model.copy_report import CopyReport
 
 GROUP = "cluster.open-cluster-management.io"
 WORK_GROUP = "work.open-cluster-management.io"
@@ -39,6 +42,12 @@ def _importer() -> Importer:
     from reconciler.dialects.ocm.imports.importer import IMPORTER
 
     return IMPORTER
+
+
+def _carried(work: Body) -> Iterable[tuple[ObjectKey, "CopyReport"]]:
+    from reconciler.dialects.ocm.workstatus.work_reports import reports_in
+
+    return reports_in(work)
 
 
 def _renderers() -> "Renderers":
@@ -79,6 +88,7 @@ OCM = Dialect(
             namespaced=True,
             read=False,
             reported_in="{}",
+            carries=_carried,
         ),
         ApiKind(
             group=WORK_GROUP,
