@@ -3,10 +3,11 @@
 Source: ours; upstream looks again whenever a ManifestWork or a decision changes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.dialects.ocm.manifestworkreplicaset.plain_reports import plain_reports
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import ReplicaSet
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     SetRecord,
@@ -79,24 +80,36 @@ def decide_set(
     present = template_id(wanted.template)
     records = {(one.cluster, one.placement): one for one in known.works}
     records = {key: one for key, one in records.items() if _stays(one, wanted, placements, present)}
+    objects = sources_of(wanted.template, around.scopes)
     while True:
         reported = [
-            _reported(owner, wanted, records[key], present, around) for key in sorted(records)
+            reported_work(
+                owner,
+                wanted,
+                records[key],
+                present,
+                objects,
+                around.feedback,
+                around.assume_after_seconds,
+                around.now,
+            )
+            for key in sorted(records)
         ]
+        records = {key: one.record for key, one in zip(sorted(records), reported, strict=True)}
         outcome = sync(wanted, placements, [one.work for one in reported], around.now)
         moved = dict(records)
         for action in outcome.actions:
             match action:
                 case CreateWork(cluster, placement):
-                    _give(moved, cluster, placement, present, around.now)
+                    _give(moved, cluster, placement, present, objects, around)
                 case ReplaceWork(work, placement, _):
-                    _give(moved, work.cluster, placement, present, around.now)
+                    _give(moved, work.cluster, placement, present, objects, around)
                 case DeleteWork(work):
                     moved.pop((work.cluster, work.placement), None)
         if moved == records:
             break
         records = moved
-    sources = {present: sources_of(wanted.template, around.scopes)}
+    sources = {present: objects}
     works = tuple(records[key] for key in sorted(records))
     return SetDecision(
         outcome=outcome,
@@ -106,25 +119,19 @@ def decide_set(
     )
 
 
-def _reported(
-    owner: ObjectKey, wanted: ReplicaSet, record: WorkRecord, present: str, around: SetSurroundings
-) -> ReportedWork:
-    return reported_work(
-        owner, wanted, record, present, around.feedback, around.assume_after_seconds, around.now
-    )
-
-
 def _give(
     records: dict[tuple[ClusterName, str], WorkRecord],
     cluster: ClusterName,
     placement: str,
     template: str,
-    now: datetime,
+    objects: Sequence[ObjectKey],
+    around: SetSurroundings,
 ) -> None:
-    """Give a cluster the present template, unless it has that."""
+    """Give a cluster the present template, unless it has that; its reports are of what it had."""
     known = records.get((cluster, placement))
     if known is None or known.template != template:
-        records[cluster, placement] = WorkRecord(cluster, placement, template, now)
+        seen = plain_reports(cluster, objects, around.feedback).token
+        records[cluster, placement] = WorkRecord(cluster, placement, template, around.now, seen)
 
 
 def _stays(

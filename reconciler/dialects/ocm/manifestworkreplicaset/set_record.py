@@ -1,8 +1,11 @@
 """What stands in the status file of a set about its ManifestWorks: no content, but which template.
 
 An annotation a cluster, such as `work.reconciler.dev/a: shop 0f3c55d2a1b4 2026-11-20T12:00:00Z`:
-for which placement it has a work, of which template, since when. One a template says which objects
-are in it, so that delivery knows what is on a cluster that is still to get the present one.
+for which placement it has a work, of which template, since when. What plain reports said of it may
+follow: by what they were known when the cluster got the template, `-` if there were none, and since
+when which condition is what, as in `Progressing=False@2026-11-20T12:05:00Z`. One a template says
+which objects are in it, so that delivery knows what is on a cluster that is still to get the
+present one.
 
 Source: ours; upstream looks at the ManifestWorks themselves.
 """
@@ -31,17 +34,38 @@ TEMPLATE_OF = "template.reconciler.dev/"
 TEMPLATE = "reconciler.dev/template"
 """Annotation of a ManifestWork that says of which template it is, so that its report does, too."""
 TOKEN = 12  # hexadecimal digits of a digest
+NOTHING_SEEN = "-"
 LONGEST_STEM = 50  # beside the token, in a name that fits into a label
 
 
 @dataclass(frozen=True, slots=True, order=True)
+class ObservedCondition:
+    """A condition that follows from plain reports: its type, its status, since when."""
+
+    kind: str
+    status: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class WorkRecord:
-    """A ManifestWork of a set: of the cluster, for the placement, of the template, since when."""
+    """A ManifestWork of a set: of the cluster, for the placement, of the template, since when.
+
+    Attributes:
+        cluster: Where it is.
+        placement: Why.
+        template: By what its template is known.
+        since: When the cluster got that.
+        seen: By what the plain reports were known then, `""` if there were none.
+        observed: What plain reports have said since.
+    """
 
     cluster: ClusterName
     placement: str
     template: str
     since: datetime
+    seen: str = ""
+    observed: tuple[ObservedCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +118,42 @@ def decode_record(status_file: Body | None) -> SetRecord:
 
 def _works(cluster: ClusterName, written: str) -> Iterable[WorkRecord]:
     for part in written.split("; "):
-        words = part.split(" ")
-        if len(words) == 3:
-            try:
-                yield WorkRecord(cluster, words[0], words[1], parse_moment(words[2]))
-            except ValueError:
+        match part.split(" "):
+            case [placement, template, since, *rest]:
+                seen, told = (rest[0], rest[1:]) if rest else (NOTHING_SEEN, [])
+            case _:
                 continue
+        try:
+            observed = tuple(map(_observed, told))
+            yield WorkRecord(
+                cluster,
+                placement,
+                template,
+                parse_moment(since),
+                "" if seen == NOTHING_SEEN else seen,
+                observed,
+            )
+        except ValueError:
+            continue
+
+
+def _observed(written: str) -> ObservedCondition:
+    """Read a condition back.
+
+    Raises:
+        ValueError: A person spoiled it.
+    """
+    condition, _, since = written.partition("@")
+    kind, _, status = condition.partition("=")
+    return ObservedCondition(kind, status, parse_moment(since))
+
+
+def _written(one: WorkRecord) -> str:
+    words = [one.placement, one.template, format_moment(one.since)]
+    if one.seen or one.observed:
+        words += [one.seen or NOTHING_SEEN]
+        words += [f"{c.kind}={c.status}@{format_moment(c.since)}" for c in one.observed]
+    return " ".join(words)
 
 
 def _sources(written: str) -> tuple[ObjectKey, ...]:
@@ -119,8 +173,7 @@ def record_annotations(record: SetRecord) -> dict[str, str]:
     """Return the annotations that say it."""
     by_cluster: dict[str, list[str]] = {}
     for one in record.works:
-        told = f"{one.placement} {one.template} {format_moment(one.since)}"
-        by_cluster.setdefault(f"{WORK_OF}{one.cluster}", []).append(told)
+        by_cluster.setdefault(f"{WORK_OF}{one.cluster}", []).append(_written(one))
     annotations = {name: "; ".join(told) for name, told in by_cluster.items()}
     for template in sorted({one.template for one in record.works}):
         found = [[k.group, k.kind, k.namespace, k.name] for k in record.sources(template)]

@@ -1,6 +1,6 @@
 """The ManifestWorks of a set as a look at it finds them: recorded, and reported or assumed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -8,6 +8,10 @@ from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import (
     ManifestWork,
     WorkCondition,
     decode_work,
+)
+from reconciler.dialects.ocm.manifestworkreplicaset.plain_reports import (
+    observed_record,
+    plain_reports,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     GROUP,
@@ -33,11 +37,13 @@ class ReportedWork:
 
     Attributes:
         work: As a look at its set finds it.
+        record: What stands in its status file now.
         assumed: Whether its conditions are assumed, since nothing was reported.
         until: When they will be, `None` if they are already or never will be.
     """
 
     work: ManifestWork
+    record: WorkRecord
     assumed: bool = False
     until: datetime | None = None
 
@@ -47,6 +53,7 @@ def reported_work(
     wanted: ReplicaSet,
     record: WorkRecord,
     present: str,
+    objects: Sequence[ObjectKey],
     feedback: Mapping[ObjectKey, Manifest],
     assume_after_seconds: int | None,
     now: datetime,
@@ -58,6 +65,7 @@ def reported_work(
         wanted: The set, decoded.
         record: What stands in its status file.
         present: By what its template is known.
+        objects: What is in it.
         feedback: What clusters report.
         assume_after_seconds: After how long a silent cluster counts as having it, `None` for never.
         now: Aware UTC.
@@ -77,17 +85,23 @@ def reported_work(
     report = feedback.get(key)
     if report is not None:
         told = _is_about(report.body, record, wanted)
-        return ReportedWork(replace(bare, conditions=_conditions(report.body) if told else {}))
+        conditions = _conditions(report.body) if told else {}
+        return ReportedWork(replace(bare, conditions=conditions), replace(record, observed=()))
+    if record.template == present:
+        reports = plain_reports(record.cluster, objects, feedback)
+        record, observed = observed_record(record, wanted.template, reports, now)
+        if observed:
+            return ReportedWork(replace(bare, conditions=observed), record)
     found = assume(record.since, assume_after_seconds, now)
     if not found.available:
-        return ReportedWork(bare, until=found.until)
+        return ReportedWork(bare, record, until=found.until)
     since = add(record.since, span(seconds=assume_after_seconds or 0))
     states = {"Applied": "True", "Available": "True", "Progressing": "False"}
     conditions = {
         name: WorkCondition(status, is_current=True, changed_at=since)
         for name, status in states.items()
     }
-    return ReportedWork(replace(bare, conditions=conditions), assumed=True)
+    return ReportedWork(replace(bare, conditions=conditions), record, assumed=True)
 
 
 def _is_about(report: Body, record: WorkRecord, wanted: ReplicaSet) -> bool:
