@@ -84,10 +84,12 @@ def said(told: Story, stage: str) -> tuple[object, object, object] | None:
     return None
 
 
-def test_works_say_that_all_is_applied_and_available() -> None:
-    """In upstream's words."""
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_works_say_that_all_is_applied_and_available(version: str) -> None:
+    """In upstream's words, and in each version that kubectl may print."""
     told = placed()
-    outcome = says(told, work(snapshot_of(told), Applied="True", Available="True")).run(1)
+    body = work(snapshot_of(told), Applied="True", Available="True")
+    outcome = says(told, {**body, "apiVersion": f"{GROUP}/{version}"}).run(1)
 
     assert () == outcome.faults
     done = "All corresponding work objects are"
