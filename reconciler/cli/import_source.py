@@ -108,7 +108,11 @@ def control_resources(*, adopt: bool) -> dict[str, "Kind"]:
     from reconciler.manifests.paths import folder_of
 
     importers = [dialect.importer() for dialect in DIALECTS]
-    kinds = [kind for one in importers for kind in (*one.kinds, *(one.live if adopt else ()))]
+    kinds = [
+        kind
+        for one in importers
+        for kind in (*one.kinds, *one.reports, *(one.live if adopt else ()))
+    ]
     return {folder_of(*kind): kind for kind in kinds}
 
 

@@ -1,6 +1,6 @@
 """What a live control plane has of an API: which of its objects become files, and which state."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -29,6 +29,19 @@ class ImportedKind:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentReport:
+    """How what an agent reports becomes a file.
+
+    Attributes:
+        counted: Returns what of it counts.
+        about: Returns the objects of a repository that it is of; it is kept if one is there.
+    """
+
+    counted: Callable[[Body], Body]
+    about: Callable[[Body], Iterable[ObjectKey]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
     """Live decisions as state of ours.
 
@@ -54,6 +67,7 @@ class Importer:
         adopt: Returns what of its live decisions becomes state, given the repository with
             everything that was imported, and every live object.
         live: The kinds that `adopt` looks at.
+        reports: What agents report.
         with_nodes: Returns a cluster with the room of its nodes and what its pods take of it,
             `None` if it has no status to hold them; `None` where clusters say it themselves.
     """
@@ -62,6 +76,7 @@ class Importer:
     server_made: tuple[str, ...] = ()
     adopt: Callable[[World, Mapping[ObjectKey, Body], datetime], Adopted] = _nothing
     live: tuple[Kind, ...] = ()
+    reports: Mapping[Kind, AgentReport] = field(default_factory=dict)
     with_nodes: Callable[[Body, Sequence[Body], Sequence[Body]], Body | None] | None = None
 
 

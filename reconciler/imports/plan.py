@@ -1,29 +1,30 @@
 """What an import makes of the files of a repository: each object, and what becomes of it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 
-from reconciler.core.dialects import DIALECTS, dialect_of
 from reconciler.core.file_validation import Rules
-from reconciler.dialects.importer import ImportedKind, Importer
-from reconciler.imports.counted_fields import counted_fields, is_made_by_others, report_of
+from reconciler.dialects.importer import AgentReport, ImportedKind
+from reconciler.imports.agent_reports import reporter_of, why_left_out
+from reconciler.imports.counted_fields import counted_fields, report_of
 from reconciler.imports.export import LiveObject
 from reconciler.imports.files import new_path, report_path, why_unfit, with_files, written
-from reconciler.imports.rooms import NODE, POD
+from reconciler.imports.importers import (
+    SERVER_MADE,
+    agent_report_of,
+    importer_of,
+    why_skipped,
+)
 from reconciler.imports.tolerance import steady, with_moments_of
 from reconciler.manifests.document_edit import update_document
-from reconciler.manifests.paths import folder_of, plural_of
 from reconciler.manifests.selection import selects
 from reconciler.model.identity import ObjectKey
-from reconciler.model.known_kinds import Kind, KnownKinds
+from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Body, Manifest, World
 
-IMPORTERS: Mapping[str, Importer] = {dialect.cluster[0]: dialect.importer() for dialect in DIALECTS}
-
-
-SERVER_MADE = tuple(name for importer in IMPORTERS.values() for name in importer.server_made)
 CONDITIONS = "conditions"
 
 
@@ -36,6 +37,10 @@ class Became(StrEnum):
     SKIPPED = "skipped"
     FAILED = "failed"
     GONE = "gone"
+
+
+KEPT = (Became.CREATED, Became.UPDATED, Became.UNCHANGED)
+"""What is in the repository afterwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +111,10 @@ def plan_import(
         settings=settings_in(world),
         taken=set(world.blobs),
     )
-    for one in {one.key: one for one in live}.values():
+    last = {one.key: one for one in live}.values()
+    for one in last:
         work.take(one)
+    work.take_reports(one for one in last if agent_report_of(one.key) is not None)
     work.objects += gone_from(world, live, wanted)
     return ImportPlan(
         files=work.files,
@@ -119,13 +126,16 @@ def plan_import(
 def gone_from(world: World, live: Iterable[LiveObject], wanted: Wanted) -> Iterator[ImportedObject]:
     """Yield what has a file and is no longer there; nothing is removed for a person.
 
-    Of a member cluster these are its reports, of a control plane its own kinds.
+    Of a member cluster these are its reports, of a control plane its own kinds, and what its agents
+    report.
     """
     there = {one.key for one in live}
-    files = world.feedback if wanted.cluster else world.inputs
-    for key, manifest in files.items():
+    files = (*world.feedback.items(), *(() if wanted.cluster else world.inputs.items()))
+    for key, manifest in files:
         importer = importer_of(key)
-        ours = importer is not None and (key.group, key.kind) in importer.kinds
+        ours = importer is not None and (
+            (key.group, key.kind) in (importer.reports if key.reporter else importer.kinds)
+        )
         is_asked = key.reporter == wanted.cluster if wanted.cluster else ours
         is_listed = is_asked and (key.group, key.kind) in wanted.listed
         if is_listed and key._replace(reporter="") not in there:
@@ -148,8 +158,10 @@ class _Import:
     objects: list[ImportedObject] = field(default_factory=list)
 
     def take(self, one: LiveObject) -> None:
-        """Decide on one object."""
+        """Decide on one object, but for what agents report."""
         key, body = one.key, one.body
+        if agent_report_of(key) is not None:
+            return
         importer = importer_of(key)
         kind = None if importer is None else importer.kinds.get((key.group, key.kind))
         if kind is None and self.wanted.cluster:
@@ -157,7 +169,7 @@ class _Import:
             return
         if importer is not None and (key.group, key.kind) in importer.live and self.wanted.adopt:
             return  # state is no file of people; see adoption.py
-        why = "" if kind is not None else why_skipped(one, self.wanted, self.world.known)
+        why = "" if kind is not None else why_skipped(one, self.wanted.workloads, self.world.known)
         if why:
             self._add(key, Became.SKIPPED, why=why)
             return
@@ -181,6 +193,25 @@ class _Import:
             fresh = with_moments_of(before, fresh, kind.heartbeats)
         return before, steady(fresh, before, kind.measured, self.wanted.tolerance_percent)
 
+    def take_reports(self, reports: Iterable[LiveObject]) -> None:
+        """Decide on what agents report, once it is known what is there."""
+        written = (one.key for one in self.objects if one.became in KEPT)
+        there = {*self.world.inputs, *written}
+        for one in reports:
+            report = agent_report_of(one.key)
+            reporter = reporter_of(one.key, self.world.known)
+            if report is not None and not self._left_out(one, report, reporter, there):
+                reported = one.key._replace(reporter=reporter)
+                self._write(reported, None, partial(_both, report.counted, one.body))
+
+    def _left_out(
+        self, one: LiveObject, report: AgentReport, reporter: str, there: Collection[ObjectKey]
+    ) -> bool:
+        why = why_left_out(one.body, report, reporter, self.wanted.cluster, there)
+        if why:
+            self._add(one.key, Became.SKIPPED, why=why)
+        return bool(why)
+
     def _report(self, key: ObjectKey, body: Body) -> None:
         """Take what a cluster reports of a workload."""
         if key.group in self.world.known.groups:
@@ -191,11 +222,7 @@ class _Import:
             self._add(key, Became.SKIPPED, why="it has no status to report")
         else:
             reported = key._replace(reporter=self.wanted.cluster)
-
-            def counted(known: Body | None) -> tuple[Body, Body]:
-                return ({} if known is None else report_of(known)), report_of(body)
-
-            self._write(reported, None, counted)
+            self._write(reported, None, partial(_both, report_of, body))
 
     def _write(
         self,
@@ -248,35 +275,9 @@ class _Import:
         self.objects.append(ImportedObject(key=key, became=became, path=path, why=why))
 
 
-def importer_of(key: ObjectKey) -> Importer | None:
-    """Return what takes over the objects of an API, `None` for workloads."""
-    dialect = dialect_of(key.group)
-    return None if dialect is None else IMPORTERS[dialect.cluster[0]]
-
-
-def why_skipped(one: LiveObject, wanted: Wanted, known: KnownKinds) -> str:
-    """Return why an object becomes no file, `""` if it is a workload that was asked for."""
-    key, importer = one.key, importer_of(one.key)
-    if importer is not None and (key.group, key.kind) in importer.live:
-        return "a decision; --adopt makes it state"
-    if (key.group, key.kind) in known.removable:
-        return "it would run once more; it belongs to the control plane that ran it"
-    if key.group in known.groups:
-        return "nothing reads it here"
-    if (key.group, key.kind) in (NODE, POD):
-        return "what a cluster has; --cluster says of which"
-    made = is_made_by_others(key, one.body)
-    if made:
-        return made
-    if (key.group, key.kind) == ("", "Secret"):
-        return "a Secret in plain must not come into Git; encrypt it first"
-    return "" if wanted.workloads & names_of(key) else "a workload; --workloads takes it"
-
-
-def names_of(key: ObjectKey) -> frozenset[str]:
-    """Return by which words a kind is asked for, as kubectl has them; short names are not known."""
-    words = {key.kind.lower(), plural_of(key.kind), folder_of(key.group, key.kind), "all"}
-    return frozenset(words)
+def _both(counted: Callable[[Body], Body], body: Body, known: Body | None) -> tuple[Body, Body]:
+    """Return what counts of a file, nothing if there is none, and of the live object."""
+    return ({} if known is None else counted(known)), counted(body)
 
 
 def decisions_among(live: Iterable[LiveObject]) -> dict[ObjectKey, Body]:

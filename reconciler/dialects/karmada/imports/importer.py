@@ -3,6 +3,7 @@
 from reconciler.dialects.importer import ImportedKind, Importer
 from reconciler.dialects.karmada.imports.adopt import adopt
 from reconciler.dialects.karmada.imports.nodes import with_nodes
+from reconciler.dialects.karmada.imports.works import WORK_REPORT
 
 CLUSTERS = "cluster.karmada.io"
 POLICIES = "policy.karmada.io"
@@ -50,5 +51,6 @@ IMPORTER = Importer(
     ),
     adopt=adopt,
     live=((WORK, "ClusterResourceBinding"), (WORK, "ResourceBinding")),
+    reports={(WORK, "Work"): WORK_REPORT},
     with_nodes=with_nodes,
 )

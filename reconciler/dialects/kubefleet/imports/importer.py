@@ -4,6 +4,8 @@ from reconciler.dialects.importer import ImportedKind, Importer
 from reconciler.dialects.kubefleet.api.kinds import OWNED
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.imports.adopt import adopt
+from reconciler.dialects.kubefleet.imports.works import WORK_REPORT
+from reconciler.dialects.kubefleet.rollout.work_table import WORK
 
 CLUSTERS = "cluster.kubernetes-fleet.io"
 
@@ -35,5 +37,6 @@ IMPORTER = Importer(
     },
     server_made=("kubernetes-fleet.io/",),
     adopt=adopt,
+    reports={(GROUP, WORK): WORK_REPORT},
     live=tuple((GROUP, kind) for kind in sorted(OWNED)),
 )

@@ -9,7 +9,7 @@ from reconciler.dialects.kubefleet.workgenerator.work_marks import PARENT_NAMESP
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import labels_of
 from reconciler.model.versioned import differing_keys
-from reconciler.model.world import Manifest
+from reconciler.model.world import Body, Manifest
 
 WORK = "Work"
 
@@ -28,11 +28,11 @@ class WorkTable:
                 continue
             before, now = self._feedback.get(key), feedback.get(key)
             if before is not None:
-                owner = _owner(before)
+                owner = placement_of(before.body)
                 rest = (one for one in self._works.get(owner, ()) if one.key != key)
                 self._works[owner] = tuple(rest)
             if now is not None:
-                owner = _owner(now)
+                owner = placement_of(now.body)
                 rest = (one for one in self._works.get(owner, ()) if one.key != key)
                 self._works[owner] = tuple(sorted((*rest, now), key=lambda one: one.key))
         self._feedback = feedback
@@ -42,10 +42,10 @@ class WorkTable:
         return self._works.get(placement, ())
 
 
-def _owner(work: Manifest) -> ObjectKey:
+def placement_of(work: Body) -> ObjectKey:
     """Return the placement that a Work is of.
 
     Source: kubefleet@e160c1c pkg/controllers/workgenerator/controller.go `generateSnapshotWorkObj`.
     """
-    labels = labels_of(work.body)
+    labels = labels_of(work)
     return placement_key(labels.get(PARENT_NAMESPACE, ""), labels.get(PARENT, ""))

@@ -3,6 +3,9 @@
 from reconciler.dialects.importer import ImportedKind, Importer
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.imports.adopt import adopt
+from reconciler.dialects.ocm.imports.works import WORK_REPORT
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORK
 
 IMPORTER = Importer(
     kinds={
@@ -22,5 +25,6 @@ IMPORTER = Importer(
     },
     server_made=("open-cluster-management/",),
     adopt=adopt,
+    reports={(WORK_GROUP, WORK): WORK_REPORT},
     live=((GROUP, "PlacementDecision"),),
 )
