@@ -45,8 +45,9 @@ class Rendered:
         works: What clusters get, in the order of the decision.
         failed: The clusters that get nothing new.
         kept: Clusters that are being left, where what is there stays for now.
-        placed: Clusters and replicas that the decision says, in its order; empty where nothing was
-            decided, as for a Namespace that goes everywhere.
+        placed: Clusters and replicas that the decision says, in its order, `None` where it says
+            nothing of replicas; empty where nothing was decided, as for a Namespace that goes
+            everywhere.
         warnings: What a person should know, one sentence each.
     """
 
@@ -54,7 +55,7 @@ class Rendered:
     works: tuple[ClusterWork, ...] = ()
     failed: tuple[NotRendered, ...] = ()
     kept: frozenset[ClusterName] = frozenset()
-    placed: tuple[tuple[ClusterName, int], ...] = ()
+    placed: tuple[tuple[ClusterName, int | None], ...] = ()
     warnings: tuple[str, ...] = ()
 
 

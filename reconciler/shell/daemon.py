@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import structlog
 
 from reconciler import __version__
+from reconciler.core.changes import Outcome
 from reconciler.core.message import decision_line, is_told
 from reconciler.dialects.object_boundary import trace_of
 from reconciler.errors import ShellError, UsageError
@@ -74,7 +75,7 @@ class Daemon:
             log.warning("no file events, polling", reason=self.wakeups.problem)
         failures = 0
         seen: _Seen | None = None
-        known: frozenset[Fault | Trace] = frozenset()
+        known: frozenset[Fault | Trace | str] = frozenset()
         traced = ""
         sleep_seconds = 0.0
         while self.wakeups.wait(sleep_seconds):
@@ -95,7 +96,8 @@ class Daemon:
                         report.outcome.recheck_at,
                         report.waiting,
                     )
-                    known = frozenset((*report.outcome.faults, *report.outcome.traces))
+                    outcome = report.outcome
+                    known = frozenset((*outcome.faults, *outcome.traces, *outcome.warnings))
                 failures, rested = 0, not self.passes.rest()
             except Exception as error:  # noqa: BLE001  # the daemon outlives any pass
                 failures += 1
@@ -148,10 +150,35 @@ def _log_failure(
 
 
 def _log_pass(
-    log: structlog.typing.BindableLogger, report: PassReport, *, known: Container[Fault | Trace]
+    log: structlog.typing.BindableLogger,
+    report: PassReport,
+    *,
+    known: Container[Fault | Trace | str],
 ) -> None:
-    """Log one pass: a line for it, one a decision, one a new fault, one a new trace."""
+    """Log one pass: a line for it, one a decision, and what is new to be looked at."""
     outcome = report.outcome
+    _log_news(log, outcome, known)
+    if report.commit is None:
+        return
+    for decision in outcome.decisions:
+        if is_told(decision):
+            log.info(decision_line(decision))  # type: ignore[attr-defined]
+        if decision.problem:
+            log.warning(decision.problem, workload=decision.subject)  # type: ignore[attr-defined]
+    log.info(  # type: ignore[attr-defined]
+        "pass committed",
+        commit=report.commit[:12],
+        changed=len(outcome.files),
+        faults=len(outcome.faults),
+        lost_races=report.races,
+        recheck_at=format_moment(outcome.recheck_at) if outcome.recheck_at else None,
+    )
+
+
+def _log_news(
+    log: structlog.typing.BindableLogger, outcome: Outcome, known: Container[Fault | Trace | str]
+) -> None:
+    """Log each trace, fault and warning that the pass before did not have."""
     for trace in outcome.traces:
         if trace not in known:
             log.error(  # type: ignore[attr-defined]
@@ -168,21 +195,9 @@ def _log_pass(
                 field=fault.field,
                 expected=fault.expected,
             )
-    if report.commit is None:
-        return
-    for decision in outcome.decisions:
-        if is_told(decision):
-            log.info(decision_line(decision))  # type: ignore[attr-defined]
-        if decision.problem:
-            log.warning(decision.problem, workload=decision.subject)  # type: ignore[attr-defined]
-    log.info(  # type: ignore[attr-defined]
-        "pass committed",
-        commit=report.commit[:12],
-        changed=len(outcome.files),
-        faults=len(outcome.faults),
-        lost_races=report.races,
-        recheck_at=format_moment(outcome.recheck_at) if outcome.recheck_at else None,
-    )
+    for warning in outcome.warnings:
+        if warning not in known:
+            log.warning(warning)  # type: ignore[attr-defined]
 
 
 def _log_impostors(log: structlog.typing.BindableLogger, report: PassReport, author: str) -> None:

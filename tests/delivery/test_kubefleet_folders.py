@@ -1,5 +1,6 @@
 """What KubeFleet's placements put into the folders of clusters, pass by pass."""
 
+import json
 from collections.abc import Mapping
 from typing import cast
 
@@ -256,6 +257,14 @@ def test_a_decision_lists_the_clusters_that_have_something() -> None:
     assert ['    "cluster": "a",', '    "cluster": "b",'] == [
         line for line in told.files[path].splitlines() if '"cluster"' in line
     ]
+
+
+def test_a_list_of_an_api_without_replicas_says_nothing_of_them() -> None:
+    """Not that there are none."""
+    told = fleet(placement(fixed("a")), deployment(), delivery={"decisions": {}})
+    listed = json.loads(told.files[f"decisions/clusterresourceplacements.{GROUP}/web.json"])
+
+    assert [["cluster", "decision"]] == [sorted(one) for one in listed]
 
 
 SHOP: Body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata("shop")}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from structlog.testing import capture_logs
 
 from reconciler.shell import passes as module
 from reconciler.shell.daemon import Daemon
+from tests.builders import cluster_policy, configuration, divided, metadata, text
 from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes
 from tests.shell.repositories import NOW, Checkout
 
@@ -40,6 +42,16 @@ def served(fleet: Checkout, clock: Clock, *steps: Callable[[], object]) -> Steps
     passes = new_passes(fleet.folder, clock)
     Daemon(passes=passes, wakeups=wakeups, poll_seconds=60).run()
     return wakeups
+
+
+def scaled(fleet: Checkout, clock: Clock, *numbers: int) -> list[Callable[[], object]]:
+    """Return steps in which a person scales the shop, a second after the step before."""
+
+    def step(number: int) -> None:
+        clock.moment += timedelta(seconds=1)
+        fleet.commit({SHOP: EXAMPLE[SHOP].replace("replicas: 2", f"replicas: {number}")})
+
+    return [partial(step, number) for number in numbers]
 
 
 def test_a_pass_that_fails_unforeseen_is_tried_again(
@@ -79,19 +91,32 @@ def test_an_object_that_stops_unforeseen_is_told_once(
     clock = Clock(NOW)
     monkeypatch.setattr("reconciler.dialects.karmada.plan.decide", lambda *_: 1 // 0)
 
-    def edit(number: int) -> Callable[[], object]:
-        def step() -> None:
-            clock.moment += timedelta(seconds=1)
-            fleet.commit({SHOP: EXAMPLE[SHOP].replace("replicas: 2", f"replicas: {number}")})
-
-        return step
-
     with capture_logs() as logs:
-        served(fleet, clock, edit(3), edit(4), edit(5))
+        served(fleet, clock, *scaled(fleet, clock, 3, 4, 5))
 
     traced = [entry for entry in logs if "ZeroDivisionError" in entry.get("trace", "")]
     assert len({entry["object"] for entry in traced}) == len(traced) > 0
     assert [] == [entry for entry in logs if entry["event"].startswith("pass failed")]
+
+
+def test_a_warning_is_told_once_while_it_lasts(tmp_path: Path) -> None:
+    """A divided kind that nobody can interpret is delivered whole; it stays so for three passes."""
+    widget = {"apiVersion": "example.org/v1", "kind": "Widget"}
+    body = {**widget, "metadata": metadata("w", "default"), "spec": {"replicas": 4}}
+    divides = cluster_policy(selectors=[widget], placement={"replicaScheduling": divided()})
+    files = {
+        "reconciler.yaml": text(configuration(delivery={"folders": {}})),
+        "widget.yaml": text(body),
+        "policies/widgets.yaml": text(divides),
+    }
+    fleet = new_fleet(tmp_path / "fleet", files)
+    clock = Clock(NOW)
+
+    with capture_logs() as logs:
+        served(fleet, clock, *scaled(fleet, clock, 3, 4, 5))
+
+    told = [entry for entry in logs if "Widget.example.org default/w" in entry["event"]]
+    assert ["warning"] == [entry["log_level"] for entry in told if entry["log_level"] != "info"]
 
 
 def test_a_branch_that_asks_for_nothing_is_up_to_date(tmp_path: Path) -> None:

@@ -14,7 +14,11 @@ def _files(owner: ObjectKey, rendered: Rendered, destination: Destination) -> Fi
         path = _path(owner, destination)
         named = {"kind": owner.kind, "namespace": owner.namespace, "name": owner.name}
         lines = [
-            {"cluster": name, "replicas": replicas, "decision": named}
+            {
+                "cluster": name,
+                **({} if replicas is None else {"replicas": replicas}),
+                "decision": named,
+            }
             for name, replicas in rendered.placed
         ]
         yield path, lines

@@ -97,7 +97,7 @@ class KubeFleetRenderer:
             works=tuple(one for one in each if isinstance(one, ClusterWork)),
             failed=tuple(one for one in each if isinstance(one, NotRendered)),
             kept=frozenset(one.target for one in bindings) - shown,
-            placed=tuple((name, 0) for name in sorted(shown)),
+            placed=tuple((name, None) for name in sorted(shown)),
             warnings=tuple(found.warnings()) if rendered else (),
         )
 

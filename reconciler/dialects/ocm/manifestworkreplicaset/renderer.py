@@ -55,7 +55,7 @@ class OcmRenderer:
         if output is None:
             return None
         record = decode_record(output.body)
-        placed = clusters_of(record)
+        placed = tuple((name, None) for name, _ in clusters_of(record))
         if manifest is None:
             why = f"{owner} is not in the repository any more"
             failed = tuple(NotRendered(name, why) for name, _ in placed)
