@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from reconciler.delivery.delivery_faults import faults_of
+from reconciler.delivery.delivery_faults import faults_of, warnings_of
 from reconciler.delivery.destinations import misplaced
 from reconciler.delivery.kustomization import kustomize, kustomized_folder
 from reconciler.delivery.memory import DeliveryMemory
@@ -156,9 +156,7 @@ class _Stage:
             record=self._record(waiting, gone),
             faults=(*faults_of(memory), *pruning.faults),
             traces=tuple(self.traces),
-            warnings=tuple(
-                one for owner in sorted(memory.telling) for one in memory.owned[owner].warnings
-            ),
+            warnings=tuple(warnings_of(memory, self.after, self.configured.destinations)),
         )
 
     def _follow(self) -> set[str]:

@@ -1,10 +1,12 @@
-"""What is wrong with decisions as delivery sees them: not rendered, or in each other's way."""
+"""What delivery finds wrong with decisions, or worth knowing of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from reconciler.delivery.memory import DeliveryMemory
+from reconciler.delivery.settings import Destination
+from reconciler.delivery.transports.decisions import DECISIONS
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Fault
+from reconciler.model.world import Fault, World
 
 CONFLICT = "delivery-conflict"
 
@@ -18,6 +20,16 @@ def faults_of(memory: DeliveryMemory) -> Iterator[Fault]:
         for other in others:
             if memory.owned[other].blobs[path] != memory.owned[first].blobs[path]:
                 yield _conflict(path, first.key, other.key)
+
+
+def warnings_of(
+    memory: DeliveryMemory, world: World, destinations: Iterable[Destination]
+) -> Iterator[str]:
+    """Yield what a person should know of single decisions, and of all of them together."""
+    for owner in sorted(memory.telling):
+        yield from memory.owned[owner].warnings
+    if any(one.transport != DECISIONS.name for one in destinations):
+        yield from memory.definitions.missing(world)
 
 
 def _conflict(path: str, first: ObjectKey, other: ObjectKey) -> Fault:

@@ -7,11 +7,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from reconciler.delivery.definitions import CustomObjects, DefinitionTable
 from reconciler.delivery.owned_files import FileOwner, OwnedFiles
 from reconciler.delivery.settings import Folder
 from reconciler.dialects.renderer import Renderers
 from reconciler.model.settings import Settings
 from reconciler.model.world import World
+
+NO_CUSTOM = CustomObjects()
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +37,7 @@ class DeliveryMemory:
         keeping: Decisions that leave files where they are.
         unread: Decisions that cannot be read.
         telling: Decisions of which something is to be told.
+        definitions: Custom kinds that clusters get.
     """
 
     renderers: Mapping[str, Renderers]
@@ -51,6 +55,7 @@ class DeliveryMemory:
     keeping: set[FileOwner] = field(default_factory=set)
     unread: set[FileOwner] = field(default_factory=set)
     telling: set[FileOwner] = field(default_factory=set)
+    definitions: DefinitionTable = field(default_factory=DefinitionTable)
 
     def forget_files(self) -> None:
         """Forget which files stood there, since it is another question whose they are."""
@@ -63,6 +68,10 @@ class DeliveryMemory:
         before = self.owned.pop(owner, None)
         old = frozenset[str]() if before is None else before.blobs.keys()
         new = frozenset[str]() if files is None else files.blobs.keys()
+        self.definitions.put(
+            NO_CUSTOM if before is None else before.custom,
+            NO_CUSTOM if files is None else files.custom,
+        )
         for table in (self.keeping, self.telling):
             table.discard(owner)
         if files is not None:

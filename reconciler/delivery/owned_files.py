@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from reconciler.delivery.definitions import CustomObjects, custom_objects
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.profile import TRANSPORTS
 from reconciler.dialects.renderer import Reach, Rendered
@@ -40,12 +41,14 @@ class OwnedFiles:
         kept: Files and folders in which what is there stays.
         faults: Why clusters get nothing new.
         warnings: What a person should know.
+        custom: What it brings beside what every cluster knows.
     """
 
     blobs: Mapping[str, str]
     kept: frozenset[str]
     faults: tuple[Fault, ...]
     warnings: tuple[str, ...]
+    custom: CustomObjects
 
 
 def texts_of(
@@ -91,6 +94,7 @@ def owned_files(
         kept=frozenset(places(owner.key, reach, stays, destinations)),
         faults=tuple(_faults(owner, rendered)),
         warnings=rendered.warnings,
+        custom=custom_objects(rendered),
     )
 
 
