@@ -5,7 +5,15 @@ import pytest
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from tests.builders import Body, configmap, configuration, deployment, text
-from tests.dialects.kubefleet.fleet import GROUP, bindings, condition, member, placement
+from tests.dialects.kubefleet.fleet import (
+    GROUP,
+    bindings,
+    condition,
+    files,
+    member,
+    namespaced_placement,
+    placement,
+)
 from tests.followed import linked
 from tests.stories import Story, applied, story
 
@@ -164,6 +172,30 @@ def test_works_of_another_placement_say_nothing() -> None:
     says(told, body).run(1)
 
     assert before == told.outputs
+
+
+def test_works_of_a_placement_in_a_namespace_name_it() -> None:
+    """A placement of the same name elsewhere is another one."""
+    told = story(member("a"), namespaced_placement(), deployment())
+    told.put(configuration(feedback={"assumeAfterSeconds": None}))
+    told.run(0)
+    body = work("web-0-snapshot", Applied="True", Available="True")
+    metadata = body["metadata"]
+    assert isinstance(metadata, dict)
+    metadata["annotations"] = {}
+    before = told.outputs
+    says(told, body).run(1)
+
+    assert before == told.outputs
+
+    metadata["labels"][f"{MARK}/parent-placement-namespace"] = "default"
+    says(told, body).run(2)
+    status = files(told, "resourcebindings")[0]["status"]
+    assert isinstance(status, dict)
+
+    assert {"AllWorkHaveBeenApplied", "AllWorkAreAvailable"} <= {
+        one["reason"] for one in status["conditions"]
+    }
 
 
 def test_a_rollout_goes_on_once_works_are_available() -> None:
