@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.builders import deployment, metadata, rebalancer, target, text
+from tests.cli.history import answer
 from tests.shell.fleet import EXAMPLE, ROOT, new_fleet, run_pass
 from tests.shell.repositories import Checkout
+from tests.told_blocks import missing
+from tests.told_blocks import told as told_in
 
 CONFIGURATION = """\
 apiVersion: reconciler.dev/v1alpha1
@@ -130,6 +133,21 @@ def test_every_step_is_proven(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     fleet.git("commit", "-q", "-C", "HEAD@{1}~1")
     assert 1 == verified(fleet)
     capsys.readouterr()
+
+
+def test_the_page_shows_the_tree_while_the_eviction_lasts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To the letter."""
+    files = {"reconciler.yaml": CONFIGURATION, "policies/shop.yaml": TOLERANT}
+    fleet = new_fleet(tmp_path / "fleet", files)
+    for step in STEPS[:4]:
+        if step.files:
+            fleet.commit(step.files, step.told)
+        run_pass(fleet.folder, step.seconds)
+    ((words, pieces),) = told_in("docs/delivery.md")
+
+    assert "" == missing(pieces, answer(fleet, capsys, *words.split())[1])
 
 
 def verified(fleet: Checkout) -> int:
