@@ -215,7 +215,9 @@ class _Asked:
     def _there(self, destination: Destination, cluster: ClusterName) -> Iterator[str]:
         """Yield the files that stay for a cluster that gets nothing new, sorted."""
         found = frozenset(places(self.key, self.reach, [cluster], [destination]))
-        yield from sorted(path for path in self._present(destination) if is_in(path, found))
+        present = self._present(destination)
+        files = found.intersection(present)  # most transports have files, few a folder
+        yield from sorted(files or (path for path in present if is_in(path, found)))
 
     def _present(self, destination: Destination) -> Mapping[str, str]:
         """Return the files that are there, of all destinations on that branch."""

@@ -46,9 +46,13 @@ def copies_lines(copies: "Sequence[DeliveredCopy]", cluster: str | None) -> list
 
 def may_have_copies(kind: "Kind") -> bool:
     """Return whether objects of a kind, or decisions about them, may be on clusters."""
-    from reconciler.core.dialects import KINDS, PLACED
+    from reconciler.core.dialects import KINDS, PLACED, dialect_of
+    from reconciler.dialects.copy_status import no_copies
 
-    return kind in PLACED or kind[0] not in KINDS.groups
+    dialect = dialect_of(kind[0])
+    if dialect is None:
+        return kind[0] not in KINDS.groups
+    return kind in PLACED and dialect.view().copies is not no_copies
 
 
 def copies_cells(
