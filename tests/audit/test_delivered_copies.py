@@ -150,13 +150,19 @@ def test_what_is_assumed_says_so() -> None:
     assert {"a": "no report, assumed healthy", "b": "no report, assumed healthy"} == reported(told)
 
 
-def test_a_copy_that_is_left_says_for_whom_it_waits() -> None:
-    """The one that takes over is silent."""
+def evicted() -> Story:
+    """A Deployment that leaves a for b, which is silent."""
     told = story(cluster("a"), cluster("b", taints=[{"key": "x", "effect": "NoSchedule"}]))
     told.put(policy(), deployment(replicas=2))
     told.put(configuration(delivery=FOLDERS, feedback=SILENT)).run(0)
     tainted = cluster("a", taints=[{"key": "down", "effect": "NoExecute"}])
     told.put(tainted, cluster("b")).run()
+    return told
+
+
+def test_a_copy_that_is_left_says_for_what_it_waits() -> None:
+    """The one that takes over is silent."""
+    told = evicted()
 
     assert {"b": "", "a": "it to be healthy on b"} == waits(told)
     assert [f"delivery/a/{FILE}, kept as it was"] == delivered(told)["a"]
@@ -171,6 +177,20 @@ def test_what_the_brake_on_removals_holds_says_by_which_digest_it_goes() -> None
     key = WEB._replace(name="web-3-deployment")
 
     assert waits(told, key)["a"].startswith("`allow: sha256:")
+
+
+def test_the_brake_holds_nothing_that_is_still_there() -> None:
+    """A Secret that is refused does not wait for a digest."""
+    names = [f"web-{number}" for number in range(12)]
+    secrets: Body = {"apiVersion": "v1", "kind": "Secret"}
+    told = story(cluster("a"), policy(), policy("s", selectors=[secrets]))
+    told.put(*(deployment(name) for name in names))
+    told.put({**configmap("s"), "kind": "Secret", "data": {"x": "eA=="}})
+    told.put(configuration(delivery=FOLDERS)).run(0)
+    rules = {one.rule for one in told.drop(*(deployment(name) for name in names)).run().faults}
+
+    assert "removal-braked" in rules
+    assert {"a": ""} == waits(told, WEB._replace(name="s-secret"))
 
 
 def test_a_rollout_of_kubefleet_waits_for_clusters_before_it() -> None:
@@ -222,8 +242,10 @@ def test_copies_are_counted_but_for_those_that_are_left() -> None:
     told = report(karmada(), "a", 1)
     told.run()
     found = counted(CopiesOf(told.world()).statuses(WEB))
+    left = counted(CopiesOf(evicted().world()).statuses(WEB))
 
     assert (2, 1, 1) == (found.copies, found.unhealthy, found.silent)
+    assert 1 == left.copies
 
 
 def test_what_is_on_another_branch_is_asked_of_that_branch() -> None:
