@@ -6,8 +6,10 @@ from html import escape
 from reconciler.audit.preview import Preview, PreviewEntry
 from reconciler.audit.printable import printable
 from reconciler.audit.wording import (
+    DELIVERED,
     Heading,
     change,
+    delivered_text,
     fault_line,
     footer,
     later_blocks,
@@ -49,6 +51,9 @@ def preview_html(preview: Preview, heading: Heading) -> str:
     if preview.anyway:
         body.append("<h2>Anyway, without this change</h2>")
         body += [_section(entry, opened=False) for entry in preview.anyway]
+    if preview.delivered:
+        items = "".join(f"<li>{_text(delivered_text(one))}</li>\n" for one in preview.delivered)
+        body += [f"<h2>{_text(DELIVERED)}</h2>", f"<ul>\n{items}</ul>"]
     for told, found in later_blocks(preview):
         items = "".join(f"<li>{_text(later_text(coming))}</li>\n" for coming in found)
         body += [f"<h2>{_text(told)}</h2>", f"<ul>\n{items}</ul>"]

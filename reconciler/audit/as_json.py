@@ -28,6 +28,15 @@ def preview_json(preview: Preview, heading: Heading, **facts: object) -> dict[st
         "faults": [fault_json(fault) for fault in preview.faults],
         "mended": [fault_json(fault) for fault in preview.mended],
         "removes": list(preview.removes),
+        "delivered": [
+            {
+                "transport": one.transport,
+                "cluster": str(one.cluster),
+                "written": one.written,
+                "removed": one.removed,
+            }
+            for one in preview.delivered
+        ],
     }
 
 

@@ -10,8 +10,10 @@ from dataclasses import replace
 from reconciler.audit.foresight import Coming
 from reconciler.audit.preview import Preview, PreviewEntry
 from reconciler.audit.wording import (
+    DELIVERED,
     Heading,
     change,
+    delivered_text,
     fault_line,
     footer,
     later_blocks,
@@ -44,6 +46,7 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
     faults += [_line(f"🗑️ the pass removes {_code(path)}") for path in preview.removes]
     objects = [_section(entry) for entry in preview.entries]
     anyway = [_line(f"{_code(e.subject)}: {_code(summary(e))}") for e in preview.anyway]
+    delivered = [_line(_code(delivered_text(one))) for one in preview.delivered]
     room = limit_bytes - RESERVED_BYTES - _size(head)
     text = list(head)
     for above, parts, what in (
@@ -51,6 +54,7 @@ def preview_markdown(preview: Preview, heading: Heading, *, limit_bytes: int = L
         ("", faults, "faults"),
         ("", objects, "objects"),
         ("\n**Anyway, without this change:**\n\n", anyway, "objects that move anyway"),
+        (f"\n**{DELIVERED}:**\n\n", delivered, "clusters that get other files"),
         *((f"\n**{told}:**\n\n", _later(found), told) for told, found in later_blocks(preview)),
     ):
         taken = _fit(parts, room - len(above.encode()))

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from reconciler.audit.cluster_health import Down, clusters_down
+from reconciler.audit.delivery_changes import DeliveryChange, delivery_changes
 from reconciler.audit.foresight import Coming
 from reconciler.audit.warn import Question, warnings_of
 from reconciler.core.changes import DeleteFile, Outcome
@@ -73,10 +74,9 @@ class PreviewEntry:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Objects by what becomes of them, and replicas.
+    """Objects by what becomes of them, and replicas; `moving` ones leave a cluster for another.
 
-    `moving` replicas leave one cluster for another, `starting` and `stopping` ones do not. `noun`
-    is what the APIs of the changed objects call them: a binding, else a decision.
+    `noun` is what the APIs of the changed objects call them: a binding, else a decision.
     """
 
     changed: int = 0
@@ -106,6 +106,7 @@ class Preview:
         later: What comes later and would not without the change.
         averted: What would come later and does not with the change.
         later_anyway: What comes later with and without it.
+        delivered: What the change does to the files of clusters on the branch that is served.
     """
 
     now: datetime
@@ -120,12 +121,13 @@ class Preview:
     later: tuple[Coming, ...] = ()
     averted: tuple[Coming, ...] = ()
     later_anyway: tuple[Coming, ...] = ()
+    delivered: tuple[DeliveryChange, ...] = ()
 
     @property
     def changes(self) -> bool:
         """Whether the change has an effect worth telling."""
         now = self.entries or self.faults or self.mended or self.removes
-        return bool(now or self.later or self.averted)
+        return bool(now or self.later or self.averted or self.delivered)
 
 
 def preview(
@@ -169,6 +171,7 @@ def preview(
         mended=_less(baseline.faults, outcome.faults),
         removes=tuple(sorted(_removed(outcome, merged) - _removed(baseline, base))),
         recheck_at=outcome.recheck_at,
+        delivered=delivery_changes(merged, outcome, baseline),
     )
 
 
@@ -184,8 +187,7 @@ def moves_of(before: Placed, after: Placed) -> tuple[PlacementMove, ...]:
 def moves_in(entries: Iterable[PreviewEntry]) -> int:
     """Return how many parts of objects leave one cluster for another.
 
-    A part is a replica; an object without replicas has one part on each of its clusters. What only
-    starts, grows, shrinks or ends does not move.
+    A part is a replica, or an object without any. What only starts, grows, shrinks or ends stays.
     """
     total = 0
     for entry in entries:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.audit.decision_history import Event
+from reconciler.audit.delivered_copies import CopiesOf, DeliveredCopy, Elsewhere
 from reconciler.audit.foresight import Coming, foresee
 from reconciler.audit.placed import placed_on
 from reconciler.audit.replay import Replay
@@ -41,6 +42,7 @@ class Why:
         later: What comes by itself; what the next pass makes of an edit by hand is `coming`.
         note: Why the history does not tell, `""` if it does.
         faults: What is wrong in the object's own files, sorted; its last good version counts.
+        copies: What each cluster has of it.
     """
 
     key: ObjectKey
@@ -53,6 +55,7 @@ class Why:
     later: tuple[Coming, ...] = ()
     note: str = ""
     faults: tuple[Fault, ...] = ()
+    copies: tuple[DeliveredCopy, ...] = ()
 
     @property
     def explanation(self) -> Explanation | None:
@@ -68,6 +71,7 @@ def explain_why(
     *,
     named: ObjectKey,
     clock: datetime,
+    elsewhere: Elsewhere,
 ) -> Why:
     """Explain an object by the pass that decided last, and compare with the present world.
 
@@ -81,6 +85,7 @@ def explain_why(
         replay: What computes passes again.
         named: What the person asked about: a workload, or the key itself.
         clock: Moment of the question for a world that no pass has seen.
+        elsewhere: What is delivered on other branches.
     """
     last = last_pass(present.outputs)
     moment = clock if last is None else add(last.at)
@@ -103,6 +108,7 @@ def explain_why(
         ),
         note="" if found is None or found.by_hand else found.note,
         faults=_faults(present, {key, named}),
+        copies=CopiesOf(present, elsewhere)(key),
     )
 
 

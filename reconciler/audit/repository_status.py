@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.audit.delivered_copies import CopiesOf, CopyCounts, counted
+from reconciler.core.dialects import PLACED
 from reconciler.core.record import last_pass, recorded_faults
 from reconciler.delivery.record import recorded
 from reconciler.delivery.settings import decode_delivery
@@ -32,6 +34,7 @@ class RepositoryStatus:
         counts: How many objects there are of each kind, sorted by kind; our own records are none.
         rebalancers: Those that demand a rebalance, sorted.
         delivered: Where decisions are delivered to, sorted, one sentence each.
+        copies: How many copies there are in clusters, reported and healthy.
     """
 
     last_at: datetime | None
@@ -44,6 +47,7 @@ class RepositoryStatus:
     counts: Mapping[Kind, int]
     rebalancers: tuple[ObjectKey, ...]
     delivered: tuple[str, ...]
+    copies: CopyCounts
 
 
 def status_of(world: World, *, changed: bool) -> RepositoryStatus:
@@ -69,6 +73,7 @@ def status_of(world: World, *, changed: bool) -> RepositoryStatus:
         counts=dict(sorted(Counter((key.group, key.kind) for key in present).items())),
         rebalancers=tuple(sorted(k for k in world.inputs if k[:2] in world.known.removable)),
         delivered=tuple(_delivered(world)),
+        copies=_copies(world),
     )
 
 
@@ -85,6 +90,13 @@ def _delivered(world: World) -> Iterator[str]:
         waits = "" if one in had else "; nothing is delivered there yet"
         over = "" if one in wanted else "; it is switched off, and its files are kept"
         yield f"{one.transport} in {one.path}: {files}{waits}{over}"
+
+
+def _copies(world: World) -> CopyCounts:
+    """Return how many copies there are, whether delivered or not."""
+    asked = CopiesOf(world)
+    decided = (one.key for one in world.outputs_of(sorted(PLACED)))
+    return counted([status for key in decided for status in asked.statuses(key)])
 
 
 def _each_once(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:

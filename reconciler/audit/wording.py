@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from reconciler.audit.delivery_changes import DeliveryChange
 from reconciler.audit.foresight import Coming
 from reconciler.audit.preview import Counts, Kind, PlacementMove, Preview, PreviewEntry
 from reconciler.model.decision import placed_text
@@ -9,6 +10,7 @@ from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault
 
 NOTHING = "Nothing moves"
+DELIVERED = "Delivered, by this change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,29 @@ def title(preview: Preview) -> str:
     """Return the first line of a preview: what moves now, and how many objects move later."""
     later = len({one.key for one in preview.later if one.before != one.after})
     now = headline(preview.counts)
+    if preview.delivered and now == NOTHING:
+        clusters = len({one.cluster for one in preview.delivered})
+        now = f"{NOTHING}; {_counted(clusters, 'cluster gets', 'clusters get')} other files"
     if not later:
         return now
     told = _counted(later, "object moves later", "objects move later")
     return f"{NOTHING} now; {told}" if now == NOTHING else f"{now}; {told}"
+
+
+def delivered_text(one: DeliveryChange) -> str:
+    """Return what becomes of the files of a cluster.
+
+    >>> delivered_text(DeliveryChange("folders", "member1", written=2, removed=1))
+    'member1 (folders): 2 files written, 1 removed'
+    """
+    parts = [_counted(one.written, "file written", "files written")]
+    if one.removed:
+        parts.append(f"{one.removed} removed" if one.written else f"{_files(one.removed)} removed")
+    return f"{one.cluster or 'all clusters'} ({one.transport}): {', '.join(filter(None, parts))}"
+
+
+def _files(number: int) -> str:
+    return _counted(number, "file", "files")
 
 
 def share(count: int | None) -> str:

@@ -15,7 +15,7 @@ import click
 def command(folder: Path | None) -> int:
     r"""Show the main job: a cluster fails, work moves; it recovers, a rebalancer moves it back.
 
-    The repository is left for you to look at.
+    It ends with what runs on each cluster. The repository is left for you to look at.
 
     \b
     Example:

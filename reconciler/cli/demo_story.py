@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reconciler.audit.placed import placed_on
+from reconciler.cli.demo_clusters import DELIVERY, clusters_table
 from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
 from reconciler.core.message import plain
 from reconciler.dialects.tree_node import TreeNode
@@ -17,6 +18,7 @@ from reconciler.errors import ShellError, UsageError
 from reconciler.model.fields import text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
+from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.world import World
 from reconciler.rebalance.kinds import REBALANCER
 from reconciler.shell.git.command import Git
@@ -84,6 +86,7 @@ def run_story(folder: Path | None, *, say: Say, heading: Say) -> None:
         _show_placement(stage)
         _show_failure(stage)
         _show_rebalance(stage)
+        _show_clusters(stage)
     heading("\nThe whole story, as git tells it")
     say(stage.git.line("log", "--oneline", "--first-parent", BRANCH))
     say(f"\nThis took {time.monotonic() - began:.0f} seconds, for the daemon is a real one.")
@@ -129,6 +132,13 @@ def _show_rebalance(stage: "_Stage") -> None:
     stage.show("Its file is gone, the decision stays.")
 
 
+def _show_clusters(stage: "_Stage") -> None:
+    """What came of it in each cluster."""
+    stage.heading("\n6. What runs on each cluster, by the folder that its Flux or Argo CD syncs")
+    for line in clusters_table(stage.repository, stage.seen):
+        stage.say(f"   {line}")
+
+
 class _Stage:
     """The repository of the story, and the person who works in it."""
 
@@ -150,6 +160,8 @@ class _Stage:
             raise UsageError(f'"{folder}" exists and is not an empty folder; name a new one')
         folder = folder.resolve()
         write_example(folder)
+        configuration = folder / CONFIGURATION_PATH
+        configuration.write_text(f"{configuration.read_text()}{DELIVERY}", encoding="utf-8")
         git = Git(folder=folder, variables=PERSON)
         git.output("init", "--quiet", f"--initial-branch={BRANCH}")
         git.output("add", ".")

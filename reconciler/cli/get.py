@@ -74,6 +74,7 @@ def command(
     from reconciler.cli.kind_list import print_kinds
     from reconciler.cli.query import matching
     from reconciler.cli.world import note_if_empty, open_loader
+    from reconciler.shell.branch_files import branch_files
     from reconciler.shell.git.repository import Repository
 
     query.check()
@@ -93,7 +94,8 @@ def command(
     if watch and name is not None:
         Watch(repository, loader, name, asked, query, watch_events).run(poll_seconds)
         return 0
-    print_found(world, found, query)
+    wide = branch_files(repository, world) if query.output == "wide" else None
+    print_found(world, found, query, wide)
     return 1 if missing else 0
 
 

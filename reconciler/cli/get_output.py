@@ -11,6 +11,7 @@ from reconciler.cli.object_tables import Layout, print_tables, typed_name
 from reconciler.cli.shown_body import shown_body, without_secrets
 
 if TYPE_CHECKING:
+    from reconciler.audit.delivered_copies import Elsewhere
     from reconciler.cli.asked_kinds import AskedKind
     from reconciler.cli.query import Query
     from reconciler.model.identity import ObjectKey
@@ -19,9 +20,19 @@ if TYPE_CHECKING:
 
 
 def print_found(
-    world: "World", found: "Mapping[AskedKind, Sequence[ObjectKey]]", query: "Query"
+    world: "World",
+    found: "Mapping[AskedKind, Sequence[ObjectKey]]",
+    query: "Query",
+    wide: "Elsewhere | None",
 ) -> None:
-    """Print objects to standard output, those of each kind together."""
+    """Print objects to standard output, those of each kind together.
+
+    Args:
+        world: That has them.
+        found: They, as they were asked for.
+        query: How to print them.
+        wide: For wide tables, what is delivered on other branches.
+    """
     kinds = by_kind(world, found, query)
     keys = [key for listed in kinds.values() for key in listed]
     if query.output == "name":
@@ -33,7 +44,7 @@ def print_found(
             print_manifests(world, keys, query, single=single and len(keys) == 1)
     else:
         layout = layout_of(query, several=len({one.kind for one in found}) > 1)
-        print_tables(world, kinds, layout, headers=not query.no_headers)
+        print_tables(world, kinds, layout, headers=not query.no_headers, wide=wide)
 
 
 def by_kind(

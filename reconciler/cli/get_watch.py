@@ -59,6 +59,7 @@ class Watch:
 
     def _show(self, world: "World", before: "World | None") -> None:
         """Print what differs from the world before; without one, all there is."""
+        from reconciler.shell.branch_files import branch_files
         from reconciler.shell.clock import SystemClock
 
         now = SystemClock().now()
@@ -66,7 +67,8 @@ class Watch:
         query = self.query if before is None else replace(self.query, sort_by=None)
         kinds = by_kind(world, matching(world, self.asked, query), query)
         keys = [key for keys in kinds.values() for key in keys]
-        rows = rows_of(world, keys, now, wide=self.query.output == "wide")
+        wide = branch_files(self.repository, world) if self.query.output == "wide" else None
+        rows = rows_of(world, keys, now, wide)
         for kind, keys in kinds.items():
             self._make_table(world, kind, keys)
         changed = list(self._changes(rows, now))

@@ -9,16 +9,22 @@ import click
 
 from reconciler.cli.columns import columns_of
 from reconciler.cli.coming import coming_cells, may_come
+from reconciler.cli.copies import copies_cells, may_have_copies
 from reconciler.cli.shown_body import shown_body
 from reconciler.manifests.columns import NONE, Column, Row, label
 from reconciler.model.labels import labels_of
 
 if TYPE_CHECKING:
+    from reconciler.audit.delivered_copies import Elsewhere
     from reconciler.model.identity import ObjectKey
     from reconciler.model.known_kinds import Kind
     from reconciler.model.world import World
 
 COMING: Column = ("COMING", lambda row: row.coming)
+COPIES: Sequence[Column] = (
+    ("DELIVERED", lambda row: row.delivered),
+    ("HEALTHY", lambda row: row.healthy),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +76,7 @@ def table_of(kind: "Kind", layout: Layout, *, namespaced: bool) -> Table:
         columns=(
             *columns_of(*kind, wide=layout.wide),
             *([COMING] if layout.wide and may_come(kind) else []),
+            *(COPIES if layout.wide and may_have_copies(kind) else []),
             *labels,
             *([("LABELS", _labels)] if layout.all_labels else []),
         ),
@@ -77,17 +84,34 @@ def table_of(kind: "Kind", layout: Layout, *, namespaced: bool) -> Table:
 
 
 def rows_of(
-    world: "World", keys: "Sequence[ObjectKey]", now: datetime, *, wide: bool = False
+    world: "World", keys: "Sequence[ObjectKey]", now: datetime, wide: "Elsewhere | None" = None
 ) -> "Mapping[ObjectKey, Row]":
-    """Return what tables show of objects, in the order given; wide ones what is coming, too."""
+    """Return what tables show of objects, in the order given.
+
+    Args:
+        world: That has them.
+        keys: The objects.
+        now: Moment of the question.
+        wide: For wide tables, what is delivered on other branches.
+    """
     from reconciler.audit.cluster_health import with_taints
     from reconciler.model.settings import settings_in
 
     origins = {key: (world.inputs.get(key) or world.outputs[key]).origin for key in keys}
     settings = settings_in(world)
     bodies = {key: with_taints(settings, key[:2], shown_body(world, key)) for key in keys}
-    coming = coming_cells(world, keys) if wide else {}
-    return {key: Row(bodies[key], origins[key].path, now, coming.get(key, NONE)) for key in keys}
+    coming = {} if wide is None else coming_cells(world, keys)
+    copies = {} if wide is None else copies_cells(world, keys, wide)
+    return {
+        key: Row(
+            bodies[key],
+            origins[key].path,
+            now,
+            coming.get(key, NONE),
+            *copies.get(key, (NONE, NONE)),
+        )
+        for key in keys
+    }
 
 
 def print_tables(
@@ -96,13 +120,14 @@ def print_tables(
     layout: Layout,
     *,
     headers: bool = True,
+    wide: "Elsewhere | None" = None,
 ) -> None:
     """Print a table of each kind that has objects, with a blank line between."""
     from reconciler.cli.table import print_table
     from reconciler.shell.clock import SystemClock
 
     every = [key for keys in kinds.values() for key in keys]
-    rows = rows_of(world, every, SystemClock().now(), wide=layout.wide)
+    rows = rows_of(world, every, SystemClock().now(), wide)
     listed = [(kind, keys) for kind, keys in kinds.items() if keys]
     for number, (kind, keys) in enumerate(listed):
         if number:

@@ -7,8 +7,10 @@ import click
 from reconciler.audit.preview import Kind, Preview, PreviewEntry
 from reconciler.audit.printable import printable
 from reconciler.audit.wording import (
+    DELIVERED,
     Heading,
     change,
+    delivered_text,
     fault_line,
     footer,
     later_blocks,
@@ -56,6 +58,9 @@ def _text(preview: Preview, heading: Heading) -> str:
             f"  {printable(entry.subject)}: {printable(summary(entry))}: {printable(entry.cause)}"
             for entry in preview.anyway
         ]
+    if preview.delivered:
+        lines += ["", click.style(f"{DELIVERED}:", bold=True)]
+        lines += [f"  {printable(delivered_text(one))}" for one in preview.delivered]
     for told, found in later_blocks(preview):
         lines += ["", click.style(f"{told}:", bold=True)]
         lines += [f"  {printable(later_text(coming))}" for coming in found]

@@ -78,6 +78,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
         *_suspended(status),
         *_listed("Coming:", sentences(coming), "see reconciler events"),
         *(_listed("Delivery:", status.delivered, "") if status.delivered else ()),
+        *_copies(status),
         *_counts(status),
     ]
     for line in aligned(lines):
@@ -170,6 +171,21 @@ def _suspended(status: "RepositoryStatus") -> "Iterator[Line]":
     yield from _listed("Suspended:", names, "see status -o json")
 
 
+def _copies(status: "RepositoryStatus") -> "Iterator[Line]":
+    """Yield how many copies clusters report, and how many count as healthy."""
+    found = status.copies
+    if found.copies:
+        counts = {
+            "healthy": found.healthy,
+            "unhealthy": found.unhealthy,
+            "reported": found.unjudged,
+            "assumed healthy": found.assumed,
+            "without a report yet": found.silent,
+        }
+        told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        yield "Copies:", f"{found.copies} in clusters: {told}"
+
+
 def _counts(status: "RepositoryStatus") -> "Iterator[Line]":
     """Yield how many objects there are by kind."""
     from reconciler.manifests.paths import plural_of
@@ -244,4 +260,12 @@ def _as_json(
         ],
         "rebalancers": [object_json(key) for key in status.rebalancers],
         "delivery": list(status.delivered),
+        "copies": {
+            "all": status.copies.copies,
+            "healthy": status.copies.healthy,
+            "unhealthy": status.copies.unhealthy,
+            "reported": status.copies.unjudged,
+            "assumed": status.copies.assumed,
+            "silent": status.copies.silent,
+        },
     }

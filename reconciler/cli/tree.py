@@ -12,6 +12,7 @@ from reconciler.cli.subject import AskedObject, about_object
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
+    from reconciler.audit.tree import CopyTree
     from reconciler.dialects.tree_node import TreeNode
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
@@ -23,10 +24,11 @@ GAP = "   "
 @about_object("text", "json", metavar="POLICY")
 @click.pass_obj
 def command(directory: Path, asked: AskedObject) -> int:
-    r"""Print what hangs on a policy or a placement: workloads, bindings, clusters, conditions.
+    r"""Print what hangs on a policy or a placement, down to what each cluster has of it.
 
-    POLICY is kind/name of a policy or a placement; a workload or a binding shows its clusters.
-    What time alone will move of it is told below.
+    POLICY is kind/name of a policy or a placement; a workload or a binding shows its clusters, and
+    below each what is delivered there, what it reports, and what it waits for. What time alone
+    will move of it is told below.
 
     \b
     Examples:
@@ -36,22 +38,25 @@ def command(directory: Path, asked: AskedObject) -> int:
     \b
     Exit codes: 0 told, 1 nothing is placed, 2 no such object or revision.
     """
+    from reconciler.audit.copy_wording import NO_TRANSPORT
     from reconciler.audit.json_shapes import coming_json
     from reconciler.audit.tree import tree_of
     from reconciler.cli.coming import about, coming_in, coming_lines
     from reconciler.cli.print_json import print_json
     from reconciler.cli.world import load_world
+    from reconciler.shell.branch_files import branch_files
+    from reconciler.shell.git.repository import Repository
 
     world = load_world(directory, asked.at, asked.output_root)
     key = _root(world, asked.word, asked.namespace)
     if key not in world.inputs and key not in world.outputs:
         missing = "no policy claims it, or no pass has run since"
         if asked.output == "json":
-            print_json({**_as_json(tree_of(world, key)), "coming": []})
+            print_json({**_as_json(tree_of(world, key, {})), "coming": []})
         click.echo(f"nothing is placed as {spelled(key)}; {missing}", err=True)
         return 1
-    root = tree_of(world, key)
-    coming = about(coming_in(world), set(_keys(root)))
+    root = tree_of(world, key, branch_files(Repository.open(directory), world))
+    coming = about(coming_in(world), set(root.keys()))
     if asked.output == "json":
         told = [coming_json(one) for one in coming]
         print_json({**_as_json(root), "coming": told})
@@ -60,9 +65,11 @@ def command(directory: Path, asked: AskedObject) -> int:
     width = max(len(name) for name, _ in lines)
     for name, facts in lines:
         click.echo(f"{name.ljust(width)}{GAP}{facts}".rstrip())
+    if any(one.copy is not None and not one.copy.files for one in root.all()):
+        click.echo(f"\n{NO_TRANSPORT}")
     if coming:
         click.echo("\n".join(("", *coming_lines(coming))))
-    if not root.children:
+    if not root.node.children:
         click.echo("nothing hangs on it; no pass has placed anything by it", err=True)
     return 0
 
@@ -91,33 +98,30 @@ def _root(world: "World", word: str, namespace: str) -> "ObjectKey":
 
 
 def _lines(
-    node: "TreeNode", within: str = "", first: str = "", rest: str = ""
+    tree: "CopyTree", within: str = "", first: str = "", rest: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Yield a line for each node: the branch with its name, and what is known of it.
 
     The namespace is named where it is not that of the node above.
     """
-    kind, namespace = "cluster", ""
+    from reconciler.audit.copy_wording import copy_lines
+
+    node, kind, namespace = tree.node, "cluster", ""
     if node.key is not None:
         kind, namespace = node.key.kind.lower(), node.key.namespace
     scope = f" ({namespace})" if namespace not in ("", within) else ""
     yield f"{first}{printable(f'{kind}/{node.name}{scope}')}", printable(_facts(node))
-    for child in node.children:
-        last = child is node.children[-1]
-        yield from _lines(
-            child,
-            namespace or within,
-            f"{rest}{'└── ' if last else '├── '}",
-            f"{rest}{'    ' if last else '│   '}",
-        )
+    for child in tree.children:
+        last = child is tree.children[-1]
+        yield from _lines(child, namespace or within, *_branch(rest, last=last))
+    facts = () if tree.copy is None else tuple(copy_lines(tree.copy))
+    for number, (title, told) in enumerate(facts, start=1):
+        yield f"{_branch(rest, last=number == len(facts))[0]}{title}", printable(told)
 
 
-def _keys(node: "TreeNode") -> "Iterator[ObjectKey]":
-    """Yield the objects of a tree."""
-    if node.key is not None:
-        yield node.key
-    for child in node.children:
-        yield from _keys(child)
+def _branch(rest: str, *, last: bool) -> tuple[str, str]:
+    """Return what stands before a child, and before what hangs on it."""
+    return f"{rest}{'└── ' if last else '├── '}", f"{rest}{'    ' if last else '│   '}"
 
 
 def _facts(node: "TreeNode") -> str:
@@ -128,13 +132,17 @@ def _facts(node: "TreeNode") -> str:
     return ", ".join(told)
 
 
-def _as_json(node: "TreeNode") -> dict[str, object]:
+def _as_json(tree: "CopyTree") -> dict[str, object]:
     """Return a node for machines."""
+    from reconciler.audit.copy_wording import copy_json
     from reconciler.audit.json_shapes import object_json
 
+    node = tree.node
     told: dict[str, object] = {"cluster": node.name, "replicas": node.replicas}
     if node.key is not None:
         told = {"object": object_json(node.key)}
+    else:
+        told["copy"] = None if tree.copy is None else copy_json(tree.copy)
     told["facts"] = dict(node.facts)
-    told["children"] = [_as_json(child) for child in node.children]
+    told["children"] = [_as_json(child) for child in tree.children]
     return told

@@ -68,6 +68,7 @@ def _answer(subject: "Subject") -> "Why":
     from dataclasses import replace
 
     from reconciler.audit.reasons import explain_why
+    from reconciler.shell.branch_files import branch_files
     from reconciler.shell.clock import SystemClock
     from reconciler.shell.git.revisions import HistoryMissing
 
@@ -84,6 +85,7 @@ def _answer(subject: "Subject") -> "Why":
         subject.replay,
         named=subject.named,
         clock=clock,
+        elsewhere=branch_files(subject.revisions.repository, subject.world),
     )
     return replace(why, note=cut) if cut and why.then is None else why
 

@@ -1,5 +1,6 @@
 """How an explanation is put for machines."""
 
+from reconciler.audit.copy_wording import copy_json
 from reconciler.audit.json_shapes import (
     coming_json,
     fault_json,
@@ -25,6 +26,9 @@ def why_json(why: Why, cluster: str | None) -> dict[str, object]:
         "then": None if why.then is None else _explanation_json(why.then, cluster),
         "now": None if why.now is None else _explanation_json(why.now, cluster),
         "changedSince": [{"cluster": str(s.cluster), "message": s.message} for s in shifts],
+        "copies": [
+            copy_json(copy) for copy in why.copies if cluster in (None, copy.status.cluster)
+        ],
         "coming": [coming_json(coming) for coming in why.later],
         "faults": [fault_json(fault) for fault in why.faults],
         "note": why.note,

@@ -8,6 +8,7 @@ import click
 from reconciler.audit.printable import printable
 from reconciler.audit.reasons import Why, against
 from reconciler.cli.coming import coming_lines
+from reconciler.cli.copies import copies_lines
 from reconciler.cli.faults import fault_line
 from reconciler.cli.history import (
     SHORT_ID,
@@ -36,7 +37,7 @@ def why_text(why: Why, cluster: str | None) -> str:
     else:
         lines = [line for item in _only(told, cluster) for line in _detail(why, item)]
         blocks.append(lines or [f"{printable(cluster)}: {UNASKED}"])
-    blocks += [_since(why, cluster), coming_lines(why.later)]
+    blocks += [_since(why, cluster), copies_lines(why.copies, cluster), coming_lines(why.later)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from reconciler.dialects.cluster_report import ClusterReport
+from reconciler.dialects.copy_status import Copies, no_copies
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.tree_node import TreeNode
 from reconciler.manifests.columns import ColumnTable
@@ -53,6 +55,7 @@ class View:
         carriers: Returns the placements that carry an object along, sorted.
         may_carry: Whether one of its placements may select a namespace with all that is in it.
         tree: Returns what hangs on an object, each level sorted.
+        copies: Returns what knows of copies in clusters, given the moment of the last pass.
         report_of: Returns what the status of a cluster says.
         taints_of: Returns the taints of a cluster that scheduling uses: those that are written,
             and those that follow from what it reports.
@@ -77,6 +80,7 @@ class View:
     may_carry: Callable[[World, str], bool] = _never
     tree: Callable[[World, ObjectKey], TreeNode]
     report_of: Callable[[Body], ClusterReport]
+    copies: Callable[[World, datetime], Copies] = no_copies
     taints_of: Callable[[Body, Settings], tuple[Body, ...]] = _written_taints
     cordon: Body
     unreachable: Callable[[Body, str], Body]

@@ -22,13 +22,16 @@ NONE = "<none>"
 class Row:
     """An object to be shown: its body with status, the file it stands in, and the moment.
 
-    `coming` is what passes will do with it first, where that is asked for.
+    What is asked of the whole repository is told where it is asked for: `coming` is what passes
+    will do with it first, `delivered` and `healthy` are of how many of its clusters that is so.
     """
 
     body: Body
     path: str
     now: datetime
     coming: str = NONE
+    delivered: str = NONE
+    healthy: str = NONE
 
 
 Column = tuple[str, Callable[[Row], str]]

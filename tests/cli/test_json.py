@@ -24,6 +24,7 @@ ROW = re.compile(r"^\| `(\w+)` \| (.*?) \| .*\|$", re.MULTILINE)
 LINK = re.compile(r"\[.*?\]\(#(.*?)\)")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 NEWER = {
+    "reconciler.yaml": EXAMPLE["reconciler.yaml"] + "  delivery: {folders: {}}\n",
     "rebalancers/demo.yaml": text(rebalancer("demo", target(name="shop"))),
     "policies/shop.yaml": EXAMPLE["policies/shop.yaml"].replace(
         "  name: shop\n", "  name: shop\n  annotations: {reconciler.dev/suspend: 'true'}\n", 1

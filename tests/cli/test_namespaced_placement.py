@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.audit.copy_wording import NO_TRANSPORT
 from tests.cli.history import answer, answer_json
 from tests.shell.fleet import new_fleet, run_pass
 from tests.shell.repositories import Checkout
@@ -75,7 +76,9 @@ def test_short_names_and_columns_are_upstreams(
 
 def test_its_tree_goes_down_to_the_clusters(fleet: Checkout, capsys: Capsys) -> None:
     """Snapshots and bindings are those of its namespace."""
-    assert (0, TREE, "") == answer(fleet, capsys, "tree", "rp/front", *IN_SHOP)
+    assert (0, f"{TREE}\n{NO_TRANSPORT}\n", "") == answer(
+        fleet, capsys, "tree", "rp/front", *IN_SHOP
+    )
 
 
 def test_why_explains_it(fleet: Checkout, capsys: Capsys) -> None:

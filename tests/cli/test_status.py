@@ -52,6 +52,7 @@ def test_a_healthy_fleet_has_one_screen(tmp_path: Path, capsys: Capsys) -> None:
         "Held files",
         "Suspended",
         "Coming",
+        "Copies",
         "Objects",
     ] == [title for title in found if title]
     assert [f"{fleet.folder}, outputs in status/"] == found["Root"]

@@ -43,6 +43,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return told_fleet(tmp_path_factory.mktemp("tree") / "fleet")
 
 
+UNDELIVERED = "\nNothing is delivered: the configuration names no transport (`spec.delivery`).\n"
 TREES = {
     "pp/shop": """\
 propagationpolicy/shop (default)
@@ -50,7 +51,9 @@ propagationpolicy/shop (default)
     └── resourcebinding/shop-deployment   Scheduled: True, FullyApplied: False (AwaitingFeedback)
         ├── cluster/backup1               replicas: 5
         └── cluster/member1               leaving: since 2026-11-20T12:02:00Z (TaintUntolerated)
-""",
+            └── waits for                 it to be healthy on backup1
+"""
+    + UNDELIVERED,
     "cpp/settings": """\
 clusterpropagationpolicy/settings
 └── configmap/settings (default)
@@ -58,7 +61,9 @@ clusterpropagationpolicy/settings
         ├── cluster/backup1                  applied: True, health: Healthy
         ├── cluster/member1                  applied: True, health: Healthy
         └── cluster/member2                  applied: True, health: Healthy
-
+"""
+    + UNDELIVERED
+    + """
 Coming:
   default/settings: member1 is not ready and tolerated until 2026-11-20T12:06:30Z, then it leaves \
 member1, as of now to backup1, member2
@@ -76,7 +81,8 @@ clusterresourceplacement/tools                         Available: True
 │   └── clusterresourcebinding/tools-fleet2-3be08a14   state: Bound, Available: True
 │       └── cluster/fleet2
 └── clusterschedulingpolicysnapshot/tools-0            latest: true
-""",
+"""
+    + UNDELIVERED,
 }
 
 

@@ -168,7 +168,7 @@ def test_a_lost_policy_is_told(tmp_path: Path, capsys: Capsys) -> None:
 
     _, out, _ = answer(fleet, capsys, "why", "deployment/shop")
 
-    assert "Now: Not scheduled: no policy claims it." == out.splitlines()[-1]
+    assert "Now: Not scheduled: no policy claims it." == out.splitlines()[-3]
 
 
 def test_a_fault_of_the_object_is_told(tmp_path: Path, capsys: Capsys) -> None:

@@ -7,7 +7,8 @@ import pytest
 from reconciler.dialects.karmada.binding.work_names import execution_namespace
 from reconciler.manifests.reader import read
 from tests.builders import Body, text
-from tests.delivery.test_story import DOWN, TOLERANT, verified
+from tests.delivery.karmada_story import DOWN, TOLERANT
+from tests.delivery.test_story import verified
 from tests.shell.fleet import new_fleet, run_pass
 from tests.shell.repositories import Checkout
 

@@ -137,7 +137,7 @@ def _ask(base: Base, world: World, outcome: Outcome) -> None:
     preview_html(found, heading)
     usage_of(world)
     for key in world.inputs:
-        tree_of(world, key)
+        tree_of(world, key, {})
     commit_message(
         outcome,
         revision=world.revision,

@@ -1,11 +1,13 @@
 """Sets of ManifestWorks, and what agents report of their works; for tests."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, KIND
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     TEMPLATE,
     decode_record,
+    template_id,
     work_name,
 )
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -66,15 +68,26 @@ def condition(told: Story, kind: str) -> tuple[str, str]:
 
 def report(told: Story, name: str, **conditions: str) -> Story:
     """Let the agent of a cluster report its work, of the template that it has."""
-    work = work_name(SHOP, "p", ClusterName(name))
-    body = {
+    body = _report(name, templates(told)[name], text_of(told.now), **conditions)
+    told.files[f"feedback/{name}/{_work_of(name)}.yaml"] = text(body)
+    return told
+
+
+def report_of(name: str, wanted: Body, at: str, **conditions: str) -> Body:
+    """What the agent of a cluster reports of its work, of the template of a set."""
+    template = cast(Body, cast(Body, wanted["spec"])["manifestWorkTemplate"])
+    return _report(name, template_id(template), at, **conditions)
+
+
+def _report(name: str, template: str, at: str, **conditions: str) -> Body:
+    return {
         "apiVersion": f"{GROUP}/v1",
         "kind": "ManifestWork",
         "metadata": {
-            "name": work,
+            "name": _work_of(name),
             "namespace": name,
             "generation": 1,
-            "annotations": {TEMPLATE: templates(told)[name]},
+            "annotations": {TEMPLATE: template},
         },
         "status": {
             "conditions": [
@@ -84,14 +97,16 @@ def report(told: Story, name: str, **conditions: str) -> Story:
                     "reason": "Reported",
                     "message": "",
                     "observedGeneration": 1,
-                    "lastTransitionTime": text_of(told.now),
+                    "lastTransitionTime": at,
                 }
                 for kind, status in conditions.items()
             ]
         },
     }
-    told.files[f"feedback/{name}/{work}.yaml"] = text(body)
-    return told
+
+
+def _work_of(name: str) -> str:
+    return work_name(SHOP, "p", ClusterName(name))
 
 
 def succeed(told: Story, name: str) -> Story:

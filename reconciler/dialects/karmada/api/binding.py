@@ -10,7 +10,7 @@ from reconciler.dialects.karmada.api.clusters import Requirements, TargetCluster
 from reconciler.dialects.karmada.api.placement import Placement, decode_placement
 from reconciler.errors import UserError
 from reconciler.model import fields
-from reconciler.model.identity import ClusterName
+from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.moments import parse_moment
 from reconciler.model.resources import decode_resources
 from reconciler.model.world import Body
@@ -82,6 +82,17 @@ class Binding:
         """
         triggered, scheduled = self.reschedule_triggered_at, self.last_scheduled_time
         return triggered is not None and scheduled is not None and triggered > scheduled
+
+
+def workload_key(binding: Body) -> ObjectKey:
+    """Return the workload that the manifest of a binding is about."""
+    resource = fields.mapping(fields.mapping(binding, "spec"), "resource")
+    return ObjectKey(
+        group_of(fields.text(resource, "apiVersion")),
+        fields.text(resource, "kind"),
+        fields.text(resource, "namespace"),
+        fields.text(resource, "name"),
+    )
 
 
 def decode_binding(body: Body) -> Binding:

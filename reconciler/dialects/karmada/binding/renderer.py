@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
+from reconciler.dialects.karmada.api.binding import workload_key
 from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
 from reconciler.dialects.karmada.api.clusters import (
     MemberCluster,
@@ -34,7 +35,7 @@ from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Render
 from reconciler.errors import UserError
 from reconciler.model.content import at
 from reconciler.model.fields import mapping, text
-from reconciler.model.identity import ClusterName, ObjectKey, group_of, uid_of
+from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.keyed_cache import AnswerCache, forget
 from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import Settings
@@ -92,7 +93,7 @@ class KarmadaRenderer:
         output = self.world.outputs.get(owner) if owner[:2] in BINDINGS else None
         if output is None:
             return {}
-        sources = (_workload_of(output.body),)
+        sources = (workload_key(output.body),)
         return dict.fromkeys(sorted(kept_clusters(output.body)), sources)
 
     def _synced(self, key: ObjectKey) -> Manifest | None:
@@ -107,7 +108,7 @@ class KarmadaRenderer:
         return _rendered(found.origin.path, render_namespace(body, key, self.rendering))
 
     def _binding(self, output: Manifest) -> Rendered:
-        binding, key = output.body, _workload_of(output.body)
+        binding, key = output.body, workload_key(output.body)
         targets = merged_targets(binding)
         placed = tuple((target.name, target.replicas) for target in targets)
         kept = kept_clusters(binding) - {name for name, _ in placed}
@@ -149,17 +150,6 @@ def _rendered(
         kept=kept,
         placed=placed,
         warnings=warnings,
-    )
-
-
-def _workload_of(binding: Body) -> ObjectKey:
-    """Return the workload of a binding."""
-    resource = mapping(mapping(binding, "spec"), "resource")
-    return ObjectKey(
-        group_of(text(resource, "apiVersion")),
-        text(resource, "kind"),
-        text(resource, "namespace"),
-        text(resource, "name"),
     )
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from reconciler.dialects.importer import Adopted
 from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
+from reconciler.dialects.karmada.api.binding import workload_key
 from reconciler.dialects.karmada.detector.binding_draft import (
     API_VERSION,
     BINDING,
@@ -22,7 +23,7 @@ from reconciler.dialects.karmada.view.aggregated_status import PLACED_AT
 from reconciler.dialects.karmada.view.binding_rendering import DECISION_DIGEST, digest_of, placed
 from reconciler.manifests.annotation_json import write_note
 from reconciler.model.fields import bodies, mapping, number, text
-from reconciler.model.identity import ObjectKey, group_of, uid_of
+from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import is_moment
 from reconciler.model.world import Body, World
 
@@ -48,7 +49,7 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopt
     for key, body in live.items():
         if key.group != GROUP or key.kind not in (BINDING, CLUSTER_BINDING):
             continue
-        workload = _workload_of(body)
+        workload = workload_key(body)
         if mapping(body, "metadata").get("deletionTimestamp"):
             left[key] = "it is being deleted"
         elif workload not in world.inputs:
@@ -67,12 +68,6 @@ def _healthy_since(status: Body) -> dict[str, str]:
     items = bodies(status, "aggregatedStatus") if is_moment(at) else ()
     well = (item for item in items if item.get("applied") and item.get("health") == "Healthy")
     return {text(item, "clusterName"): at for item in well}
-
-
-def _workload_of(body: Body) -> ObjectKey:
-    resource = mapping(mapping(body, "spec"), "resource")
-    kind, namespace, name = (text(resource, part) for part in ("kind", "namespace", "name"))
-    return ObjectKey(group_of(text(resource, "apiVersion")), kind, namespace, name)
 
 
 def _binding(key: ObjectKey, body: Body, workload: ObjectKey) -> Body:

@@ -1,7 +1,9 @@
 """What Karmada answers about the files of a world, in one place."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
+from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.karmada.api.admitted_cluster import taints_of
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.view.cluster import CORDON, report_of, unreachable
@@ -19,13 +21,19 @@ from reconciler.dialects.karmada.view.tree import tree_of
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.view import View
 from reconciler.model.fields import mapping
-from reconciler.model.world import Body
+from reconciler.model.world import Body, World
 
 
 def _warnings(effects: MergeEffects) -> Iterable[Warned]:
     from reconciler.dialects.karmada.view.warnings import warnings_of  # asks the scheduler
 
     return warnings_of(effects)
+
+
+def _copies(world: World, now: datetime) -> Copies:
+    from reconciler.dialects.karmada.view.copies import copies_in
+
+    return copies_in(world, now)
 
 
 def _is_edited(body: Body) -> bool:
@@ -43,6 +51,7 @@ VIEW = View(
     decision_on=binding_key,
     workload_of=workload_of,
     tree=tree_of,
+    copies=_copies,
     report_of=report_of,
     taints_of=taints_of,
     cordon=CORDON,

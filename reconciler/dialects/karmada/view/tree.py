@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.karmada.api.binding import workload_key
 from reconciler.dialects.karmada.api.policies import (
     CLUSTER_WIDE,
     NAMESPACED,
@@ -14,7 +15,7 @@ from reconciler.dialects.karmada.api.policies import (
 from reconciler.dialects.karmada.detector.binding_draft import GROUP, claimant
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of
 from reconciler.model.fields import bodies, mapping, number, text
-from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body, Manifest, World
 
 
@@ -38,7 +39,7 @@ def _workloads(world: World, policy: ObjectKey) -> Iterator[TreeNode]:
         holder = claimant(binding.body) if found.group == GROUP else None
         if holder is None:
             continue
-        key = _workload_of(binding)
+        key = workload_key(binding.body)
         workload = world.inputs.get(key)
         if holder == policy:
             facts = {"file": "gone"} if workload is None else {}
@@ -50,14 +51,6 @@ def _workloads(world: World, policy: ObjectKey) -> Iterator[TreeNode]:
 
 def _selects(policy: Policy, workload: Manifest) -> bool:
     return implicit_priority(policy, template_of(workload)) is not Implicit.NO_MATCH
-
-
-def _workload_of(binding: Manifest) -> ObjectKey:
-    """Return the workload that a binding is about."""
-    resource = mapping(mapping(binding.body, "spec"), "resource")
-    group = group_of(text(resource, "apiVersion"))
-    kind, name = text(resource, "kind"), text(resource, "name")
-    return ObjectKey(group, kind, text(resource, "namespace"), name)
 
 
 def _binding(manifest: Manifest) -> TreeNode:

@@ -1,5 +1,8 @@
 """What KubeFleet answers about the files of a world, in one place."""
 
+from datetime import datetime
+
+from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.kubefleet.view.cluster import CORDON, report_of, unreachable
 from reconciler.dialects.kubefleet.view.columns import COLUMNS
 from reconciler.dialects.kubefleet.view.events import events_of
@@ -13,7 +16,13 @@ from reconciler.dialects.kubefleet.view.placed import (
 from reconciler.dialects.kubefleet.view.references import dangling_in_kubefleet
 from reconciler.dialects.kubefleet.view.tree import tree_of
 from reconciler.dialects.view import View
-from reconciler.model.world import Body
+from reconciler.model.world import Body, World
+
+
+def _copies(world: World, now: datetime) -> Copies:
+    from reconciler.dialects.kubefleet.view.copies import copies_in
+
+    return copies_in(world, now)
 
 
 def _is_edited(body: Body) -> bool:
@@ -30,6 +39,7 @@ VIEW = View(
     carriers=carriers,
     may_carry=may_carry,
     tree=tree_of,
+    copies=_copies,
     report_of=report_of,
     cordon=CORDON,
     unreachable=unreachable,

@@ -1,5 +1,8 @@
 """What Open Cluster Management answers about the files of a world, in one place."""
 
+from datetime import datetime
+
+from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.ocm.api.condition_taints import taints_of
 from reconciler.dialects.ocm.view.cluster import CORDON, report_of, unreachable
 from reconciler.dialects.ocm.view.columns import COLUMNS
@@ -8,7 +11,13 @@ from reconciler.dialects.ocm.view.placed import clusters_in, is_placed, owner_of
 from reconciler.dialects.ocm.view.references import dangling_in_ocm
 from reconciler.dialects.ocm.view.tree import tree_of
 from reconciler.dialects.view import View
-from reconciler.model.world import Body
+from reconciler.model.world import Body, World
+
+
+def _copies(world: World, now: datetime) -> Copies:
+    from reconciler.dialects.ocm.view.copies import copies_in
+
+    return copies_in(world, now)
 
 
 def _is_edited(body: Body) -> bool:
@@ -23,6 +32,7 @@ VIEW = View(
     owner_of=owner_of,
     clusters_in=clusters_in,
     tree=tree_of,
+    copies=_copies,
     report_of=report_of,
     taints_of=taints_of,
     cordon=CORDON,

@@ -1,0 +1,86 @@
+"""What is known of the copies of a binding: reported, assumed, and for what evictions wait."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from reconciler.dialects.copy_reports import CopyReports, CopyTable
+from reconciler.dialects.copy_status import (
+    Copies,
+    CopyStatus,
+    Report,
+    ready,
+    waits_for_health,
+)
+from reconciler.dialects.karmada.api.binding import (
+    Binding,
+    EvictionTask,
+    decode_binding,
+    workload_key,
+)
+from reconciler.dialects.karmada.api.cluster_reports import Reports
+from reconciler.dialects.karmada.binding.merged_targets import merged_targets
+from reconciler.dialects.karmada.detector.binding_draft import BINDING, CLUSTER_BINDING, GROUP
+from reconciler.dialects.karmada.eviction.graceful_eviction import is_settled
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.health import Health
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import Body, World
+
+REPORTS: Mapping[str, Report] = {
+    Health.HEALTHY: Report.HEALTHY,
+    Health.UNHEALTHY: Report.UNHEALTHY,
+}
+
+
+def copies_in(world: World, _now: datetime, /) -> Copies:
+    """Return what knows of the copies of bindings."""
+    copies = CopyTable().follow(world)
+
+    def of(key: ObjectKey) -> tuple[CopyStatus, ...]:
+        output = world.outputs.get(key)
+        is_binding = key.group == GROUP and key.kind in (BINDING, CLUSTER_BINDING)
+        return tuple(_copies(output.body, copies)) if output is not None and is_binding else ()
+
+    return of
+
+
+def _copies(body: Body, copies: CopyReports) -> Iterator[CopyStatus]:
+    """Yield the clusters of a binding by name, then those that it is leaving."""
+    binding = decode_binding(body)
+    reports = Reports(workload_key(body), copies)
+    items = {
+        text(one, "clusterName"): one for one in bodies(mapping(body, "status"), "aggregatedStatus")
+    }
+    targets = sorted(merged_targets(body), key=lambda one: one.name)
+    for target in targets:
+        report, note = _report(items.get(target.name), reports, target.name, target.replicas)
+        yield CopyStatus(cluster=target.name, replicas=target.replicas, report=report, note=note)
+    for task in binding.tasks:
+        name = ClusterName(task.from_cluster)
+        if all(target.name != name for target in targets):
+            report, note = _report(reports.item(name), reports, name, 0)
+            waits = _waits(binding, task)
+            yield CopyStatus(cluster=name, leaving=True, report=report, note=note, waits_for=waits)
+
+
+def _report(item: Body | None, reports: Reports, cluster: str, replicas: int) -> tuple[Report, str]:
+    """Return what an entry of aggregatedStatus says; one without a report is assumed."""
+    if item is None:
+        return Report.NONE, ""
+    status, health = mapping(item, "status"), text(item, "health")
+    if not status and reports.item(cluster) is None:
+        return Report.ASSUMED, ""
+    if item.get("applied") is not True:
+        return Report.UNHEALTHY, text(item, "appliedMessage") or "not applied"
+    return REPORTS.get(health, Report.REPORTED), ready(status, replicas)
+
+
+def _waits(binding: Binding, task: EvictionTask) -> str:
+    """Return what ends an eviction, beside its time."""
+    if task.suppress_deletion:
+        return "a person to lift `suppressDeletion`"
+    if is_settled(binding):
+        return waits_for_health(())
+    return waits_for_health(
+        name for name, _ in binding.clusters if binding.health.get(name) != Health.HEALTHY
+    )

@@ -1,0 +1,69 @@
+"""Stories over real commits: what people and clusters commit, and what folders hold after it."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.builders import Body, path_of, text
+from tests.shell.fleet import run_pass
+from tests.shell.repositories import Checkout, new_checkout
+
+
+def files_of(*bodies: Body) -> dict[str, str]:
+    """Each object in its file."""
+    return {path_of(body): text(body) for body in bodies}
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a person or a cluster commits, so many seconds after the start, and what comes of it."""
+
+    told: str
+    seconds: int
+    files: Mapping[str, str]
+    where: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeliveryStory:
+    """One story.
+
+    Attributes:
+        name: Of the table in docs/delivery.md.
+        column: What the table shows beside the steps.
+        files: What the repository begins with.
+        steps: In order; each is a commit if it has files, and a pass.
+        clusters: Those whose folders are looked at, in the order of the table.
+        path: The file in the folder of a cluster that is looked at.
+        fact: What of it is shown: its first group.
+    """
+
+    name: str
+    column: str
+    files: Mapping[str, str]
+    steps: Sequence[Step]
+    clusters: Sequence[str]
+    path: str
+    fact: str
+
+    def begin(self, folder: Path) -> Checkout:
+        """Return the repository as it begins."""
+        return new_checkout(folder, dict(self.files))
+
+    def tell(self, fleet: Checkout, number: int | None = None) -> Iterator[str]:
+        """Take the first steps, or all, and yield what the folders hold after each."""
+        for step in self.steps[:number]:
+            if step.files:
+                fleet.commit(step.files, step.told)
+            run_pass(fleet.folder, step.seconds)
+            yield ", ".join(f"{name}: {fact}" for name, fact in self.where(fleet))
+
+    def where(self, fleet: Checkout) -> Iterator[tuple[str, str]]:
+        """Yield the clusters that have the file, with what is shown of it."""
+        for name in self.clusters:
+            path = fleet.folder / "delivery" / name / self.path
+            if path.exists():
+                found = re.search(self.fact, path.read_text(), re.MULTILINE)
+                assert found is not None
+                yield name, found[1]
