@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -34,6 +34,7 @@ from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.load import Loader
 from reconciler.shell.reruns import find_reruns
 from reconciler.shell.sources import Heads, ServedBranches, Sources
+from reconciler.shell.step_times import StepTimes
 
 RACES = 5  # several writers on one branch settle in two or three rounds
 PIECES = 10  # of parsed documents, written between two looks at the branch; half a second
@@ -47,8 +48,8 @@ class PassReport:
     the files of which something is over and stays, since a person is editing them in a checkout.
     `editors` are the outputs whose decision was edited by hand, and who did it. `beside` are the
     other branches that were delivered to, or could not be. `contested` is what is not written for
-    now, since others undo it again and again. `heads` is where the branches were that
-    it read.
+    now, since others undo it again and again. `heads` is where the branches were that it read.
+    `steps` are what each step of it took, in seconds, all races together.
     """
 
     world: World
@@ -61,6 +62,7 @@ class PassReport:
     editors: tuple[tuple[str, str], ...] = ()
     contested: Contested | None = None
     beside: tuple[BranchDelivered, ...] = ()
+    steps: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def outputs(self) -> str:
@@ -100,6 +102,7 @@ class Passes:
         delivery: Brings what was decided to other branches.
         output_branch: Name of the branch that it commits to, `None` for the one that is read.
         contest: What others undo of what it writes.
+        began: Is told which commit of people a pass looks at, as it begins.
     """
 
     branch: Branch
@@ -111,31 +114,33 @@ class Passes:
     delivery: BranchDelivery = field(default_factory=BranchDelivery)
     output_branch: str | None = None
     contest: Contest = field(default_factory=Contest)
+    began: Callable[[str], None] = lambda _: None
 
     @property
     def branches(self) -> ServedBranches:
         """All that it reads and moves."""
         return ServedBranches(self.branch, self.output_branch)
 
-    def decide(self, *, at: datetime | None = None) -> PassReport:
+    def decide(self, *, at: datetime | None = None, times: StepTimes | None = None) -> PassReport:
         """Compute a pass without committing anything.
 
         Args:
             at: Moment of the pass; `None` takes the clock's.
+            times: Where the time that it takes is counted.
 
         Raises:
             ClockBehind: The moment is not later than the last pass.
         """
-        branches = self.branches
-        heads = branches.heads()
-        _, world = branches.load(self.loader, heads)
+        branches, times = self.branches, times or StepTimes()
+        with times.step("fetch"):
+            heads = branches.heads()
+        self.began(heads.inputs)
+        with times.step("load"):
+            _, world = branches.load(self.loader, heads)
         heads = heads._replace(reports=world.reported_at or None)
         now = self._moment(world) if at is None else later(world, at)
-        outcome = reconcile(world, now, memo=self.memo)
-        taken = {removal.path for removal in outcome.removals}
-        waiting = self.branch.busy(taken, at=heads.inputs) if taken else frozenset()
-        if waiting:  # or else the checkout could not follow, and nothing would be committed
-            outcome = reconcile(world, now, busy=waiting, memo=self.memo)
+        with times.step("schedule"):
+            outcome, waiting = self._reconcile(world, now, heads)
         return PassReport(
             world=world, outcome=outcome, now=now, heads=heads, commit=None, waiting=waiting
         )
@@ -210,21 +215,24 @@ class Passes:
         return None
 
     def _run(self, *, at: datetime | None, publish: bool) -> PassReport:
+        times = StepTimes()
         for race in range(RACES + 1):
-            report = self.decide(at=at)
+            report = replace(self.decide(at=at, times=times), steps=times.seconds)
             if not report.outcome.changes:
                 return report
             contested = self.contest.fought_over(report.world, report.outcome, report.now)
             if contested is not None:
                 return replace(report, contested=contested)
             report = replace(report, editors=tuple(self._editors(report)))
-            commit = self._commit(report)
+            with times.step("commit"):
+                commit = self._commit(report)
             if commit == report.heads.outputs:
                 return report
             decided = replace(report, commit=commit, races=race)
             try:
                 if publish:
-                    told = self._publish(decided)
+                    with times.step("push"):
+                        told = self._publish(decided)
                     self.contest.wrote(report.world, report.outcome, report.now)
                     return replace(decided, beside=told)
             except LostRace:
@@ -234,6 +242,17 @@ class Passes:
                 continue
             return decided
         raise AssertionError("the last race raises")
+
+    def _reconcile(
+        self, world: World, now: datetime, heads: Heads
+    ) -> tuple[Outcome, frozenset[str]]:
+        """Return the outcome, and the files that stay since a person is editing them."""
+        outcome = reconcile(world, now, memo=self.memo)
+        taken = {removal.path for removal in outcome.removals}
+        waiting = self.branch.busy(taken, at=heads.inputs) if taken else frozenset()
+        if waiting:  # or else the checkout could not follow, and nothing would be committed
+            outcome = reconcile(world, now, busy=waiting, memo=self.memo)
+        return outcome, waiting
 
     def _commit(self, report: PassReport) -> str:
         """Write the commit of a pass."""

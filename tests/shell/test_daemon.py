@@ -11,6 +11,15 @@ from structlog.testing import capture_logs
 
 from reconciler.shell import passes as module
 from reconciler.shell.daemon import Daemon
+from reconciler.shell.daemon_events import (
+    BranchRead,
+    DaemonEvent,
+    LoopTurned,
+    PassBegun,
+    PassFailed,
+    PassFinished,
+)
+from reconciler.shell.step_times import STEPS
 from tests.builders import cluster_policy, configuration, divided, metadata, text
 from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes
 from tests.shell.repositories import NOW, Checkout
@@ -146,4 +155,44 @@ def test_the_daemon_sleeps_by_the_clock_of_its_passes(tmp_path: Path) -> None:
 
     wakeups = served(fleet, clock, lambda: None, wait)
 
-    assert [0.0, 1.0, 60.0] == wakeups.timeouts
+    assert [0.0, 1.0] == wakeups.timeouts[:2]
+    assert 54 <= wakeups.timeouts[2] <= 60
+
+
+def test_polls_of_daemons_spread(tmp_path: Path) -> None:
+    """By a tenth of the time between two, and none looks too rarely."""
+    fleet = new_fleet(tmp_path / "fleet")
+    clock = Clock(NOW + timedelta(hours=1))
+    for _ in range(2):
+        new_passes(fleet.folder, clock).run()
+        clock.moment += timedelta(hours=1)
+
+    wakeups = served(fleet, clock, *[lambda: None] * 12)
+
+    polls = wakeups.timeouts[1:]
+    assert len(set(polls)) == len(polls)
+    assert all(54 <= seconds <= 60 for seconds in polls)
+
+
+def test_observers_hear_of_each_step(tmp_path: Path) -> None:
+    """The loop turns, a commit is looked at, the pass ends; then the branch is only read."""
+    fleet = new_fleet(tmp_path / "fleet")
+    clock = Clock(NOW)
+    heard: list[DaemonEvent] = []
+
+    def wait() -> None:
+        clock.moment += timedelta(seconds=1)
+
+    first = fleet.head()
+    wakeups = Steps(iter([lambda: None, wait, lambda: fleet.git("branch", "-m", "x")]))
+    passes = new_passes(fleet.folder, clock)
+    Daemon(passes=passes, wakeups=wakeups, poll_seconds=60, observers=(heard.append,)).run()
+
+    kinds = [type(event) for event in heard]
+    assert [LoopTurned, PassBegun, PassFinished, LoopTurned, BranchRead] == kinds[:5]
+    assert [LoopTurned, PassFailed] == kinds[-2:]
+    finished = heard[2]
+    assert isinstance(finished, PassFinished)
+    assert PassBegun(first) == heard[1]
+    assert (True, True) == (finished.first, finished.moved)
+    assert set(STEPS) == set(finished.report.steps)
