@@ -45,6 +45,7 @@ def loaded(folder: Path, *arguments: str) -> set[str]:
 def test_help_loads_no_library(tmp_path: Path) -> None:
     """It is asked for often, by people and by shells."""
     heavy = {"ruamel.yaml", "jsonschema", "git", "rich", "numpy", "structlog", "watchfiles"}
+    heavy |= {"starlette", "uvicorn", "prometheus_client", "httpx", "asyncio"}
 
     assert set() == heavy & loaded(tmp_path, "--help")
     assert set() == heavy & loaded(tmp_path, "version")

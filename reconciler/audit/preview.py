@@ -189,13 +189,15 @@ def moves_in(entries: Iterable[PreviewEntry]) -> int:
 
     A part is a replica, or an object without any. What only starts, grows, shrinks or ends stays.
     """
-    total = 0
-    for entry in entries:
-        parts = [(_parts(one.before), _parts(one.after)) for one in entry.moves]
-        came = sum(max(after - before, 0) for before, after in parts)
-        left = sum(max(before - after, 0) for before, after in parts)
-        total += min(came, left)
-    return total
+    return sum(parts_moved(entry.moves) for entry in entries)
+
+
+def parts_moved(moves: Iterable[PlacementMove]) -> int:
+    """Return how many parts of one object leave one cluster for another."""
+    parts = [(_parts(one.before), _parts(one.after)) for one in moves]
+    came = sum(max(after - before, 0) for before, after in parts)
+    left = sum(max(before - after, 0) for before, after in parts)
+    return min(came, left)
 
 
 def _parts(count: int | None) -> int:

@@ -7,6 +7,7 @@ from types import FrameType
 
 import click
 
+from reconciler.cli.operation import Operation, operated, operation_options, read_secrets
 from reconciler.cli.options import Service, service_options
 from reconciler.cli.serving import open_passes
 
@@ -30,11 +31,13 @@ REMOTE_POLL_SECONDS = 60.0
     envvar="RECONCILER_LOG_FORMAT",
     help="How to log; auto is text on a terminal and json elsewhere.",
 )
+@operation_options
 @click.pass_obj
 def command(
     directory: Path,
     *,
     service: Service,
+    operation: Operation,
     poll_seconds: float | None,
     log_format: str,
 ) -> int:
@@ -44,6 +47,7 @@ def command(
     Examples:
       reconciler run
       reconciler run --remote git@git.example.org:platform/fleet.git --branch main
+      reconciler run --listen 9440 --webhook-secret-file /etc/reconciler/hook
     """
     from reconciler.shell.branches import RemoteBranch
     from reconciler.shell.daemon import Daemon
@@ -57,6 +61,7 @@ def command(
     text = log_format == "text" or (log_format == "auto" and terminal)
     colours = terminal and click.get_current_context().color is not False
     configure_log(sys.stderr, text=text, colours=colours)
+    secrets = read_secrets(operation)
     passes = open_passes(directory, service)
     distant = isinstance(passes.branch, RemoteBranch)
     seconds = poll_seconds or (REMOTE_POLL_SECONDS if distant else LOCAL_POLL_SECONDS)
@@ -71,5 +76,6 @@ def command(
             signal.signal(number, stop)
         if early:
             return 0
-        Daemon(passes=passes, wakeups=wakeups, poll_seconds=seconds).run()
+        with operated(operation, secrets, passes, wakeups) as observers:
+            Daemon(passes=passes, wakeups=wakeups, poll_seconds=seconds, observers=observers).run()
     return 0

@@ -82,7 +82,7 @@ class Daemon:
         log.info("serving", branch=self.passes.branch.name, version=__version__)
         if self.wakeups.problem:
             log.warning("no file events, polling", reason=self.wakeups.problem)
-        observers = (PassLog(str(self.passes.author)), *self.observers)
+        observers: tuple[Observer, ...] = (PassLog(str(self.passes.author)), *self.observers)
 
         def say(event: DaemonEvent) -> None:
             for observer in observers:

@@ -1,0 +1,74 @@
+"""What the listener answers: /livez, /readyz, /metrics, and /hook where there is a secret.
+
+Answers need no credentials, so they hold no name and no content of a repository, but for the reason
+why a pass fails, from which credentials are taken out.
+"""
+
+from collections.abc import Callable, Iterable
+
+import structlog
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route, Router
+
+from reconciler.dialects.object_boundary import trace_of
+from reconciler.shell.daemon_health import DaemonHealth
+from reconciler.shell.git.masking import masked
+from reconciler.shell.metrics import Metrics
+from reconciler.shell.webhook import Webhook
+
+
+def new_app(
+    health: DaemonHealth, metrics: Metrics, webhook: Webhook | None, *, secrets: Iterable[str] = ()
+) -> Starlette:
+    """Return the app.
+
+    Args:
+        health: Whether the daemon lives and is ready.
+        metrics: What is counted.
+        webhook: What wakes the daemon; `None` for no webhook.
+        secrets: Texts that no answer may hold.
+    """
+    hidden = tuple(secrets)
+
+    def answer(word: str, reason_of: Callable[[], str]) -> Callable[[Request], Response]:
+        def endpoint(request: Request) -> Response:
+            reason = masked(reason_of(), hidden)
+            status = 503 if reason else 200
+            if "application/json" in request.headers.get("accept", ""):
+                return JSONResponse({word: not reason, "reason": reason}, status)
+            return PlainTextResponse(f"{reason or 'ok'}\n", status)
+
+        return endpoint
+
+    async def serve_metrics(_: Request) -> Response:
+        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    async def serve_alive(request: Request) -> Response:
+        return answer("alive", health.not_alive)(request)
+
+    async def serve_ready(request: Request) -> Response:
+        return answer("ready", health.not_ready)(request)
+
+    routes = [
+        Route("/livez", serve_alive),
+        Route("/readyz", serve_ready),
+        Route("/metrics", serve_metrics),
+    ]
+    if webhook is not None:
+        routes.append(Route("/hook", webhook.answer, methods=["POST"]))
+    app = Starlette(exception_handlers={Exception: _log_mistake})
+    app.router = Router(routes, redirect_slashes=False)  # a redirect would repeat the Host header
+    return app
+
+
+async def _log_mistake(request: Request, error: Exception) -> Response:
+    """Log a mistake of our own; the daemon goes on."""
+    structlog.get_logger().error(
+        "a request failed for a mistake of the reconciler itself",
+        path=request.url.path[:100],
+        trace=trace_of(error),
+    )
+    return PlainTextResponse("a mistake of the reconciler itself; see its log\n", 500)

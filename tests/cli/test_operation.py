@@ -1,0 +1,74 @@
+"""Operating options of `run`: secrets come from files or the environment, and mistakes are told."""
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from reconciler.cli.main import run
+from tests.shell.fleet import EXAMPLE, decisions, eventually, load_world, new_fleet, running
+from tests.shell.listening import SECRET, signed
+from tests.shell.repositories import new_bare
+from tests.shell.test_run_remote import clone, push_patiently
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        pytest.param("short", "must hold at least 16 characters", id="short"),
+        pytest.param("\n", "must hold at least 16 characters", id="empty"),
+        pytest.param(None, "cannot be read: No such file or directory", id="absent"),
+    ],
+)
+def test_a_secret_that_is_none_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None, says: str
+) -> None:
+    """Before anything is served."""
+    fleet = new_fleet(tmp_path / "fleet")
+    file = tmp_path / "secret"
+    if content is not None:
+        file.write_text(content)
+
+    options = ["run", "--listen", "0", "--webhook-secret-file", str(file)]
+    assert 2 == run(["-C", str(fleet.folder), *options])
+    assert says in capsys.readouterr().err
+
+
+def test_a_webhook_needs_a_listener(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A secret alone would wait for hooks that never come."""
+    fleet = new_fleet(tmp_path / "fleet")
+    monkeypatch.setenv("RECONCILER_WEBHOOK_SECRET", SECRET)
+
+    assert 2 == run(["-C", str(fleet.folder), "run"])
+    assert "a webhook secret goes with --listen" in capsys.readouterr().err
+
+
+def test_a_hook_is_as_good_as_a_poll(tmp_path: Path) -> None:
+    """A person's push is decided though the next poll is an hour away; probes and metrics tell."""
+    remote = new_bare(tmp_path / "remote", EXAMPLE)
+    person = clone(remote, tmp_path / "person")
+    secret, log = tmp_path / "secret", tmp_path / "log"
+    secret.write_text(f"{SECRET}\n")
+    options = [
+        *("--remote", str(remote), "--mirror", str(tmp_path / "m"), "--poll-seconds", "3600"),
+        *("--listen", "0", "--webhook-secret-file", str(secret), "--log-format", "json"),
+    ]
+    with running(tmp_path, *options, log=log):
+        lines = map(json.loads, log.read_text().splitlines())
+        port = next(line["port"] for line in lines if line["msg"] == "listening")
+        eventually(lambda: len(decisions(load_world(remote))) == 3, "first placement")
+        more = EXAMPLE["workloads/settings.yaml"].replace("name: settings", "name: more")
+        person.commit({"workloads/more.yaml": more})
+        push_patiently(person)
+        base = f"http://127.0.0.1:{port}"
+        header = {"X-Signature": f"sha256={signed(b'')}"}
+        assert 202 == httpx.post(f"{base}/hook", headers=header).status_code
+        eventually(lambda: len(decisions(load_world(remote))) == 4, "the new workload")
+
+        lag = "reconciler_decision_lag_seconds_count 1.0\n"
+        eventually(lambda: lag in httpx.get(f"{base}/metrics").text, "the lag of the decision")
+        assert "ok\n" == httpx.get(f"{base}/readyz").text
+    assert SECRET not in log.read_text()
