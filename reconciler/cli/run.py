@@ -9,7 +9,7 @@ import click
 
 from reconciler.cli.operation import Operation, operated, operation_options, read_secrets
 from reconciler.cli.options import Service, service_options
-from reconciler.cli.serving import open_passes
+from reconciler.cli.serving import open_passes, remote_secrets
 
 LOCAL_POLL_SECONDS = 5.0
 REMOTE_POLL_SECONDS = 60.0
@@ -60,8 +60,9 @@ def command(
     terminal = sys.stderr.isatty()
     text = log_format == "text" or (log_format == "auto" and terminal)
     colours = terminal and click.get_current_context().color is not False
-    configure_log(sys.stderr, text=text, colours=colours)
     secrets = read_secrets(operation)
+    hidden = (*secrets.texts, *remote_secrets(service))
+    configure_log(sys.stderr, text=text, colours=colours, secrets=hidden)
     passes = open_passes(directory, service)
     distant = isinstance(passes.branch, RemoteBranch)
     seconds = poll_seconds or (REMOTE_POLL_SECONDS if distant else LOCAL_POLL_SECONDS)

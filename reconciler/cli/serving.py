@@ -53,6 +53,13 @@ def _branch(directory: Path, service: Service) -> "Branch":
     return LocalBranch(repository, branch)
 
 
+def remote_secrets(service: Service) -> tuple[str, ...]:
+    """Return the credentials in the address of the remote, none for a checkout."""
+    from reconciler.shell.git.remote import parse_remote
+
+    return () if service.remote is None else parse_remote(service.remote).secrets
+
+
 def default_mirror(remote: str) -> Path:
     """Return the folder of a remote's mirror below the user's cache; credentials change nothing."""
     from reconciler.cli.user_cache import user_cache

@@ -15,7 +15,7 @@ from starlette.routing import Route, Router
 
 from reconciler.dialects.object_boundary import trace_of
 from reconciler.shell.daemon_health import DaemonHealth
-from reconciler.shell.git.masking import masked
+from reconciler.shell.git.masking import forms_of, masked
 from reconciler.shell.metrics import Metrics
 from reconciler.shell.webhook import Webhook
 
@@ -31,7 +31,7 @@ def new_app(
         webhook: What wakes the daemon; `None` for no webhook.
         secrets: Texts that no answer may hold.
     """
-    hidden = tuple(secrets)
+    hidden = [form for secret in secrets for form in forms_of(secret)]
 
     def answer(word: str, reason_of: Callable[[], str]) -> Callable[[Request], Response]:
         def endpoint(request: Request) -> Response:

@@ -1,18 +1,31 @@
-"""The log: one line an event, text for people or JSON for machines."""
+"""The log: one line an event, text for people or JSON for machines, and no secret in either."""
 
+from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 import structlog
 
+from reconciler.shell.git.masking import forms_of, masked
 
-def configure_log(stream: TextIO, *, text: bool, colours: bool) -> None:
+
+def configure_log(
+    stream: TextIO, *, text: bool, colours: bool, secrets: Iterable[str] = ()
+) -> None:
     """Set the process's log up.
 
     Args:
         stream: Where lines go.
         text: Lines for people; else JSON for machines.
         colours: Whether text may have colours.
+        secrets: What no line may hold, in none of the forms in which it is written.
     """
+    hidden = [form for secret in secrets for form in forms_of(secret)]
+
+    def redact(
+        _log: object, _method: str, event: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict:
+        return {key: _redacted(value, hidden) for key, value in event.items()}
+
     renderer: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer(colors=colours)
         if text
@@ -23,14 +36,27 @@ def configure_log(stream: TextIO, *, text: bool, colours: bool) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
             structlog.processors.EventRenamer("msg"),
+            redact,
             renderer,
         ]
         if not text
         else [
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
+            redact,
             renderer,
         ],
         logger_factory=structlog.PrintLoggerFactory(stream),
         cache_logger_on_first_use=False,
     )
+
+
+def _redacted(value: object, hidden: Iterable[str]) -> object:
+    """Return a value of an event without secrets, however deep they are in it."""
+    if isinstance(value, str):
+        return masked(value, hidden)
+    if isinstance(value, Mapping):
+        return {str(key): _redacted(one, hidden) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_redacted(one, hidden) for one in value]
+    return value if value is None or isinstance(value, int | float) else masked(str(value), hidden)

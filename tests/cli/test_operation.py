@@ -2,15 +2,23 @@
 
 import json
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.shell.git.masking import forms_of
 from tests.shell.fleet import EXAMPLE, decisions, eventually, load_world, new_fleet, running
 from tests.shell.listening import SECRET, signed
 from tests.shell.repositories import new_bare
 from tests.shell.test_run_remote import clone, push_patiently
+
+
+def port_in(log: Path) -> int:
+    """Return the port on which a daemon says that it listens."""
+    lines = map(json.loads, log.read_text().splitlines())
+    return next(int(line["port"]) for line in lines if line["msg"] == "listening")
 
 
 @pytest.mark.parametrize(
@@ -57,13 +65,11 @@ def test_a_hook_is_as_good_as_a_poll(tmp_path: Path) -> None:
         *("--listen", "0", "--webhook-secret-file", str(secret), "--log-format", "json"),
     ]
     with running(tmp_path, *options, log=log):
-        lines = map(json.loads, log.read_text().splitlines())
-        port = next(line["port"] for line in lines if line["msg"] == "listening")
+        base = f"http://127.0.0.1:{port_in(log)}"
         eventually(lambda: len(decisions(load_world(remote))) == 3, "first placement")
         more = EXAMPLE["workloads/settings.yaml"].replace("name: settings", "name: more")
         person.commit({"workloads/more.yaml": more})
         push_patiently(person)
-        base = f"http://127.0.0.1:{port}"
         header = {"X-Signature": f"sha256={signed(b'')}"}
         assert 202 == httpx.post(f"{base}/hook", headers=header).status_code
         eventually(lambda: len(decisions(load_world(remote))) == 4, "the new workload")
@@ -72,3 +78,29 @@ def test_a_hook_is_as_good_as_a_poll(tmp_path: Path) -> None:
         eventually(lambda: lag in httpx.get(f"{base}/metrics").text, "the lag of the decision")
         assert "ok\n" == httpx.get(f"{base}/readyz").text
     assert SECRET not in log.read_text()
+
+
+def test_a_daemon_that_cannot_reach_its_remote_is_red_and_keeps_its_secrets(
+    tmp_path: Path,
+) -> None:
+    """Log, probes and metrics hold the reason, and no credential in any form."""
+    token = "t0ken/of the+operator"  # noqa: S105  # of tests only
+    url = f"https://me:{quote(token, safe='')}@127.0.0.1:1/fleet.git"
+    secret, log = tmp_path / "secret", tmp_path / "log"
+    secret.write_text(f"{SECRET}\n")
+    options = [
+        *("--remote", url, "--mirror", str(tmp_path / "m"), "--log-format", "json"),
+        *("--listen", "0", "--webhook-secret-file", str(secret)),
+    ]
+    with running(tmp_path, *options, log=log):
+        eventually(lambda: "pass failed" in log.read_text(), "the failure")
+        port = port_in(log)
+        ready = httpx.get(f"http://127.0.0.1:{port}/readyz")
+        metrics = httpx.get(f"http://127.0.0.1:{port}/metrics").text
+
+    assert 503 == ready.status_code
+    assert "the last pass failed" in ready.text
+    assert "127.0.0.1" in ready.text
+    assert 'reconciler_reconcile_total{result="failed"}' in metrics
+    for said in (log.read_text(), ready.text, metrics):
+        assert [] == [form for one in (token, SECRET) for form in forms_of(one) if form in said]

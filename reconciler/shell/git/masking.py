@@ -1,11 +1,16 @@
-"""Takes credentials out of what git says, before it is shown or logged."""
+"""Takes credentials out of what is said, before it is shown, logged or sent."""
 
+import json
 import re
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable
+from urllib.parse import quote, quote_plus
 
 USERINFO = re.compile(r"(?<=://)[^/@\s'\"]*@")
 QUERY = re.compile(r"(://[^\s?'\"]*\?)[^\s'\"]+")
 SCP_PASSWORD = re.compile(r"(?<![\w/.:-])([\w.-]+):[^\s/@:'\"]+(?=@[\w.-]+:)")
+
+SHORTEST_BASE64 = 4  # what is shorter is found in ordinary words
 
 
 def masked(text: str, secrets: Iterable[str] = ()) -> str:
@@ -22,3 +27,24 @@ def masked(text: str, secrets: Iterable[str] = ()) -> str:
         text = text.replace(secret, "***")
     text = QUERY.sub(r"\1***", USERINFO.sub("***@", text))
     return SCP_PASSWORD.sub(r"\1:***", text)
+
+
+def forms_of(secret: str) -> tuple[str, ...]:
+    """Return a secret as it may be written, the longest first: encoded for a URL, JSON, Base64.
+
+    In Base64 the first and the last digits depend on what stands beside it, so they are left out,
+    and there is a form for each of the three places where it may begin.
+
+    >>> forms_of("p/w")
+    ('p%2Fw', 'cC93', 'p/w')
+    """
+    raw = secret.encode()
+    forms = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret)}
+    forms.add(json.dumps(secret)[1:-1])
+    for encode in (b64encode, urlsafe_b64encode):
+        for shift in range(3):
+            digits = encode(bytes(shift) + raw).decode().rstrip("=")
+            whole = digits[(8 * shift + 5) // 6 : 8 * (shift + len(raw)) // 6]
+            if len(whole) >= SHORTEST_BASE64:
+                forms.add(whole)
+    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
