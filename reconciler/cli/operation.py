@@ -1,26 +1,24 @@
-"""Options of the daemon's operation, and what they stand for: the listener and who is told.
+"""Options of the daemon's operation: the listener, who is told, and their secrets.
 
 Secrets come from files or from the environment, never from arguments, which every process can read.
 """
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from reconciler.errors import UsageError
 
-if TYPE_CHECKING:
-    from reconciler.shell.daemon_events import Observer
-    from reconciler.shell.passes import Passes
-    from reconciler.shell.watch import Wakeups
-
 HOOK_SECRET = "RECONCILER_WEBHOOK_SECRET"  # noqa: S105  # the name of a variable
+REPORT_TOKEN = "RECONCILER_REPORT_TOKEN"  # noqa: S105  # the name of a variable
+REPORT_SECRET = "RECONCILER_REPORT_SECRET"  # noqa: S105  # the name of a variable
+WEBHOOK = "webhook"
+REPORTS = ("github", "gitlab", "gitea", WEBHOOK)
 SHORTEST_SECRET = 16  # characters; forges generate longer ones
 LONGEST_SECRET_BYTES = 16 * 1024
 
@@ -31,6 +29,10 @@ class Operation:
 
     listen: str | None
     webhook_secret_file: Path | None
+    report: tuple[tuple[str, str], ...]
+    report_context: str
+    report_token_file: Path | None
+    report_secret_file: Path | None
 
 
 OPERATION_OPTIONS = (
@@ -46,6 +48,37 @@ OPERATION_OPTIONS = (
         envvar="RECONCILER_WEBHOOK_SECRET_FILE",
         type=click.Path(path_type=Path),
         help=f"Secret of POST /hook, which is there only with one  [or: ${HOOK_SECRET}]",
+    ),
+    click.option(
+        "--report",
+        metavar="KIND URL",
+        envvar="RECONCILER_REPORT",
+        type=(click.Choice(REPORTS), str),
+        multiple=True,
+        help="Report to a repository at github, gitlab or gitea (commit status), or to a webhook "
+        "(signed documents of decisions and faults); may be repeated.",
+    ),
+    click.option(
+        "--report-context",
+        metavar="NAME",
+        envvar="RECONCILER_REPORT_CONTEXT",
+        default="reconciler",
+        show_default=True,
+        help="Name of the commit status; daemons that share a repository need one each.",
+    ),
+    click.option(
+        "--report-token-file",
+        metavar="FILE",
+        envvar="RECONCILER_REPORT_TOKEN_FILE",
+        type=click.Path(path_type=Path),
+        help=f"Token for the commit status  [or: ${REPORT_TOKEN}]",
+    ),
+    click.option(
+        "--report-secret-file",
+        metavar="FILE",
+        envvar="RECONCILER_REPORT_SECRET_FILE",
+        type=click.Path(path_type=Path),
+        help=f"Secret by which documents for webhooks are signed  [or: ${REPORT_SECRET}]",
     ),
 )
 
@@ -68,11 +101,13 @@ class OperationSecrets:
     """What must never be shown; `""` where there is none."""
 
     webhook: str = ""
+    report_token: str = ""
+    report_secret: str = ""
 
     @property
     def texts(self) -> tuple[str, ...]:
         """All that there are."""
-        return tuple(text for text in (self.webhook,) if text)
+        return tuple(filter(None, (self.webhook, self.report_token, self.report_secret)))
 
 
 def read_secrets(operation: Operation) -> OperationSecrets:
@@ -84,7 +119,17 @@ def read_secrets(operation: Operation) -> OperationSecrets:
     webhook = read_secret("--webhook-secret-file", operation.webhook_secret_file, HOOK_SECRET)
     if webhook and operation.listen is None:
         raise UsageError("a webhook secret goes with --listen, where /hook would be")
-    return OperationSecrets(webhook)
+    token = read_secret("--report-token-file", operation.report_token_file, REPORT_TOKEN)
+    secret = read_secret("--report-secret-file", operation.report_secret_file, REPORT_SECRET)
+    kinds = [kind for kind, _ in operation.report]
+    forges = [kind for kind in kinds if kind != WEBHOOK]
+    if len(forges) > 1:
+        raise UsageError("--report takes one forge, since there is one token")
+    if bool(forges) != bool(token):
+        raise UsageError(f"--report of a forge and --report-token-file (${REPORT_TOKEN}) go along")
+    if (WEBHOOK in kinds) != bool(secret):
+        raise UsageError(f"--report webhook and --report-secret-file (${REPORT_SECRET}) go along")
+    return OperationSecrets(webhook, token, secret)
 
 
 def read_secret(option: str, file: Path | None, variable: str) -> str:
@@ -108,41 +153,3 @@ def read_secret(option: str, file: Path | None, variable: str) -> str:
     if len(secret) < SHORTEST_SECRET:
         raise UsageError(f"{where} must hold at least {SHORTEST_SECRET} characters")
     return secret
-
-
-@contextmanager
-def operated(
-    operation: Operation,
-    secrets: OperationSecrets,
-    passes: "Passes",
-    wakeups: "Wakeups",
-) -> "Iterator[tuple[Observer, ...]]":
-    """Serve what the options ask for while the block lasts.
-
-    Yields:
-        Who must hear what the daemon does.
-    """
-    if operation.listen is None:
-        yield ()
-        return
-    import structlog
-
-    from reconciler.shell.daemon_health import DaemonHealth
-    from reconciler.shell.endpoints import new_app
-    from reconciler.shell.git.history import read_commit
-    from reconciler.shell.listener import Listener, parse_address
-    from reconciler.shell.metrics import Metrics
-    from reconciler.shell.webhook import Webhook
-
-    address = parse_address(operation.listen)
-    health = DaemonHealth(poll_seconds=wakeups.poll_seconds)
-    repository = passes.branch.repository
-    metrics = Metrics(lambda revision: read_commit(repository, revision).committed_at)
-    metrics.ready_if(lambda: not health.not_ready())
-    hook = None
-    if secrets.webhook:
-        hook = Webhook(secrets.webhook, wakeups.wake, metrics.hook_answered)
-    with Listener(address, new_app(health, metrics, hook, secrets=secrets.texts)) as listener:
-        place = listener.address
-        structlog.get_logger().info("listening", host=place.host, port=place.port)
-        yield (health, metrics)

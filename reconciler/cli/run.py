@@ -7,7 +7,8 @@ from types import FrameType
 
 import click
 
-from reconciler.cli.operation import Operation, operated, operation_options, read_secrets
+from reconciler.cli.observers import operated
+from reconciler.cli.operation import Operation, operation_options, read_secrets
 from reconciler.cli.options import Service, service_options
 from reconciler.cli.serving import open_passes, remote_secrets
 

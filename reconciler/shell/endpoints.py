@@ -15,7 +15,7 @@ from starlette.routing import Route, Router
 
 from reconciler.dialects.object_boundary import trace_of
 from reconciler.shell.daemon_health import DaemonHealth
-from reconciler.shell.git.masking import forms_of, masked
+from reconciler.shell.git.masking import mask_of
 from reconciler.shell.metrics import Metrics
 from reconciler.shell.webhook import Webhook
 
@@ -31,11 +31,11 @@ def new_app(
         webhook: What wakes the daemon; `None` for no webhook.
         secrets: Texts that no answer may hold.
     """
-    hidden = [form for secret in secrets for form in forms_of(secret)]
+    mask = mask_of(secrets)
 
     def answer(word: str, reason_of: Callable[[], str]) -> Callable[[Request], Response]:
         def endpoint(request: Request) -> Response:
-            reason = masked(reason_of(), hidden)
+            reason = mask(reason_of())
             status = 503 if reason else 200
             if "application/json" in request.headers.get("accept", ""):
                 return JSONResponse({word: not reason, "reason": reason}, status)

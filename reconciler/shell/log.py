@@ -1,11 +1,11 @@
 """The log: one line an event, text for people or JSON for machines, and no secret in either."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TextIO
 
 import structlog
 
-from reconciler.shell.git.masking import forms_of, masked
+from reconciler.shell.git.masking import mask_of
 
 
 def configure_log(
@@ -19,12 +19,12 @@ def configure_log(
         colours: Whether text may have colours.
         secrets: What no line may hold, in none of the forms in which it is written.
     """
-    hidden = [form for secret in secrets for form in forms_of(secret)]
+    mask = mask_of(secrets)
 
     def redact(
         _log: object, _method: str, event: structlog.typing.EventDict
     ) -> structlog.typing.EventDict:
-        return {key: _redacted(value, hidden) for key, value in event.items()}
+        return {key: _redacted(value, mask) for key, value in event.items()}
 
     renderer: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer(colors=colours)
@@ -51,12 +51,12 @@ def configure_log(
     )
 
 
-def _redacted(value: object, hidden: Iterable[str]) -> object:
+def _redacted(value: object, mask: Callable[[str], str]) -> object:
     """Return a value of an event without secrets, however deep they are in it."""
     if isinstance(value, str):
-        return masked(value, hidden)
+        return mask(value)
     if isinstance(value, Mapping):
-        return {str(key): _redacted(one, hidden) for key, one in value.items()}
+        return {str(key): _redacted(one, mask) for key, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_redacted(one, hidden) for one in value]
-    return value if value is None or isinstance(value, int | float) else masked(str(value), hidden)
+        return [_redacted(one, mask) for one in value]
+    return value if value is None or isinstance(value, int | float) else mask(str(value))

@@ -11,6 +11,7 @@ from reconciler.cli.main import run
 from reconciler.shell.git.masking import forms_of
 from tests.shell.fleet import EXAMPLE, decisions, eventually, load_world, new_fleet, running
 from tests.shell.listening import SECRET, signed
+from tests.shell.receivers import Reply, contract_faults, receiver
 from tests.shell.repositories import new_bare
 from tests.shell.test_run_remote import clone, push_patiently
 
@@ -104,3 +105,60 @@ def test_a_daemon_that_cannot_reach_its_remote_is_red_and_keeps_its_secrets(
     assert 'reconciler_reconcile_total{result="failed"}' in metrics
     for said in (log.read_text(), ready.text, metrics):
         assert [] == [form for one in (token, SECRET) for form in forms_of(one) if form in said]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        pytest.param(
+            ["--report", "github", "https://github.com/a/b"], "--report-token-file", id="no-token"
+        ),
+        pytest.param(
+            ["--report", "webhook", "https://example.com/"], "--report-secret-file", id="no-secret"
+        ),
+        pytest.param(["--report", "bitbucket", "https://x/a/b"], "'bitbucket'", id="unknown"),
+        pytest.param(
+            ["--report", "github", "https://x/a/b", "--report", "gitea", "https://x/a/b"],
+            "one forge",
+            id="two-forges",
+        ),
+    ],
+)
+def test_reports_that_cannot_be_sent_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], says: str
+) -> None:
+    """With what is missing."""
+    fleet = new_fleet(tmp_path / "fleet")
+
+    assert 2 == run(["-C", str(fleet.folder), "run", *options])
+    assert says in capsys.readouterr().err
+
+
+def test_a_daemon_reports_to_its_forge_and_to_a_webhook(tmp_path: Path) -> None:
+    """By options alone; both end well with it, and the log has neither token nor secret."""
+    fleet = new_fleet(tmp_path / "fleet")
+    token, secret, log = tmp_path / "token", tmp_path / "secret", tmp_path / "log"
+    token.write_text("0123456789abcdef0123\n")
+    secret.write_text(f"{SECRET}\n")
+    with receiver() as forge, receiver(Reply(503), Reply(204)) as hook:
+        options = [
+            *("--report", "gitea", f"{forge.url}/acme/fleet", "--report-context", "fleet/eu"),
+            *("--report-token-file", str(token), "--report-secret-file", str(secret)),
+            *("--report", "webhook", f"{hook.url}/events", "--log-format", "json"),
+        ]
+        with running(fleet.folder, *options, log=log):
+            eventually(lambda: len(hook.received) >= 2 and len(forge.received) >= 1, "the reports")
+
+    states = {one.fields["state"] for one in forge.received}
+    assert "success" in states <= {"pending", "success"}
+    assert {"fleet/eu"} == {one.fields["context"] for one in forge.received}
+    assert [] == [
+        fault for one in forge.received for fault in contract_faults("gitea", one, base="/api/v1")
+    ]
+    assert {f"sha256={signed(one.body)}" for one in hook.received} == {
+        one.headers["X-Signature"] for one in hook.received
+    }
+    text = log.read_text()
+    assert [] == [
+        one for key in (SECRET, "0123456789abcdef0123") for one in forms_of(key) if one in text
+    ]

@@ -3,7 +3,7 @@
 import json
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from urllib.parse import quote, quote_plus
 
 USERINFO = re.compile(r"(?<=://)[^/@\s'\"]*@")
@@ -27,6 +27,12 @@ def masked(text: str, secrets: Iterable[str] = ()) -> str:
         text = text.replace(secret, "***")
     text = QUERY.sub(r"\1***", USERINFO.sub("***@", text))
     return SCP_PASSWORD.sub(r"\1:***", text)
+
+
+def mask_of(secrets: Iterable[str]) -> Callable[[str], str]:
+    """Return what masks these secrets in any form."""
+    hidden = [form for secret in secrets for form in forms_of(secret)]
+    return lambda text: masked(text, hidden)
 
 
 def forms_of(secret: str) -> tuple[str, ...]:

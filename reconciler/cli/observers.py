@@ -1,0 +1,116 @@
+"""Who hears what the daemon does: the listener and the reporters that the options ask for."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from reconciler.cli.operation import WEBHOOK, Operation, OperationSecrets
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.shell.daemon_events import Observer
+    from reconciler.shell.daemon_health import DaemonHealth
+    from reconciler.shell.metrics import Metrics
+    from reconciler.shell.passes import Passes
+    from reconciler.shell.watch import Wakeups
+
+
+@contextmanager
+def operated(
+    operation: Operation,
+    secrets: OperationSecrets,
+    passes: "Passes",
+    wakeups: "Wakeups",
+) -> "Iterator[tuple[Observer, ...]]":
+    """Serve what the options ask for while the block lasts.
+
+    Yields:
+        Who must hear what the daemon does.
+    """
+    observers: list[Observer] = []
+    counted: Callable[[str, str], None] = lambda *_: None  # noqa: E731  # counts nothing
+    with ExitStack() as stack:
+        if operation.listen is not None:
+            health, metrics = _listen(operation.listen, secrets, passes, wakeups, stack)
+            observers += (health, metrics)
+            counted = metrics.reported
+        for kind, url in operation.report:
+            reporter = _reporter(kind, url, operation, secrets, passes, counted)
+            observers.append(stack.enter_context(reporter))
+        yield tuple(observers)
+
+
+def _listen(
+    listen: str,
+    secrets: OperationSecrets,
+    passes: "Passes",
+    wakeups: "Wakeups",
+    stack: ExitStack,
+) -> "tuple[DaemonHealth, Metrics]":
+    """Begin to listen; return what must hear of passes."""
+    import structlog
+
+    from reconciler.shell.daemon_health import DaemonHealth
+    from reconciler.shell.endpoints import new_app
+    from reconciler.shell.git.history import read_commit
+    from reconciler.shell.listener import Listener, parse_address
+    from reconciler.shell.metrics import Metrics
+    from reconciler.shell.webhook import Webhook
+
+    address = parse_address(listen)
+    health = DaemonHealth(poll_seconds=wakeups.poll_seconds)
+    repository = passes.branch.repository
+    metrics = Metrics(lambda revision: read_commit(repository, revision).committed_at)
+    metrics.ready_if(lambda: not health.not_ready())
+    hook = None
+    if secrets.webhook:
+        hook = Webhook(secrets.webhook, wakeups.wake, metrics.hook_answered)
+    app = new_app(health, metrics, hook, secrets=secrets.texts)
+    place = stack.enter_context(Listener(address, app)).address
+    structlog.get_logger().info("listening", host=place.host, port=place.port)
+    return health, metrics
+
+
+@contextmanager
+def _reporter(
+    kind: str,
+    url: str,
+    operation: Operation,
+    secrets: OperationSecrets,
+    passes: "Passes",
+    counted: Callable[[str, str], None],
+) -> "Iterator[Observer]":
+    """Send reports of one kind to one place while the block lasts.
+
+    Raises:
+        UsageError: Nothing can be sent to that URL.
+    """
+    from reconciler.shell.event_reporter import EventReporter
+    from reconciler.shell.forges import open_forge, split_address
+    from reconciler.shell.git.masking import mask_of
+    from reconciler.shell.outbox import Outbox
+    from reconciler.shell.status_reporter import StatusReporter
+
+    context = operation.report_context
+    if not context.strip() or not context.isprintable():
+        raise UsageError("--report-context must be a name, such as reconciler/production")
+    outbox = Outbox(kind, secrets=secrets.texts, counted=counted)
+    mask = mask_of(secrets.texts)
+    reporter: Observer
+    if kind == WEBHOOK:
+        split_address(url)
+        reporter = EventReporter(
+            url=url,
+            secret=secrets.report_secret,
+            branch=passes.branch.name,
+            clock=passes.clock,
+            post=outbox.post,
+            mask=mask,
+        )
+    else:
+        forge = open_forge(kind, url, secrets.report_token, branch=passes.branch.name)
+        reporter = StatusReporter(
+            lambda status: outbox.post(forge.request(status, context=context)), mask
+        )
+    with outbox:
+        yield reporter

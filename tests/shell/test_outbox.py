@@ -1,0 +1,146 @@
+"""The outbox: what is sent again, what is not, and that nobody waits for it."""
+
+import time
+from threading import Event
+
+import pytest
+from structlog.testing import capture_logs
+
+from reconciler.shell.outbox import ATTEMPTS, ROOM, Outbox, OutgoingRequest
+from tests.shell.fleet import eventually
+from tests.shell.receivers import Receiver, Reply, receiver
+
+TOKEN = "0123456789abcdef0123"  # noqa: S105  # of tests only
+SOON = 0.001
+
+
+def request(server: Receiver, key: str = "a", body: bytes = b"{}") -> OutgoingRequest:
+    """Return a request with a token in a header that no library knows to protect."""
+    return OutgoingRequest(
+        url=f"{server.url}/x", headers={"PRIVATE-TOKEN": TOKEN}, body=body, key=key
+    )
+
+
+def send(server: Receiver, *results: str) -> list[str]:
+    """Send one request, wait for so many results, and return them."""
+    counted: list[str] = []
+    with Outbox(
+        "github",
+        secrets=[TOKEN],
+        counted=lambda _, result: counted.append(result),
+        first_delay_seconds=SOON,
+    ) as outbox:
+        outbox.post(request(server))
+        eventually(lambda: len(counted) >= len(results), "the results")
+    return counted
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_what_may_pass_later_is_sent_again(status: int) -> None:
+    """With the same body and the same token, until it is taken."""
+    with receiver(Reply(status), Reply(status), Reply(201)) as server:
+        assert ["retried", "retried", "sent"] == send(server, "retried", "retried", "sent")
+    assert 3 == len(server.received)
+    assert {(b"{}", TOKEN)} == {(one.body, one.headers["PRIVATE-TOKEN"]) for one in server.received}
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+def test_what_is_refused_is_not_sent_again(status: int) -> None:
+    """It is logged, with what the server says, without the token that it repeats."""
+    with capture_logs() as logs, receiver(Reply(status, f"no, {TOKEN}".encode())) as server:
+        assert ["refused"] == send(server, "refused")
+    assert 1 == len(server.received)
+    assert [f"it answered {status}: no, ***"] == [entry["reason"] for entry in logs]
+
+
+def test_a_limit_of_github_is_waited_for() -> None:
+    """It is a 403 that says when to come again."""
+    with receiver(Reply(403, headers={"Retry-After": "0"}), Reply(201)) as server:
+        assert ["retried", "sent"] == send(server, "retried", "sent")
+
+
+def test_a_status_that_is_so_already_is_fine() -> None:
+    """GitLab refuses to make a pending status pending."""
+    says = b'{"message":"Cannot transition status via :enqueue from :pending"}'
+    with receiver(Reply(400, says)) as server:
+        assert ["sent"] == send(server, "sent")
+
+
+def test_it_is_given_up_at_last() -> None:
+    """And said so."""
+    wanted = [*["retried"] * ATTEMPTS, "dropped"]
+    with capture_logs() as logs, receiver(Reply(500)) as server:
+        assert wanted == send(server, *wanted)
+    assert ["a report waits", "a report is given up"] == [entry["event"] for entry in logs]
+
+
+def test_a_server_that_is_not_there_is_tried_again() -> None:
+    """As any failure of the network."""
+    with receiver() as server:
+        pass
+    assert ["retried", "retried"] == send(server, "retried", "retried")[:2]
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_token_follows_no_redirect_to_another_server(status: int) -> None:
+    """Another port is another server; the report is refused."""
+    with receiver() as evil:
+        location = {"Location": f"{evil.url}/x"}
+        with receiver(Reply(status, headers=location)) as server:
+            assert ["refused"] == send(server, "refused")
+    assert [] == evil.received
+
+
+def test_a_redirect_on_the_same_server_is_followed() -> None:
+    """A repository was renamed; the request is the same."""
+    with receiver(Reply(301, headers={"Location": "/new"}), Reply(201)) as server:
+        assert ["sent"] == send(server, "sent")
+    assert ["/x", "/new"] == [one.path for one in server.received]
+    assert TOKEN == server.received[1].headers["PRIVATE-TOKEN"]
+
+
+def test_redirects_end() -> None:
+    """A server that sends us round in circles is refused."""
+    with receiver(Reply(307, headers={"Location": "/x"})) as server:
+        assert ["refused"] == send(server, "refused")
+
+
+def test_posting_never_waits() -> None:
+    """A server that answers nothing costs the oldest reports, not the daemon's time."""
+    counted: list[str] = []
+    release = Event()
+    with (
+        receiver(release=release) as server,
+        Outbox("github", counted=lambda _, result: counted.append(result)) as outbox,
+    ):
+        outbox.post(request(server, "first"))
+        eventually(lambda: len(server.received) == 1, "the first request")
+        began = time.monotonic()
+        for number in range(ROOM + 10):
+            outbox.post(request(server, str(number), str(number).encode()))
+        assert time.monotonic() - began < 5
+        assert ["dropped"] * 10 == counted
+        release.set()
+        eventually(lambda: len(server.received) == ROOM + 1, "the rest")
+    assert b"10" == server.received[1].body
+
+
+def test_only_the_newest_of_a_key_is_sent() -> None:
+    """A status that is over before it could be posted."""
+    release = Event()
+    with receiver(release=release) as server, Outbox("github") as outbox:
+        outbox.post(request(server, "first"))
+        eventually(lambda: len(server.received) == 1, "the first request")
+        for body in (b"1", b"2", b"3"):
+            outbox.post(request(server, "same", body))
+        release.set()
+    assert [b"{}", b"3"] == [one.body for one in server.received]
+
+
+def test_what_waits_at_the_end_is_sent_still() -> None:
+    """The last status of a daemon that is told to stop."""
+    with receiver() as server:
+        with Outbox("github") as outbox:
+            for number in range(20):
+                outbox.post(request(server, str(number)))
+        assert 20 == len(server.received)
