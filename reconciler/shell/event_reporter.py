@@ -76,7 +76,7 @@ class EventReporter:
             reason = "DecisionsCommitted" if news else "FaultsChanged"
             if self._failed and not news and found == self._faults:
                 reason = "PassRecovered"
-            metadata = {"revision": report.world.revision}
+            metadata = {"revision": report.heads.inputs}
             if report.commit is not None:
                 metadata["commit"] = report.commit
             lists = {

@@ -38,6 +38,7 @@ class Metrics:
     def __init__(self, committed_at: Callable[[str], datetime]) -> None:
         self.registry = prometheus.CollectorRegistry()
         self._committed_at = committed_at
+        self._left = ""
         prometheus.ProcessCollector(registry=self.registry)
         build = self._gauge("build_info", "The version that runs; always 1.", "version")
         build.labels(__version__).set(1)
@@ -127,6 +128,7 @@ class Metrics:
         self._describe(report)
         if report.commit is not None:
             self._committed(event)
+        self._left = report.left.inputs
 
     def _committed(self, event: PassFinished) -> None:
         """Count what moved; the lag only of commits that came while the daemon ran."""
@@ -135,8 +137,8 @@ class Metrics:
         for decision in filter(is_told, report.outcome.decisions):
             self.count_decision(decision.cause.kind.value)
             self._moves.inc(parts_moved(moves_of(decision.before, decision.after)))
-        if event.moved and not event.first:
-            since = report.now - self._committed_at(report.world.revision)
+        if not event.first and report.heads.inputs != self._left:
+            since = report.now - self._committed_at(report.heads.inputs)
             self._lag.observe(max(0.0, since.total_seconds() + event.seconds))
 
     def _describe(self, report: PassReport) -> None:

@@ -39,7 +39,7 @@ class StatusReporter:
                 if not known and event.revision != self._own:
                     self._say(StatusState.PENDING, "deciding where everything runs")
             case PassFinished():
-                self._looked_at = event.report.world.revision
+                self._looked_at = event.report.heads.inputs
                 self._own = event.report.commit or self._own
                 state, description = _verdict(event.report)
                 self._say(state, description, decision=event.report.commit)

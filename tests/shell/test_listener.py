@@ -18,6 +18,7 @@ from reconciler.shell.daemon_events import (
 from reconciler.shell.git.errors import RemoteUnreachable
 from reconciler.shell.listener import MOST_CONNECTIONS, Address, Listener, parse_address
 from reconciler.shell.passes import PassReport
+from reconciler.shell.sources import Heads
 from tests.shell.listening import MOMENT, SECRET, answer_on, served
 
 EMPTY = World(revision="a" * 40, known=KINDS, inputs={}, outputs={})
@@ -25,7 +26,8 @@ EMPTY = World(revision="a" * 40, known=KINDS, inputs={}, outputs={})
 
 def finished() -> PassFinished:
     """Return the news of a pass that found nothing to do."""
-    report = PassReport(world=EMPTY, outcome=Outcome(), now=MOMENT, commit=None)
+    heads = Heads("a" * 40, "a" * 40, None)
+    report = PassReport(world=EMPTY, outcome=Outcome(), now=MOMENT, heads=heads, commit=None)
     return PassFinished(report=report, seconds=0.1, moved=True, first=True)
 
 
