@@ -1,5 +1,6 @@
 """Who hears what the daemon does: the listener and the reporters that the options ask for."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from reconciler.shell.daemon_health import DaemonHealth
     from reconciler.shell.metrics import Metrics
     from reconciler.shell.passes import Passes
+    from reconciler.shell.service_manager import ServiceManager
     from reconciler.shell.watch import Wakeups
 
 
@@ -27,30 +29,51 @@ def operated(
     Yields:
         Who must hear what the daemon does.
     """
-    observers: list[Observer] = []
+    from reconciler.shell.daemon_health import DaemonHealth
+
+    health = DaemonHealth(poll_seconds=wakeups.poll_seconds)
+    observers: list[Observer] = [health]
     counted: Callable[[str, str], None] = lambda *_: None  # noqa: E731  # counts nothing
     with ExitStack() as stack:
         if operation.listen is not None:
-            health, metrics = _listen(operation.listen, secrets, passes, wakeups, stack)
-            observers += (health, metrics)
+            address, wake = operation.listen, wakeups.wake
+            metrics = _listen(address, wake, secrets, passes, health, stack)
+            observers.append(metrics)
             counted = metrics.reported
+        if os.environ.get("NOTIFY_SOCKET"):
+            observers.append(stack.enter_context(_service_manager(health, secrets)))
         for kind, url in operation.report:
             reporter = _reporter(kind, url, operation, secrets, passes, counted)
             observers.append(stack.enter_context(reporter))
         yield tuple(observers)
 
 
+def _service_manager(health: "DaemonHealth", secrets: OperationSecrets) -> "ServiceManager":
+    """Return what tells systemd how the daemon does, by what systemd put into the environment."""
+    from reconciler.shell.git.masking import mask_of
+    from reconciler.shell.service_manager import ServiceManager
+
+    micros = os.environ.get("WATCHDOG_USEC", "")
+    ours = os.environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+    return ServiceManager(
+        os.environ["NOTIFY_SOCKET"],
+        watchdog_seconds=int(micros) / 1e6 if ours and micros.isdecimal() else None,
+        not_alive=health.not_alive,
+        mask=mask_of(secrets.texts),
+    )
+
+
 def _listen(
     listen: str,
+    wake: Callable[[], None],
     secrets: OperationSecrets,
     passes: "Passes",
-    wakeups: "Wakeups",
+    health: "DaemonHealth",
     stack: ExitStack,
-) -> "tuple[DaemonHealth, Metrics]":
+) -> "Metrics":
     """Begin to listen; return what must hear of passes."""
     import structlog
 
-    from reconciler.shell.daemon_health import DaemonHealth
     from reconciler.shell.endpoints import new_app
     from reconciler.shell.git.history import read_commit
     from reconciler.shell.listener import Listener, parse_address
@@ -58,17 +81,16 @@ def _listen(
     from reconciler.shell.webhook import Webhook
 
     address = parse_address(listen)
-    health = DaemonHealth(poll_seconds=wakeups.poll_seconds)
     repository = passes.branch.repository
     metrics = Metrics(lambda revision: read_commit(repository, revision).committed_at)
     metrics.ready_if(lambda: not health.not_ready())
     hook = None
     if secrets.webhook:
-        hook = Webhook(secrets.webhook, wakeups.wake, metrics.hook_answered)
+        hook = Webhook(secrets.webhook, wake, metrics.hook_answered)
     app = new_app(health, metrics, hook, secrets=secrets.texts)
     place = stack.enter_context(Listener(address, app)).address
     structlog.get_logger().info("listening", host=place.host, port=place.port)
-    return health, metrics
+    return metrics
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from reconciler.shell.step_times import STEPS
 PREFIX = "reconciler"
 PASS_BUCKETS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)  # warm passes, and cold starts
 LAG_BUCKETS = (1, 2, 5, 10, 30, 60, 120, 300, 900, 3600)  # a poll of a remote is one minute
+REBALANCER_STATES = ("pending", "finished", "recurring")  # what recurs never finishes
 prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]  # or each counter has a second series, which says nothing
 
 
@@ -77,7 +78,7 @@ class Metrics:
         self._rebalancers = self._gauge(
             "rebalancers", "Rebalancers and triggers by state.", "state"
         )
-        for state in ("pending", "finished"):
+        for state in REBALANCER_STATES:
             self._rebalancers.labels(state)
         self._suspended = self._gauge("suspended", "1 while reconciler.yaml suspends everything.")
         self._hooks = self._counter(
@@ -148,7 +149,7 @@ class Metrics:
         self._unschedulable.set(sum(bool(decision.problem) for decision in outcome.decisions))
         self._suspended.set(settings_in(report.world).suspend)
         found = _rebalancer_states(next_world(report.world, outcome))
-        for state in ("pending", "finished"):
+        for state in REBALANCER_STATES:
             self._rebalancers.labels(state).set(found[state])
 
     def _counter(self, name: str, says: str, *labels: str) -> prometheus.Counter:
@@ -164,12 +165,14 @@ class Metrics:
 
 
 def _rebalancer_states(world: World) -> Counter[str]:
-    """Return how many rebalancers and triggers are pending, and how many have finished."""
+    """Return how many rebalancers and triggers there are in each state."""
     found: Counter[str] = Counter()
     for kind in REBALANCE_KINDS:
         for manifest in world.of_kind(kind.group, kind.kind):
             output = world.outputs.get(manifest.key)
             status = mapping(output.body, "status") if output is not None else {}
             over = text(status, "finishTime") or text(status, "phase") == Phase.SUCCESS
-            found["finished" if over else "pending"] += 1
+            once = "finished" if over else "pending"
+            recurs = "schedule" in mapping(manifest.body, "spec")
+            found["recurring" if recurs else once] += 1
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 from reconciler.model.decision import CauseKind
 from reconciler.shell.daemon import Daemon
 from reconciler.shell.git.history import read_commit
-from reconciler.shell.metrics import Metrics
+from reconciler.shell.metrics import REBALANCER_STATES, Metrics
 from tests.shell.fleet import EXAMPLE, Clock, new_fleet, new_passes
 from tests.shell.repositories import NOW, Checkout
 from tests.shell.test_daemon import Steps
@@ -33,7 +33,7 @@ LABELS = {
     "result": 6,
     "step": 5,
     "cause": len(CauseKind),
-    "state": 2,
+    "state": 3,
     "provider": 5,
     "code": 8,
     "to": 4,
@@ -112,13 +112,17 @@ def test_moves_and_rebalancers_are_counted(tmp_path: Path) -> None:
 
     def move() -> None:
         clock.moment += timedelta(seconds=10)
-        fleet.commit({"policies/shop.yaml": policy, "rebalancers/again.yaml": REBALANCER})
+        again = REBALANCER.replace("name: again", "name: daily")
+        daily = f'{again}  schedule: "0 3 * * *"\n'
+        files = {"rebalancers/again.yaml": REBALANCER, "rebalancers/daily.yaml": daily}
+        fleet.commit({"policies/shop.yaml": policy, **files})
 
     metrics = measured(fleet, clock, lambda: None, move)
 
     assert 2.0 == value(metrics, "replica_moves_total")
-    assert 1.0 == value(metrics, "rebalancers", state="finished")
-    assert 0.0 == value(metrics, "rebalancers", state="pending")
+    assert (0.0, 1.0, 1.0) == tuple(
+        value(metrics, "rebalancers", state=state) for state in REBALANCER_STATES
+    )
 
 
 def test_the_lag_is_from_the_commit_to_its_decision(tmp_path: Path) -> None:
