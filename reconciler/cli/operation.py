@@ -120,6 +120,8 @@ def read_secrets(operation: Operation) -> OperationSecrets:
     if webhook and operation.listen is None:
         raise UsageError("a webhook secret goes with --listen, where /hook would be")
     token = read_secret("--report-token-file", operation.report_token_file, REPORT_TOKEN)
+    if not (token.isascii() and token.isprintable()):
+        raise UsageError("the token of --report must be one line of ASCII")
     secret = read_secret("--report-secret-file", operation.report_secret_file, REPORT_SECRET)
     kinds = [kind for kind, _ in operation.report]
     forges = [kind for kind in kinds if kind != WEBHOOK]

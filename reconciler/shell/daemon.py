@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 import structlog
 
 from reconciler import __version__
+from reconciler.dialects.object_boundary import trace_of
 from reconciler.model.settings import settings_in
 from reconciler.shell.daemon_events import (
     BranchRead,
@@ -83,10 +84,14 @@ class Daemon:
         if self.wakeups.problem:
             log.warning("no file events, polling", reason=self.wakeups.problem)
         observers: tuple[Observer, ...] = (PassLog(str(self.passes.author)), *self.observers)
+        known: set[str] = set()
 
         def say(event: DaemonEvent) -> None:
             for observer in observers:
-                observer(event)
+                trace = _mistake_of(observer, event)
+                if trace and trace not in known:
+                    known.add(trace)
+                    log.error("a mistake of the reconciler in what watches it", trace=trace)
 
         self._serve(say)
         log.info("stopped")
@@ -143,3 +148,12 @@ class Daemon:
             return poll
         left = (recheck_at - self.passes.clock.now()).total_seconds()
         return min(poll, max(left, SHORTEST_SLEEP_SECONDS))
+
+
+def _mistake_of(observer: Observer, event: DaemonEvent) -> str:
+    """Call an observer; return the trace of its mistake, `""` if it made none. It fails no pass."""
+    try:
+        observer(event)
+    except Exception as error:  # noqa: BLE001  # whatever it is
+        return trace_of(error)
+    return ""

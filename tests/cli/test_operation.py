@@ -1,6 +1,8 @@
 """Operating options of `run`: secrets come from files or the environment, and mistakes are told."""
 
 import json
+import socket
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote
 
@@ -9,7 +11,16 @@ import pytest
 
 from reconciler.cli.main import run
 from reconciler.shell.git.masking import forms_of
-from tests.shell.fleet import EXAMPLE, decisions, eventually, load_world, new_fleet, running
+from reconciler.shell.listener import MOST_CONNECTIONS
+from tests.shell.fleet import (
+    EXAMPLE,
+    commit_beside_daemon,
+    decisions,
+    eventually,
+    load_world,
+    new_fleet,
+    running,
+)
 from tests.shell.listening import SECRET, signed
 from tests.shell.receivers import Reply, contract_faults, receiver
 from tests.shell.repositories import new_bare
@@ -162,3 +173,34 @@ def test_a_daemon_reports_to_its_forge_and_to_a_webhook(tmp_path: Path) -> None:
     assert [] == [
         one for key in (SECRET, "0123456789abcdef0123") for one in forms_of(key) if one in text
     ]
+
+
+def test_a_token_of_two_lines_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would stand in a header."""
+    fleet = new_fleet(tmp_path / "fleet")
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef\nX-Admin: yes\n")
+
+    options = ["--report", "github", "https://x.example/a/b", "--report-token-file", str(file)]
+    assert 2 == run(["-C", str(fleet.folder), "run", *options])
+    assert "one line of ASCII" in capsys.readouterr().err
+
+
+def test_slow_clients_delay_no_pass(tmp_path: Path) -> None:
+    """As many as are served at a time, none of which ends its request."""
+    fleet = new_fleet(tmp_path / "fleet")
+    log = tmp_path / "log"
+    with (
+        running(fleet.folder, "--listen", "0", "--log-format", "json", log=log),
+        ExitStack() as slow,
+    ):
+        address = ("127.0.0.1", port_in(log))
+        for _ in range(MOST_CONNECTIONS):
+            connection = slow.enter_context(socket.create_connection(address))
+            connection.sendall(b"POST /hook HTTP/1.1\r\nContent-Length: 9\r\n")
+        eventually(lambda: len(decisions(load_world(fleet.folder))) == 3, "first placement")
+        more = EXAMPLE["workloads/settings.yaml"].replace("name: settings", "name: more")
+        commit_beside_daemon(fleet, {"workloads/more.yaml": more})
+        eventually(lambda: len(decisions(load_world(fleet.folder))) == 4, "the new workload")

@@ -196,3 +196,25 @@ def test_observers_hear_of_each_step(tmp_path: Path) -> None:
     assert PassBegun(first) == heard[1]
     assert (True, True) == (finished.first, finished.moved)
     assert set(STEPS) == set(finished.report.steps)
+
+
+def test_who_watches_a_pass_never_fails_it(tmp_path: Path) -> None:
+    """Its mistake is logged once; the next observer hears all the same."""
+    fleet = new_fleet(tmp_path / "fleet")
+    clock = Clock(NOW)
+    heard: list[DaemonEvent] = []
+
+    def stops(_: DaemonEvent) -> None:
+        raise KeyError("nobody thought of it")
+
+    wakeups = Steps(iter([lambda: None, lambda: fleet.git("branch", "-m", "x")]))
+    passes = new_passes(fleet.folder, clock)
+    with capture_logs() as logs:
+        Daemon(
+            passes=passes, wakeups=wakeups, poll_seconds=60, observers=(stops, heard.append)
+        ).run()
+
+    assert [LoopTurned, PassBegun, PassFinished, LoopTurned, PassFailed] == [
+        type(event) for event in heard
+    ]
+    assert 1 == len([entry for entry in logs if "KeyError" in entry.get("trace", "")])

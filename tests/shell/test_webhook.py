@@ -1,11 +1,12 @@
 """Hooks over the wire: who may wake the daemon, and that nothing else comes of one."""
 
+import asyncio
 import gzip
 from threading import Thread
 
 import pytest
 
-from reconciler.shell.webhook import BODY_BYTES
+from reconciler.shell.webhook import BODY_BYTES, Webhook
 from tests.shell.listening import PATIENCE_SECONDS, SECRET, answer_on, served, signed
 
 BODY = b'{"repository": {"clone_url": "https://169.254.169.254/"}}'
@@ -203,6 +204,29 @@ def test_many_hooks_and_replays_are_one_look() -> None:
         series = 'reconciler_webhook_requests_total{code="202",provider="github"}'
         assert 100.0 == listener.count(series)
         assert 1 == len(listener.looks)
+
+
+def test_a_hundred_thousand_hooks_are_one_look() -> None:
+    """However many come before it is over; the next one begins anew."""
+    looks: list[None] = []
+
+    async def flood() -> None:
+        woken = asyncio.Event()
+
+        def wake() -> None:
+            looks.append(None)
+            woken.set()
+
+        hook = Webhook(SECRET, wake, lambda *_: None, collapse_seconds=0.0)
+        for _ in range(2):
+            for _ in range(100_000):
+                hook.ring()
+            await woken.wait()
+            woken.clear()
+
+    asyncio.run(flood())
+
+    assert 2 == len(looks)
 
 
 def test_without_a_secret_there_is_no_webhook() -> None:
