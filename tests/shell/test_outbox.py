@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from reconciler.shell.outbox import ATTEMPTS, ROOM, Outbox, OutgoingRequest
-from tests.shell.fleet import eventually
+from tests.shell.fleet import PATIENCE_SECONDS, eventually
 from tests.shell.receivers import Receiver, Reply, receiver
 
 TOKEN = "0123456789abcdef0123"  # noqa: S105  # of tests only
@@ -135,6 +135,24 @@ def test_only_the_newest_of_a_key_is_sent() -> None:
             outbox.post(request(server, "same", body))
         release.set()
     assert [b"{}", b"3"] == [one.body for one in server.received]
+
+
+def test_a_newer_report_ends_the_wait_of_the_older_one() -> None:
+    """What would be tried again in minutes is over, and never sent again."""
+    counted: list[str] = []
+    with (
+        receiver(Reply(500), Reply(201)) as server,
+        Outbox(
+            "github",
+            counted=lambda _, result: counted.append(result),
+            first_delay_seconds=PATIENCE_SECONDS,
+        ) as outbox,
+    ):
+        outbox.post(request(server, "same", b"old"))
+        eventually(lambda: counted == ["retried"], "the first attempt")
+        outbox.post(request(server, "same", b"new"))
+        eventually(lambda: counted == ["retried", "sent"], "the newer one")
+    assert [b"old", b"new"] == [one.body for one in server.received]
 
 
 def test_what_waits_at_the_end_is_sent_still() -> None:

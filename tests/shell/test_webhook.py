@@ -76,6 +76,7 @@ def test_a_signed_hook_wakes_the_daemon(headers: str, provider: str) -> None:
             "is wrong",
             id="one-right-one-wrong",
         ),
+        pytest.param(f"X-Gitlab-Token: guessed\n{GITHUB}", "is wrong", id="one-wrong-one-right"),
     ],
 )
 def test_a_hook_that_is_not_signed_well_is_refused(headers: str, says: str) -> None:
