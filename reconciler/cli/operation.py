@@ -5,13 +5,12 @@ Secrets come from files or from the environment, never from arguments, which eve
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import wraps
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
+from reconciler.cli.options import Option, gathered
 from reconciler.errors import UsageError
 
 HOOK_SECRET = "RECONCILER_WEBHOOK_SECRET"  # noqa: S105  # the name of a variable
@@ -35,6 +34,17 @@ class Operation:
     report_secret_file: Path | None
 
 
+def _secret_option(name: str, variable: str, says: str) -> Option:
+    """Return the option that names the file of a secret; `variable` may hold it instead."""
+    return click.option(
+        name,
+        metavar="FILE",
+        envvar=f"{variable}_FILE",
+        type=click.Path(path_type=Path),
+        help=f"{says}  [or: ${variable}]",
+    )
+
+
 OPERATION_OPTIONS = (
     click.option(
         "--listen",
@@ -42,12 +52,8 @@ OPERATION_OPTIONS = (
         envvar="RECONCILER_LISTEN",
         help="Serve /livez, /readyz, /metrics and /hook there; a port alone is on 127.0.0.1.",
     ),
-    click.option(
-        "--webhook-secret-file",
-        metavar="FILE",
-        envvar="RECONCILER_WEBHOOK_SECRET_FILE",
-        type=click.Path(path_type=Path),
-        help=f"Secret of POST /hook, which is there only with one  [or: ${HOOK_SECRET}]",
+    _secret_option(
+        "--webhook-secret-file", HOOK_SECRET, "Secret of POST /hook, which is there only with one"
     ),
     click.option(
         "--report",
@@ -66,34 +72,16 @@ OPERATION_OPTIONS = (
         show_default=True,
         help="Name of the commit status; daemons that share a repository need one each.",
     ),
-    click.option(
-        "--report-token-file",
-        metavar="FILE",
-        envvar="RECONCILER_REPORT_TOKEN_FILE",
-        type=click.Path(path_type=Path),
-        help=f"Token for the commit status  [or: ${REPORT_TOKEN}]",
-    ),
-    click.option(
-        "--report-secret-file",
-        metavar="FILE",
-        envvar="RECONCILER_REPORT_SECRET_FILE",
-        type=click.Path(path_type=Path),
-        help=f"Secret by which documents for webhooks are signed  [or: ${REPORT_SECRET}]",
+    _secret_option("--report-token-file", REPORT_TOKEN, "Token for the commit status"),
+    _secret_option(
+        "--report-secret-file", REPORT_SECRET, "Secret by which documents for webhooks are signed"
     ),
 )
 
 
 def operation_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add the options of operation; the verb gets them as its `operation`."""
-
-    @wraps(function)
-    def verb(*arguments: object, **named: Any) -> int:
-        values = {field.name: named.pop(field.name) for field in fields(Operation)}
-        return function(*arguments, operation=Operation(**values), **named)
-
-    for option in reversed(OPERATION_OPTIONS):
-        verb = option(verb)
-    return verb
+    return gathered(function, "operation", Operation, OPERATION_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)

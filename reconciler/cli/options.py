@@ -1,7 +1,7 @@
 """Options that several verbs share, and the objects that they stand for."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
@@ -190,15 +190,30 @@ SERVICE_OPTIONS = (
 
 def service_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add the options that say which branch is served; the verb gets them as its `service`."""
+    return gathered(function, "service", Service, SERVICE_OPTIONS)
+
+
+def gathered(
+    function: Callable[..., int], name: str, kind: Callable[..., object], options: Sequence[Option]
+) -> Callable[..., int]:
+    """Add options to a verb, which gets all their values as one object.
+
+    Args:
+        function: The verb.
+        name: Its argument.
+        kind: A dataclass with a field for each option.
+        options: In the order in which `--help` lists them.
+    """
 
     @functools.wraps(function)
     def verb(*arguments: object, **named: Any) -> int:
-        service = Service(**{field.name: named.pop(field.name) for field in fields(Service)})
-        return function(*arguments, service=service, **named)
+        values = {field.name: named.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]
+        return function(*arguments, **{name: kind(**values)}, **named)
 
-    for option in reversed(SERVICE_OPTIONS):
-        verb = option(verb)
-    return verb
+    found: Callable[..., int] = verb
+    for option in reversed(options):
+        found = option(found)
+    return found
 
 
 def check_output_root(folder: str) -> str:
