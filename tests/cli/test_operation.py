@@ -204,3 +204,30 @@ def test_slow_clients_delay_no_pass(tmp_path: Path) -> None:
         more = EXAMPLE["workloads/settings.yaml"].replace("name: settings", "name: more")
         commit_beside_daemon(fleet, {"workloads/more.yaml": more})
         eventually(lambda: len(decisions(load_world(fleet.folder))) == 4, "the new workload")
+
+
+def test_a_lock_that_git_left_behind_makes_unready(tmp_path: Path) -> None:
+    """The probe names it, and is green again once a person has removed it."""
+    fleet = new_fleet(tmp_path / "fleet")
+    log = tmp_path / "log"
+    lock = fleet.folder / ".git/refs/heads/main.lock"
+    lock.touch()
+    with running(fleet.folder, "--listen", "0", "--log-format", "json", log=log):
+        probe = f"http://127.0.0.1:{port_in(log)}/readyz"
+        eventually(lambda: "main.lock" in httpx.get(probe).text, "the reason")
+        assert 503 == httpx.get(probe).status_code
+        lock.unlink()
+        eventually(lambda: httpx.get(probe).status_code == 200, "a pass")
+
+
+def test_the_environment_may_say_who_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a unit or a container does: kinds and addresses, one after the other."""
+    fleet = new_fleet(tmp_path / "fleet")
+    monkeypatch.setenv("RECONCILER_REPORT_TOKEN", "0123456789abcdef0123")
+    monkeypatch.setenv("RECONCILER_REPORT_SECRET", SECRET)
+    monkeypatch.setenv("RECONCILER_REPORT", "webhook https://x.example/h gitea https://x.example/")
+
+    assert 2 == run(["-C", str(fleet.folder), "run"])
+    assert 'gitea "https://x.example/" must name a repository' in capsys.readouterr().err
