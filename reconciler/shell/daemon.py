@@ -16,6 +16,7 @@ import structlog
 
 from reconciler import __version__
 from reconciler.dialects.object_boundary import trace_of
+from reconciler.model.moments import earliest
 from reconciler.model.settings import settings_in
 from reconciler.shell.daemon_events import (
     BranchRead,
@@ -27,7 +28,7 @@ from reconciler.shell.daemon_events import (
     PassFinished,
 )
 from reconciler.shell.pass_log import PassLog
-from reconciler.shell.passes import Passes
+from reconciler.shell.passes import Passes, PassReport
 from reconciler.shell.sources import Heads
 
 FIRST_DELAY_SECONDS = 1.0
@@ -113,7 +114,7 @@ class Daemon:
                     seen = _Seen(
                         report.left,
                         settings_in(report.world).feedback_branch,
-                        report.outcome.recheck_at,
+                        _recheck_at(report),
                         report.waiting,
                     )
                     moved = report.heads != before
@@ -157,3 +158,9 @@ def _mistake_of(observer: Observer, event: DaemonEvent) -> str:
     except Exception as error:  # noqa: BLE001  # whatever it is
         return trace_of(error)
     return ""
+
+
+def _recheck_at(report: PassReport) -> datetime | None:
+    """Return when a pass is due though nothing moves, `None` if no such moment is known."""
+    contested = report.contested
+    return earliest(report.outcome.recheck_at, None if contested is None else contested.until)

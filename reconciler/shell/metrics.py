@@ -75,6 +75,10 @@ class Metrics:
         self._unschedulable = self._gauge(
             "unschedulable_bindings", "Objects on fewer clusters than they ask for."
         )
+        self._contested = self._gauge(
+            "contested_files",
+            "Files that wait, since others undo them again and again.",
+        )
         self._rebalancers = self._gauge(
             "rebalancers", "Rebalancers and triggers by state.", "state"
         )
@@ -147,6 +151,7 @@ class Metrics:
         outcome = report.outcome
         self._faults.set(len(outcome.faults))
         self._unschedulable.set(sum(bool(decision.problem) for decision in outcome.decisions))
+        self._contested.set(len(report.contested.paths) if report.contested else 0)
         self._suspended.set(settings_in(report.world).suspend)
         found = _rebalancer_states(next_world(report.world, outcome))
         for state in REBALANCER_STATES:

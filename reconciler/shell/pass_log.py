@@ -8,8 +8,11 @@ from reconciler.core.message import decision_line, is_told
 from reconciler.dialects.object_boundary import trace_of
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault, Trace
+from reconciler.shell.contest import Contested
 from reconciler.shell.daemon_events import DaemonEvent, PassFailed, PassFinished
 from reconciler.shell.passes import PassReport
+
+MOST_NAMED = 20  # files in one line of the log
 
 
 class PassLog:
@@ -24,6 +27,7 @@ class PassLog:
         self._author = author
         self._known: frozenset[Fault | Trace | str] = frozenset()
         self._waiting: frozenset[str] = frozenset()
+        self._contested: Contested | None = None
         self._traced = ""
 
     def __call__(self, event: DaemonEvent) -> None:
@@ -45,6 +49,7 @@ class PassLog:
         self._log_impostors(report)
         self._log_beside(report)
         self._log_waiting(report.waiting - self._waiting)
+        self._log_contested(report.contested)
         self._waiting = report.waiting
         outcome = report.outcome
         self._known = frozenset((*outcome.faults, *outcome.traces, *outcome.warnings))
@@ -145,3 +150,14 @@ class PassLog:
         """Log the files of which something would go, but for a person's edit."""
         for path in sorted(files):
             self._log.info("a person is editing it, so what is over stays in it", file=path)
+
+    def _log_contested(self, contested: Contested | None) -> None:
+        """Log once what others undo again and again, and when it is written again."""
+        if contested is not None and contested != self._contested:
+            self._log.warning(
+                "others undo what passes write again and again, so it waits",
+                files=contested.paths[:MOST_NAMED],
+                count=len(contested.paths),
+                until=format_moment(contested.until),
+            )
+        self._contested = contested

@@ -1,11 +1,18 @@
 """Another bot that undoes what passes write is not fought for ever."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from structlog.testing import capture_logs
+
+from reconciler.core.changes import Outcome
+from reconciler.shell.daemon import Daemon, _recheck_at
+from reconciler.shell.metrics import Metrics
 from reconciler.shell.passes import Passes
 from tests.cli.history import SCALED, SHOP
 from tests.shell.fleet import Clock, new_fleet, new_passes
 from tests.shell.repositories import NOW, Checkout
+from tests.shell.test_daemon import Steps
 
 
 def undo(fleet: Checkout) -> None:
@@ -52,6 +59,42 @@ def test_what_is_undone_again_and_again_waits_for_an_hour(tmp_path: Path) -> Non
     clock.moment = report.contested.until
     assert passes.run().commit is not None
     assert (fleet.folder / SHOP).is_file()
+
+
+def test_the_daemon_tells_of_a_fight_once_and_tries_again_after_it(tmp_path: Path) -> None:
+    """In the log and in a metric, with the moment at which it goes on."""
+    fleet, passes, clock = fought(tmp_path, 4)
+    undo(fleet)
+    metrics = Metrics(lambda _: NOW)
+    contested = []
+
+    def count() -> None:
+        contested.append(metrics.registry.get_sample_value("reconciler_contested_files"))
+
+    def look() -> None:
+        fleet.commit({"a.txt": str(len(contested))})
+
+    def wait() -> None:
+        clock.pause(3600)
+
+    wakeups = Steps(iter([lambda: None, count, look, wait, count]))
+    with capture_logs() as logs:
+        Daemon(passes=passes, wakeups=wakeups, poll_seconds=9999, observers=(metrics,)).run()
+
+    (told,) = [entry for entry in logs if entry["event"].startswith("others undo")]
+    assert SHOP in told["files"]
+    assert [told["count"], 0] == contested
+    assert (fleet.folder / SHOP).is_file()
+
+
+def test_the_end_of_a_fight_is_a_moment_to_look_again(tmp_path: Path) -> None:
+    """Though nothing else is due."""
+    fleet, passes, _ = fought(tmp_path, 4)
+    undo(fleet)
+    report = replace(passes.run(), outcome=Outcome())
+
+    assert report.contested is not None
+    assert report.contested.until == _recheck_at(report)
 
 
 def test_other_decisions_do_not_wait(tmp_path: Path) -> None:
