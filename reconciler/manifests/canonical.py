@@ -124,7 +124,7 @@ def _flat_until(rows: list[Row], at: int, column: int) -> int | None:
             return end
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _flat(lines: tuple[str, ...]) -> dict[str, object]:
     """Return an item in which nothing is nested; one that is written alike is the same object.
 
@@ -185,4 +185,4 @@ def _scalar(written: str) -> object:
     return value
 
 
-_remembered = lru_cache(maxsize=1 << 15)(_row)
+_remembered = lru_cache(maxsize=1 << 12)(_row)  # what repeats is asked for again and again

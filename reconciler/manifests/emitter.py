@@ -145,7 +145,7 @@ def _written_text(text: str) -> str:
     return _remembered(text) if len(text) <= LONGEST_PLAIN else _quoted(text)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def _remembered(text: str) -> str:
     if PLAIN.fullmatch(text) and text.lower() not in WORDS_1_1:
         return str.__str__(text)

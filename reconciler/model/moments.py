@@ -39,7 +39,7 @@ def format_moment(moment: datetime) -> str:
     return f"{there.isoformat(timespec='seconds')[:-6]}Z"  # without +00:00
 
 
-@lru_cache(maxsize=1 << 14)  # the objects of one pass share its moment
+@lru_cache(maxsize=1 << 12)  # the objects of one pass share its moment
 def parse_moment(text: str) -> datetime:
     """Return the moment that an RFC 3339 text names, as aware UTC, cut to the second.
 

@@ -121,6 +121,7 @@ class Listings:
             elif change.after is not None and not change.after.is_file:
                 links.add(change.path)
         self._differing[last, revision] = frozenset(change.path for change in changes)
+        _trim(self._differing)
         return Listing(patched(before.files, came, gone), frozenset(links), before.others)
 
     def _is_odd(self, change: ChangedFile) -> bool:
