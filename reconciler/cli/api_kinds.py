@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reconciler.cli.kinds import SHORT
+from reconciler.audit.kind_words import SHORT
 from reconciler.core.dialects import API_KINDS
 from reconciler.manifests.paths import plural_of
 from reconciler.model.known_kinds import ApiKind, Writer

@@ -51,7 +51,7 @@ def kind_of(world: "World", word: str) -> "Kind":
     Raises:
         UsageError: It means none, or several.
     """
-    from reconciler.cli.kinds import resolve_kind
+    from reconciler.audit.kind_words import resolve_kind
 
     present = {(key.group, key.kind) for key in (*world.inputs, *world.outputs)}
     kinds = resolve_kind(word, world.known.short, present | world.known.scopes.keys(), present)

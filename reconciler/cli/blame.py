@@ -47,8 +47,8 @@ def command(directory: Path, asked: AskedObject) -> int:
 
 def _on_no_cluster(subject: "Subject", at: str) -> str:
     """Return that there is no commit to blame, or the one that took the object off its clusters."""
+    from reconciler.audit.named_object import spelled
     from reconciler.audit.printable import printable
-    from reconciler.cli.objects import spelled
 
     last = next((event for event in subject.events() if not event.after), None)
     if last is None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.cli.namespace_option import namespace_option
 from reconciler.cli.object_words import object_argument
-from reconciler.cli.objects import namespace_option
 from reconciler.cli.options import at_option, output_root_option
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def command(
     \b
     Exit codes: 0 told, 1 it is not there, 2 no such kind or revision.
     """
+    from reconciler.audit.named_object import find_object, near, spelled
     from reconciler.cli.description import aligned
-    from reconciler.cli.objects import find_object, near, spelled
     from reconciler.cli.world import note_if_empty, open_revisions
     from reconciler.shell.git.revisions import resolve_revision
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli import complete
+from reconciler.cli.namespace_option import namespace_option
 from reconciler.cli.object_words import object_argument
-from reconciler.cli.objects import namespace_option
 from reconciler.cli.options import (
     output_option,
     output_root_option,
@@ -139,7 +139,7 @@ def _print_coming(found: "Sequence[Coming]") -> None:
 
 def _refuse_unknown(subject: "Subject") -> None:
     """Raise if an object without events is not there, nor ever was."""
-    from reconciler.cli.objects import near, spelled
+    from reconciler.audit.named_object import near, spelled
 
     world, named = subject.world, subject.named
     present = world.inputs.keys() | world.outputs.keys()

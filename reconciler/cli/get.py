@@ -112,7 +112,7 @@ def _say_what_is_missing(
     world: "World", found: "Mapping[AskedKind, Sequence[ObjectKey]]", query: Query
 ) -> bool:
     """Say what is not there; return whether any of it was named."""
-    from reconciler.cli.objects import near
+    from reconciler.audit.named_object import near
     from reconciler.model.identity import ObjectKey
 
     named = [one for one in found if one.name and not found[one]]

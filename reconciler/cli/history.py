@@ -61,8 +61,8 @@ def command(directory: Path, asked: AskedObject, *, limit: int) -> int:
 
 def nothing_said(subject: "Subject", at: str) -> str:
     """Return the line for an object about which nothing was ever decided."""
+    from reconciler.audit.named_object import near, spelled
     from reconciler.audit.printable import printable
-    from reconciler.cli.objects import near, spelled
 
     world, named = subject.world, subject.named
     known = named in world.inputs or named in world.outputs

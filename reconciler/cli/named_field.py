@@ -45,8 +45,8 @@ def _split(word: str) -> "tuple[Kind, list[str]]":
     Raises:
         UsageError: It begins with no kind whose fields are known, or with several.
     """
+    from reconciler.audit.kind_words import resolve_kind
     from reconciler.cli.api_kinds import read_kinds
-    from reconciler.cli.kinds import resolve_kind
     from reconciler.core.dialects import KINDS
     from reconciler.manifests.names import shown
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli import complete
-from reconciler.cli.objects import namespace_option
+from reconciler.cli.namespace_option import namespace_option
 from reconciler.cli.options import output_option
 from reconciler.errors import UsageError
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.named_object import spelled
 from reconciler.audit.printable import printable
-from reconciler.cli.objects import spelled
 from reconciler.cli.subject import AskedObject, about_object
 from reconciler.errors import UsageError
 
@@ -43,8 +43,8 @@ def command(directory: Path, asked: AskedObject, cluster: str | None, carriers: 
     Exit codes: 0 told, 1 something cannot be rendered, or nothing is placed, 2 no such object,
     cluster or revision.
     """
+    from reconciler.audit.named_object import decided_key, find_object, near
     from reconciler.audit.renders import rendered_in
-    from reconciler.cli.objects import decided_key, find_object, near
     from reconciler.cli.world import load_world
 
     world = load_world(directory, asked.at, asked.output_root)

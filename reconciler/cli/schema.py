@@ -73,8 +73,8 @@ def command(*, kind: str | None, catalog: bool, url: str | None, write: Path | N
 
 def _file_of(word: str, documents: "Mapping[str, Json]") -> str:
     """Return the file with the schema of the kind that a person means, in its newest version."""
+    from reconciler.audit.kind_words import resolve_kind
     from reconciler.cli.api_kinds import preferred
-    from reconciler.cli.kinds import resolve_kind
     from reconciler.core.dialects import KINDS
     from reconciler.manifests.names import shown
     from reconciler.manifests.schema import DEFINITIONS, kind_of

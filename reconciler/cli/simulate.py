@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli import complete
-from reconciler.cli.objects import namespace_option
+from reconciler.cli.namespace_option import namespace_option
 from reconciler.cli.options import Moment, output_option, output_root_option
 from reconciler.cli.workers import AskedWorkers, workers_options
 from reconciler.errors import UsageError

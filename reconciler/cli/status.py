@@ -161,8 +161,8 @@ def _wrong(status: "RepositoryStatus") -> "Iterator[Line]":
 
 def _suspended(status: "RepositoryStatus") -> "Iterator[Line]":
     """Yield what is suspended."""
+    from reconciler.audit.named_object import spelled
     from reconciler.audit.printable import printable
-    from reconciler.cli.objects import spelled
 
     if status.all_suspended:
         yield "Suspended:", "everything (suspend in reconciler.yaml)"

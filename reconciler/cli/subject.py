@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reconciler.cli.namespace_option import namespace_option
 from reconciler.cli.object_words import object_argument
-from reconciler.cli.objects import namespace_option
 from reconciler.cli.options import Option, at_option, output_option, output_root_option
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ class Subject:
 
     def carriers(self) -> str:
         """Return which placements carry the object along, `""` if none does."""
+        from reconciler.audit.named_object import spelled
         from reconciler.audit.placed import carriers_of
-        from reconciler.cli.objects import spelled
 
         return ", ".join(map(spelled, carriers_of(self.world, self.named)))
 
@@ -163,8 +163,8 @@ def subject_at(
     Raises:
         UsageError: There is no such kind, or nothing is decided about that kind.
     """
+    from reconciler.audit.named_object import decided_key, find_object
     from reconciler.audit.replay import Replay
-    from reconciler.cli.objects import decided_key, find_object
 
     world = revisions.loader.load(head)
     named = find_object(world, word, namespace)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.named_object import find_object, near, spelled
 from reconciler.audit.printable import printable
 from reconciler.cli.delivery import Delivery, delivery_options
 from reconciler.cli.edited_world import Files, edited_world
+from reconciler.cli.namespace_option import namespace_option
 from reconciler.cli.object_words import object_argument
-from reconciler.cli.objects import find_object, namespace_option, near, spelled
 from reconciler.cli.options import output_root_option
 from reconciler.errors import UsageError
 from reconciler.manifests.suspension import SUSPEND

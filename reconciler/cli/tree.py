@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.named_object import spelled
 from reconciler.audit.printable import printable
-from reconciler.cli.objects import spelled
 from reconciler.cli.subject import AskedObject, about_object
 from reconciler.errors import UsageError
 
@@ -80,7 +80,7 @@ def _root(world: "World", word: str, namespace: str) -> "ObjectKey":
     Raises:
         UsageError: There is no such object, or nothing can hang on its kind.
     """
-    from reconciler.cli.objects import decided_key, find_object, near
+    from reconciler.audit.named_object import decided_key, find_object, near
     from reconciler.core.dialects import dialect_of
 
     key = find_object(world, word, namespace)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.audit import edits
 from reconciler.audit.edits import Named
-from reconciler.cli.objects import decided_key, find_object, near, spelled
+from reconciler.audit.named_object import decided_key, find_object, near, spelled
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 

@@ -110,9 +110,9 @@ def _check_cluster(why: "Why", cluster: str | None) -> None:
 
 def _unanswered(subject: "Subject", why: "Why") -> str:
     """Return why there is nothing to explain, and what to do."""
+    from reconciler.audit.named_object import near, spelled
     from reconciler.audit.printable import printable
     from reconciler.cli.history import SHORT_ID, by_whom, placed_text
-    from reconciler.cli.objects import near, spelled
 
     world, named, event = subject.world, subject.named, why.event
     if why.key not in world.outputs and event is not None:

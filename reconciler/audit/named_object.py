@@ -1,35 +1,17 @@
 """Which object a person means by `kind/name`, and which output holds the decision about it."""
 
 import difflib
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-import click
-
-from reconciler.cli import complete
-from reconciler.cli.kinds import resolve_kind
+from reconciler.audit.kind_words import resolve_kind
+from reconciler.audit.placed import decision_on, owner_of
+from reconciler.core.dialects import PLACED
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
-from reconciler.manifests.scope import DEFAULT_NAMESPACE
 from reconciler.model.identity import ObjectKey
-
-if TYPE_CHECKING:
-    from reconciler.model.world import World
+from reconciler.model.world import World
 
 
-def namespace_option(function: Callable[..., int]) -> Callable[..., int]:
-    """Add `-n`, as kubectl has it."""
-    return click.option(
-        "-n",
-        "--namespace",
-        metavar="NS",
-        default=DEFAULT_NAMESPACE,
-        show_default=True,
-        shell_complete=complete.namespaces,
-    )(function)
-
-
-def find_object(world: "World", word: str, namespace: str) -> ObjectKey:
+def find_object(world: World, word: str, namespace: str) -> ObjectKey:
     """Return the key of the object that `kind/name` names; it may be gone from this world.
 
     Args:
@@ -61,15 +43,12 @@ def find_object(world: "World", word: str, namespace: str) -> ObjectKey:
     return likely[0]
 
 
-def decided_key(world: "World", key: ObjectKey) -> ObjectKey:
+def decided_key(world: World, key: ObjectKey) -> ObjectKey:
     """Return the key that decisions about an object bear: a workload stands for its binding.
 
     Raises:
         UsageError: Nothing is decided about objects of this kind.
     """
-    from reconciler.audit.placed import decision_on
-    from reconciler.core.dialects import PLACED
-
     parent = _parent(world, key)
     if parent is not None:
         return parent
@@ -81,7 +60,7 @@ def decided_key(world: "World", key: ObjectKey) -> ObjectKey:
     raise UsageError(f"a {key.kind} is not placed; name a workload, a binding or a placement")
 
 
-def near(world: "World", key: ObjectKey) -> str:
+def near(world: World, key: ObjectKey) -> str:
     """Return what to say after "there is no such object".
 
     That is where else it is, or which file may hold it, or names near it; `""` if there are none.
@@ -105,9 +84,7 @@ def spelled(key: ObjectKey) -> str:
     return f"{key.kind.lower()}/{key.name}{scope}"
 
 
-def _parent(world: "World", key: ObjectKey) -> ObjectKey | None:
+def _parent(world: World, key: ObjectKey) -> ObjectKey | None:
     """Return the placement whose decision an output is a part of."""
-    from reconciler.audit.placed import owner_of
-
     manifest = world.outputs.get(key)
     return None if manifest is None else owner_of(key, manifest.body)
