@@ -10,7 +10,7 @@ from reconciler.cli.subject import SEVERAL, AskedObject, about_object, open_subj
 
 if TYPE_CHECKING:
     from reconciler.audit.decision_history import Blame
-    from reconciler.cli.subject import Subject
+    from reconciler.library.subject import Subject
 
 
 @click.command(name="blame")

@@ -13,7 +13,7 @@ from reconciler.cli.options import at_option, output_root_option
 
 if TYPE_CHECKING:
     from reconciler.cli.description import Line
-    from reconciler.cli.subject import Subject
+    from reconciler.library.subject import Subject
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
     from reconciler.shell.revisions import GitRevisions
@@ -89,8 +89,8 @@ def _object(world: "World", key: "ObjectKey") -> "Iterator[Line]":
 
 def _decided(revisions: "GitRevisions", head: str, word: str, namespace: str) -> "Subject | None":
     """Return what decisions about it are asked of, `None` if nothing is decided about its kind."""
-    from reconciler.cli.subject import subject_at
     from reconciler.errors import UsageError
+    from reconciler.library.subject import subject_at
 
     try:
         return subject_at(revisions, head, word, namespace)

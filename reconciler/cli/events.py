@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reconciler.audit.foresight import Coming
     from reconciler.audit.upstream_events import Happening
     from reconciler.cli.event_reader import EventReader
-    from reconciler.cli.subject import Subject
+    from reconciler.library.subject import Subject
     from reconciler.model.identity import ObjectKey
     from reconciler.shell.revisions import GitRevisions
 
@@ -84,9 +84,9 @@ def command(
     from reconciler.audit.json_shapes import coming_json
     from reconciler.cli.event_reader import EventReader
     from reconciler.cli.print_json import print_json
-    from reconciler.cli.subject import subject_at
     from reconciler.cli.world import note_if_empty, open_revisions
     from reconciler.core.dialects import KINDS
+    from reconciler.library.subject import subject_at
     from reconciler.shell.git.revisions import resolve_revision
 
     revisions = open_revisions(directory, output_root)

@@ -11,7 +11,7 @@ from reconciler.cli.subject import SEVERAL, AskedObject, about_object, open_subj
 if TYPE_CHECKING:
     from reconciler.audit.decision_history import Event
     from reconciler.audit.revisions import Commit
-    from reconciler.cli.subject import Subject
+    from reconciler.library.subject import Subject
     from reconciler.model.decision import Placed
 
 SHORT_ID = 12

@@ -9,7 +9,6 @@ import click
 from reconciler.cli import complete
 from reconciler.cli.fail_on import EXIT_FORBIDDEN, Forbidden, ForbiddenType, report_forbidden
 from reconciler.cli.options import Moment, output_option, output_root_option
-from reconciler.cli.output_branch import output_branch
 from reconciler.errors import ShellError, UsageError
 
 if TYPE_CHECKING:
@@ -105,29 +104,19 @@ def command(
     from reconciler.audit.look_ahead import look_ahead
     from reconciler.audit.manifest_changes import manifest_changes
     from reconciler.audit.wording import Heading
-    from reconciler.cli.document_cache import document_cache
     from reconciler.cli.manifest_changes import print_manifest_changes
     from reconciler.cli.preview import print_preview
-    from reconciler.cli.progress import tracked
-    from reconciler.cli.world import note_if_empty
-    from reconciler.shell.merge_preview import open_sides
+    from reconciler.cli.world import note_if_empty, open_fleet
+    from reconciler.library.fleet import moment_of
 
     if manifests and output != "text":
         raise UsageError("--manifests are printed as text only; leave -o out")
     if worktree and head is not None:
         raise UsageError("--worktree and --head name two things to merge; give one of them")
     try:
-        with open_sides(
-            directory,
-            base=base or branch,
-            head=head,
-            output_root=output_root,
-            track=tracked,
-            documents=document_cache(),
-            output_branch=output_branch(),
-        ) as sides:
+        with open_fleet(directory, output_root).sides(base=base or branch, head=head) as sides:
             note_if_empty(directory, sides.base, sides.merged)
-            at = moment(sides, now)
+            at = moment_of(sides, now)
             found = look_ahead(sides.base, sides.merged, at)
             changed = manifest_changes(sides.base, sides.merged, at) if manifests else None
     except UsageError as error:
@@ -147,28 +136,6 @@ def command(
     if report_forbidden(found, conditions):
         return EXIT_FORBIDDEN
     return EXIT_CHANGES if detailed_exitcode and found.changes else 0
-
-
-def moment(sides: "Sides", now: datetime | None) -> datetime:
-    """Return the moment of the pass: a given one, or the clock's if that is after the last pass.
-
-    Raises:
-        UsageError: The given moment is not later than the last pass.
-    """
-    from reconciler.core.record import last_pass
-    from reconciler.model.moments import add, format_moment
-    from reconciler.shell.clock import SystemClock
-
-    last = last_pass(sides.base.outputs)
-    if now is None:
-        clock = SystemClock().now()
-        return clock if last is None else max(clock, add(last.at))
-    if last is not None and now <= last.at:
-        raise UsageError(
-            f"--now {format_moment(now)} must be later than the last pass of the base, "
-            f"which was at {format_moment(last.at)}"
-        )
-    return now
 
 
 def _of(sides: "Sides") -> str:

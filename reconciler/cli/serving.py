@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.options import Service, parse_author
-from reconciler.cli.output_branch import output_branch
-from reconciler.cli.world import open_loader
+from reconciler.cli.world import fleet_of
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,17 +21,9 @@ def open_passes(directory: Path, service: Service) -> "Passes":
     Raises:
         UsageError: The options name nothing that can be served; the message says what would do.
     """
-    from reconciler.shell.clock import SystemClock
-    from reconciler.shell.passes import Passes
-
     served = _branch(directory, service)
-    return Passes(
-        branch=served,
-        loader=open_loader(served.repository, service.output_root),
-        clock=SystemClock(),
-        author=parse_author(service.author),
-        output_branch=output_branch(),
-    )
+    fleet = fleet_of(directory, served.repository, service.output_root)
+    return fleet.passes(served, author=parse_author(service.author))
 
 
 def _branch(directory: Path, service: Service) -> "Branch":

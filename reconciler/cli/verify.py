@@ -9,13 +9,10 @@ import click
 
 from reconciler.cli import complete
 from reconciler.cli.options import output_option, output_root_option
-from reconciler.cli.output_branch import output_branch
 from reconciler.cli.workers import AskedWorkers, workers_options
-from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.audit.proof import Proof
-    from reconciler.audit.revisions import Commit
     from reconciler.shell.branch_proof import BranchProof
     from reconciler.shell.revisions import GitRevisions
 
@@ -60,14 +57,13 @@ def command(
     """
     from reconciler.cli.print_json import print_json
     from reconciler.cli.progress import tracked
-    from reconciler.cli.world import nothing_in
+    from reconciler.cli.world import nothing_in, open_fleet
     from reconciler.shell.proof_record import open_record
     from reconciler.shell.proofs import ENOUGH, prove_rest
-    from reconciler.shell.revisions import GitRevisions
 
-    revisions = GitRevisions.open(directory, output_root=output_root, output_branch=output_branch())
-    commits = _commits(revisions, span or "HEAD")
-    commits.reverse()
+    fleet = open_fleet(directory, output_root)
+    revisions = fleet.revisions
+    commits = fleet.commits(span or "HEAD")[::-1]
     recorded = not afresh and not revisions.apart and len(commits) >= FEW
     folder = _record_folder() if recorded else None
     prefix = revisions.repository.prefix
@@ -127,22 +123,6 @@ def _is_about_nothing(revisions: "GitRevisions", proofs: "Sequence[Proof]") -> b
     last = proofs[-1].commit.revision
     world = revisions.world_at(last)
     return not isinstance(world, UnreadableRevision) and is_empty(world)
-
-
-def _commits(revisions: "GitRevisions", span: str) -> "list[Commit]":
-    """Return the commits of a range, the newest first."""
-    from reconciler.shell.git.revisions import resolve_revision
-
-    start, dots, end = span.partition("..")
-    if end.startswith("."):
-        raise UsageError(
-            f'"{span}" has three dots; name a range with two: "{start}..{end.lstrip(".")}" is what '
-            "the second has and the first has not"
-        )
-    repository = revisions.repository
-    head = resolve_revision(repository, (end or "HEAD") if dots else start)
-    but = resolve_revision(repository, start or "HEAD") if dots else None
-    return revisions.commits(head, but=but)
 
 
 def _print(proofs: "Sequence[Proof]", *, verbose: bool) -> None:

@@ -10,7 +10,7 @@ from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.audit.reasons import Why
-    from reconciler.cli.subject import Subject
+    from reconciler.library.subject import Subject
 
 
 @click.command(name="why")
@@ -37,9 +37,10 @@ def command(directory: Path, asked: AskedObject, *, cluster: str | None) -> int:
     Exit codes: 0 told, 1 nothing is decided about it, 2 no such kind, revision or cluster.
     """
     from reconciler.cli.why_text import why_text
+    from reconciler.shell.clock import SystemClock
 
     subject = open_subject(directory, asked)
-    why = _answer(subject)
+    why = subject.why(SystemClock().now())
     if why.explanation is None:
         _print(asked.output, why, None)
         click.echo(_unanswered(subject, why), err=True)
@@ -61,33 +62,6 @@ def _print(output: str, why: "Why", cluster: str | None) -> None:
         print_json(why_json(why, cluster))
     elif output == "yaml":
         click.echo(encode(versioned(why_json(why, cluster))), nl=False)
-
-
-def _answer(subject: "Subject") -> "Why":
-    """Ask, and where the clone is shallow ask what is there."""
-    from dataclasses import replace
-
-    from reconciler.audit.reasons import explain_why
-    from reconciler.shell.branch_files import branch_files
-    from reconciler.shell.clock import SystemClock
-    from reconciler.shell.git.revisions import HistoryMissing
-
-    cut = ""
-    try:
-        events = subject.events()
-    except HistoryMissing as error:
-        cut, events = str(error), subject.events(whole=False)
-    clock = SystemClock().now()
-    why = explain_why(
-        subject.key,
-        subject.world,
-        events,
-        subject.replay,
-        named=subject.named,
-        clock=clock,
-        elsewhere=branch_files(subject.revisions.repository, subject.world),
-    )
-    return replace(why, note=cut) if cut and why.then is None else why
 
 
 def _check_cluster(why: "Why", cluster: str | None) -> None:

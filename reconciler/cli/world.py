@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from reconciler.library.fleet import FleetRepository
     from reconciler.model.world import World
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.load import Loader
@@ -14,34 +15,36 @@ if TYPE_CHECKING:
 
 def open_loader(repository: "Repository", output_root: str) -> "Loader":
     """Return what loads worlds, with a bar on terminals, all processors, and what was parsed."""
+    return fleet_of(Path(), repository, output_root).new_loader()
+
+
+def open_fleet(directory: Path, output_root: str) -> "FleetRepository":
+    """Open the repository that a folder is in, with the options of the command."""
+    from reconciler.shell.git.repository import Repository
+
+    return fleet_of(directory, Repository.open(directory), output_root)
+
+
+def fleet_of(directory: Path, repository: "Repository", output_root: str) -> "FleetRepository":
+    """Return a repository with the options of the command."""
     from reconciler.cli.document_cache import document_cache
     from reconciler.cli.output_branch import output_branch
     from reconciler.cli.progress import tracked
-    from reconciler.shell.load import Loader
-    from reconciler.shell.resources import load_schemas
-    from reconciler.shell.sources import finding_sources
-    from reconciler.shell.trees import GitTrees
-    from reconciler.shell.workers import processors
+    from reconciler.library.fleet import FleetRepository
 
-    return Loader(
-        GitTrees(repository),
-        load_schemas(),
+    return FleetRepository(
+        directory=directory,
+        repository=repository,
         output_root=output_root,
+        output_branch=output_branch(),
         track=tracked,
-        processes=processors(),
         documents=document_cache(),
-        past=True,
-        sources=finding_sources(repository, output_branch()),
     )
 
 
 def open_revisions(directory: Path, output_root: str) -> "GitRevisions":
     """Open the repository that a folder is in, for questions about its history."""
-    from reconciler.shell.git.repository import Repository
-    from reconciler.shell.revisions import GitRevisions
-
-    repository = Repository.open(directory)
-    return GitRevisions(repository, open_loader(repository, output_root))
+    return open_fleet(directory, output_root).revisions
 
 
 def load_world(directory: Path, at: str, output_root: str) -> "World":
@@ -50,12 +53,7 @@ def load_world(directory: Path, at: str, output_root: str) -> "World":
     Raises:
         UsageError: There is no repository or no such revision.
     """
-    from reconciler.shell.git.repository import Repository
-    from reconciler.shell.git.revisions import resolve_revision
-
-    repository = Repository.open(directory)
-    head = resolve_revision(repository, at)
-    world = open_loader(repository, output_root).load(head)
+    world = open_fleet(directory, output_root).world(at)
     note_if_empty(directory, world)
     return world
 

@@ -1,0 +1,267 @@
+"""A repository as a value to ask: what holds, what a pass would do, what a merge moves, and why."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.errors import UsageError
+from reconciler.manifests.scope import DEFAULT_NAMESPACE
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import World
+from reconciler.shell.clock import SystemClock
+from reconciler.shell.document_cache import DocumentCache
+from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.revisions import resolve_revision
+from reconciler.shell.load import Loader
+from reconciler.shell.resources import load_schemas
+from reconciler.shell.sources import finding_sources
+from reconciler.shell.tree_cache import Track, untracked
+from reconciler.shell.trees import GitTrees
+from reconciler.shell.workers import processors
+
+if TYPE_CHECKING:
+    from reconciler.audit.preview import Preview
+    from reconciler.audit.proof import Proof
+    from reconciler.audit.reasons import Why
+    from reconciler.audit.revisions import Commit
+    from reconciler.library.subject import Subject
+    from reconciler.shell.branches import Branch
+    from reconciler.shell.merge_preview import Sides
+    from reconciler.shell.passes import Passes, PassReport
+    from reconciler.shell.revisions import GitRevisions
+
+AUTHOR = CommitIdentity("reconciler", "reconciler@localhost")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetRepository:
+    """A repository of clusters, policies and workloads. Use `open_repository`.
+
+    Attributes:
+        directory: The root inside of a checkout, or a bare repository.
+        repository: The repository that it is in.
+        output_root: Root-relative folder that passes own.
+        output_branch: Branch of the outputs, `None` where it is that of the inputs.
+        track: Shows how far long work is.
+        documents: Those that were parsed before, `None` for none; they only save work.
+    """
+
+    directory: Path
+    repository: Repository
+    output_root: str = "status"
+    output_branch: str | None = None
+    track: Track = untracked
+    documents: DocumentCache | None = None
+    _revisions: "list[GitRevisions]" = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def revisions(self) -> "GitRevisions":
+        """Its history; what it remembers only saves work."""
+        from reconciler.shell.revisions import GitRevisions
+
+        if not self._revisions:
+            self._revisions.append(GitRevisions(self.repository, self.new_loader()))
+        return self._revisions[0]
+
+    def new_loader(self) -> Loader:
+        """Return what loads worlds and has seen none yet."""
+        return Loader(
+            GitTrees(self.repository),
+            load_schemas(),
+            output_root=self.output_root,
+            track=self.track,
+            processes=processors(),
+            documents=self.documents,
+            past=True,
+            sources=finding_sources(self.repository, self.output_branch),
+        )
+
+    def world(self, at: str = "HEAD") -> World:
+        """Return all that a pass looks at, at a revision.
+
+        Raises:
+            UsageError: There is no such revision.
+            GitError: It cannot be read.
+        """
+        return self.revisions.loader.load(resolve_revision(self.repository, at))
+
+    def passes(
+        self, branch: "str | Branch | None" = None, *, author: CommitIdentity = AUTHOR
+    ) -> "Passes":
+        """Return what runs passes on a branch; `None` is the one that is checked out.
+
+        Raises:
+            UsageError: There is no such branch.
+        """
+        from reconciler.shell.branches import LocalBranch
+        from reconciler.shell.passes import Passes
+
+        if not isinstance(branch, str | None):
+            served = branch
+        else:
+            name = branch or self.repository.head_branch()
+            self.repository.resolve(name)
+            served = LocalBranch(self.repository, name)
+        return Passes(
+            branch=served,
+            loader=self.new_loader(),
+            clock=SystemClock(),
+            author=author,
+            output_branch=self.output_branch,
+        )
+
+    def reconcile(
+        self, branch: str | None = None, *, at: datetime | None = None, dry_run: bool = False
+    ) -> "PassReport":
+        """Run one pass: decide, and commit to the branch unless it is dry.
+
+        Args:
+            branch: `None` is the one that is checked out.
+            at: Aware moment of the pass, later than the last one; `None` is the clock's.
+            dry_run: Whether nothing is committed.
+
+        Raises:
+            LostRace: The branch moved again and again.
+            ShellError: Git refused, or the clock is behind the last pass.
+        """
+        passes = self.passes(branch)
+        return passes.decide(at=at) if dry_run else passes.run(at=at)
+
+    def plan(
+        self, *, base: str | None = None, head: str | None = None, at: datetime | None = None
+    ) -> "Preview":
+        """Return what merging would move, and what would come of it later; nothing is written.
+
+        Args:
+            base: What is merged into; `None` is the branch that is served.
+            head: What is merged; `None` are the files of the checkout, committed or not.
+            at: Aware moment of the pass, later than the last one; `None` is the clock's.
+
+        Raises:
+            UsageError: There is no such revision, or the moment is too early.
+            MergeConflict: Both changed the same lines.
+        """
+        from reconciler.audit.look_ahead import look_ahead
+
+        with self.sides(base=base, head=head) as sides:
+            return look_ahead(sides.base, sides.merged, moment_of(sides, at))
+
+    def sides(
+        self, *, base: str | None = None, head: str | None = None
+    ) -> "AbstractContextManager[Sides]":
+        """Return the two worlds that a plan compares, while the block lasts."""
+        from reconciler.shell.merge_preview import open_sides
+
+        return open_sides(
+            self.directory,
+            base=base,
+            head=head,
+            output_root=self.output_root,
+            track=self.track,
+            documents=self.documents,
+            output_branch=self.output_branch,
+        )
+
+    def subject(
+        self, word: str, *, namespace: str = DEFAULT_NAMESPACE, at: str = "HEAD"
+    ) -> "Subject":
+        """Find the object that `kind/name` names, and its history.
+
+        Raises:
+            UsageError: There is no such revision or kind, or nothing is decided about that kind.
+        """
+        from reconciler.library.subject import subject_at
+
+        return subject_at(self.revisions, resolve_revision(self.repository, at), word, namespace)
+
+    def why(self, word: str, *, namespace: str = DEFAULT_NAMESPACE, at: str = "HEAD") -> "Why":
+        """Explain for every cluster why an object is there, or is not.
+
+        Raises:
+            UsageError: As `subject` says.
+        """
+        return self.subject(word, namespace=namespace, at=at).why(SystemClock().now())
+
+    def verify(self, span: str = "HEAD") -> "Iterator[Proof]":
+        """Yield a proof of each commit of a range such as `v1..HEAD`, the oldest first.
+
+        Raises:
+            UsageError: There is no such revision.
+            HistoryMissing: A shallow clone cuts the range off.
+        """
+        from reconciler.shell.proofs import prove_all
+
+        commits = self.commits(span)[::-1]
+        return prove_all(self.revisions, commits, output_root=self.output_root, workers=None)
+
+    def commits(self, span: str = "HEAD") -> "list[Commit]":
+        """Return the commits of a range along first parents, the newest first."""
+        start, dots, end = span.partition("..")
+        if end.startswith("."):
+            raise UsageError(
+                f'"{span}" has three dots; name a range with two: "{start}..{end.lstrip(".")}" is '
+                "what the second has and the first has not"
+            )
+        head = resolve_revision(self.repository, (end or "HEAD") if dots else start)
+        but = resolve_revision(self.repository, start or "HEAD") if dots else None
+        return self.revisions.commits(head, but=but)
+
+    def key_of(self, word: str, *, namespace: str = DEFAULT_NAMESPACE) -> ObjectKey:
+        """Return the key that decisions about an object bear, such as that of its binding."""
+        return self.subject(word, namespace=namespace).key
+
+
+def open_repository(
+    directory: str | Path = ".",
+    *,
+    output_root: str = "status",
+    output_branch: str | None = None,
+    track: Track = untracked,
+    documents: DocumentCache | None = None,
+) -> FleetRepository:
+    """Open the repository that a folder is in; the folder is the root of the fleet.
+
+    Args:
+        directory: A checkout, a folder in one, or a bare repository.
+        output_root: Root-relative folder that passes own.
+        output_branch: Branch of the outputs, `None` where it is that of the inputs.
+        track: Shows how far long work is.
+        documents: Those that were parsed before; they only save work.
+
+    Raises:
+        UsageError: There is no repository, or it belongs to another user.
+    """
+    folder = Path(directory)
+    return FleetRepository(
+        directory=folder,
+        repository=Repository.open(folder),
+        output_root=output_root,
+        output_branch=output_branch,
+        track=track,
+        documents=documents,
+    )
+
+
+def moment_of(sides: "Sides", at: datetime | None) -> datetime:
+    """Return the moment of a planned pass: a given one, or the clock's if that is late enough.
+
+    Raises:
+        UsageError: The given moment is not later than the last pass.
+    """
+    from reconciler.core.record import last_pass
+    from reconciler.model.moments import add, format_moment
+
+    last = last_pass(sides.base.outputs)
+    if at is None:
+        clock = SystemClock().now()
+        return clock if last is None else max(clock, add(last.at))
+    if last is not None and at <= last.at:
+        raise UsageError(
+            f"--now {format_moment(at)} must be later than the last pass of the base, "
+            f"which was at {format_moment(last.at)}"
+        )
+    return at

@@ -1,0 +1,74 @@
+"""A folder of manifests as a world: what its files hold, committed or not."""
+
+from pathlib import Path
+
+from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.dialects import KINDS
+from reconciler.core.file_validation import Rules, validate_file
+from reconciler.core.input_index import index_inputs
+from reconciler.core.last_known_good import last_known_good
+from reconciler.core.state import StateTree, read_state
+from reconciler.core.world_composition import compose
+from reconciler.manifests.limits import Oversized
+from reconciler.manifests.paths import blob_id
+from reconciler.model.world import World
+from reconciler.shell.files import FolderSource
+from reconciler.shell.resources import load_schemas
+from reconciler.shell.tree_cache import Track, untracked
+
+NO_REVISION = "0" * 40
+
+
+def read_folder(
+    directory: str | Path,
+    *,
+    output_root: str = "status",
+    revision: str = NO_REVISION,
+    track: Track = untracked,
+) -> World:
+    """Return the world of a folder, which need not be a repository.
+
+    A faulty document has no earlier version here, so its object is not there; the faults say so.
+
+    Args:
+        directory: The root.
+        output_root: Folder of the root that passes own.
+        revision: Full hex id that the world bears as that of its inputs.
+        track: Shows how far it is.
+
+    Raises:
+        UsageError: There is no such folder.
+    """
+    rules = Rules(load_schemas(), ADMISSIONS, KINDS)
+    source = FolderSource(Path(directory))
+    found = source.find((), output_root=output_root, rules=rules).files
+    index = index_inputs(
+        (
+            validate_file(
+                path,
+                "" if isinstance(data, Oversized) else blob_id(data, like=revision),
+                data,
+                rules,
+            )
+            for path, data in track(source.contents(found), len(found))
+        ),
+        KINDS,
+    )
+    return compose(
+        index,
+        last_known_good(index, None),
+        _state(source, revision, output_root),
+        revision=revision,
+        output_root=output_root,
+    )
+
+
+def _state(source: FolderSource, revision: str, output_root: str) -> StateTree:
+    """Return what stands below the output root."""
+    rules = Rules(load_schemas(), {}, KINDS, status_only=True)
+    outputs = [
+        validate_file(path, blob_id(data, like=revision), data, rules)
+        for path, data in source.contents(source.records(output_root, ""))
+        if not isinstance(data, Oversized)
+    ]
+    return read_state(outputs, output_root, KINDS)

@@ -1,0 +1,52 @@
+"""docs/library.md: its examples run, and its names are those of the package."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import reconciler
+from tests.shell.fleet import ROOT, new_fleet
+
+PAGE = (ROOT / "docs/library.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a checkout of the example, one after the other, with the output that is shown."""
+    fleet = new_fleet(tmp_path / "fleet")
+    monkeypatch.chdir(fleet.folder)
+    blocks = re.findall(r"```pycon\n(.*?)```", PAGE, re.DOTALL)
+    parser = doctest.DocTestParser()
+    test = parser.get_doctest("\n".join(blocks), {}, "library", "docs/library.md", 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    said: list[str] = []
+    runner.run(test, out=said.append)
+
+    assert len(blocks) == 5
+    assert (0, len(test.examples)) == (runner.failures, runner.tries), "".join(said)
+
+
+@pytest.mark.parametrize("name", [name for name in reconciler.__all__ if name != "__version__"])
+def test_what_is_offered_is_there_and_has_a_docstring(name: str) -> None:
+    """Each name is imported when it is asked for."""
+    assert (getattr(reconciler, name).__doc__ or "").strip()
+
+
+def test_an_unknown_name_is_no_attribute() -> None:
+    """As of any module."""
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = reconciler.nothing
+
+
+def test_asking_is_what_the_commands_do() -> None:
+    """The verbs open repositories by the library and by nothing else."""
+    composed = {"Loader(", "GitRevisions(", "open_sides("}
+    verbs = (ROOT / "reconciler/cli").glob("*.py")
+    own = {
+        path.name
+        for path in verbs
+        if any(one in path.read_text(encoding="utf-8") for one in composed)
+    }
+
+    assert {"complete.py", "demo_story.py"} == own, "the first is fast, the second makes its own"
