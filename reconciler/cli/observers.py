@@ -45,7 +45,33 @@ def operated(
         for kind, url in operation.report:
             reporter = _reporter(kind, url, operation, secrets, passes, counted)
             observers.append(stack.enter_context(reporter))
+            if operation.propose and kind != WEBHOOK:
+                observers.append(stack.enter_context(_proposer(kind, url, secrets, passes)))
         yield tuple(observers)
+
+
+@contextmanager
+def _proposer(
+    kind: str, url: str, secrets: OperationSecrets, passes: "Passes"
+) -> "Iterator[Observer]":
+    """Propose to let held removals go while the block lasts."""
+    import httpx
+
+    from reconciler.shell.forges import open_forge
+    from reconciler.shell.git.masking import mask_of
+    from reconciler.shell.merge_requests import MergeRequests
+    from reconciler.shell.outbox import ANSWER_SECONDS
+    from reconciler.shell.proposer import Proposer
+
+    branch = passes.branch.name
+    forge = open_forge(kind, url, secrets.report_token, branch=branch)
+    with (
+        httpx.Client(timeout=ANSWER_SECONDS, follow_redirects=False) as client,
+        Proposer(
+            MergeRequests(client, forge), passes.branch.repository, branch, mask_of(secrets.texts)
+        ) as proposer,
+    ):
+        yield proposer
 
 
 def _service_manager(health: "DaemonHealth", secrets: OperationSecrets) -> "ServiceManager":

@@ -30,6 +30,7 @@ class Operation:
     webhook_secret_file: Path | None
     report: tuple[tuple[str, str], ...]
     report_context: str
+    propose: bool
     report_token_file: Path | None
     report_secret_file: Path | None
 
@@ -71,6 +72,12 @@ OPERATION_OPTIONS = (
         default="reconciler",
         show_default=True,
         help="Name of the commit status; daemons that share a repository need one each.",
+    ),
+    click.option(
+        "--propose",
+        is_flag=True,
+        envvar="RECONCILER_PROPOSE",
+        help="Open a pull request at the forge of --report that lets held removals go.",
     ),
     _secret_option("--report-token-file", REPORT_TOKEN, "Token for the commit status"),
     _secret_option(
@@ -115,6 +122,8 @@ def read_secrets(operation: Operation) -> OperationSecrets:
     forges = [kind for kind in kinds if kind != WEBHOOK]
     if len(forges) > 1:
         raise UsageError("--report takes one forge, since there is one token")
+    if operation.propose and not forges:
+        raise UsageError("--propose goes with --report github, gitlab or gitea")
     if bool(forges) != bool(token):
         raise UsageError(f"--report of a forge and --report-token-file (${REPORT_TOKEN}) go along")
     if (WEBHOOK in kinds) != bool(secret):

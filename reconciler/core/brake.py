@@ -27,9 +27,13 @@ REMOVAL_BRAKED = "removal-braked"
 
 @dataclass(frozen=True, slots=True)
 class Brake:
-    """What is held back: the objects, whose outputs stay as they are, and what to tell."""
+    """What is held back: the objects, whose outputs stay as they are, and what to tell.
+
+    `allow` is the digest that lets them go, `""` if there are none.
+    """
 
     held: frozenset[ObjectKey] = frozenset()
+    allow: str = ""
     faults: tuple[Fault, ...] = ()
 
 
@@ -48,7 +52,7 @@ def brake(world: World, decisions: Iterable[Decision], safety: Safety) -> Brake:
     if safety.allow == allowed:
         return Brake()
     held = frozenset(decision.key for decision in removed)
-    return Brake(held=held, faults=(_fault(removed, placed, allowed),))
+    return Brake(held=held, allow=allowed, faults=(_fault(removed, placed, allowed),))
 
 
 def is_of(key: ObjectKey, body: Body, held: Container[ObjectKey]) -> bool:

@@ -71,6 +71,7 @@ class Outcome:
         removals: The rebalancers and triggers whose manifest goes, sorted.
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit, sorted.
+        allow: The digest that lets removals go that are held, `""` if none are.
         warnings: What a person should know of what is delivered, one sentence each.
         traces: Of the unforeseen exceptions among the faults, sorted; for the log.
         recheck_at: The next moment, aware UTC, at which time alone could change the answer;
@@ -86,6 +87,7 @@ class Outcome:
     removals: tuple[Removal, ...] = ()
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
+    allow: str = ""
     warnings: tuple[str, ...] = ()
     traces: tuple[Trace, ...] = field(default=(), compare=False)
     recheck_at: datetime | None = None

@@ -101,6 +101,7 @@ def _pass(
         removals=tuple(result.removed[key] for key in sorted(result.removed)),
         edited=result.edited,
         faults=faults,
+        allow=braked.allow,
         warnings=delivered.warnings,
         traces=tuple(sorted({*world.traces, *result.traces, *delivered.traces})),
         recheck_at=earliest(result.until, paced.until),

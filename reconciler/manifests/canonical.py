@@ -124,7 +124,7 @@ def _flat_until(rows: list[Row], at: int, column: int) -> int | None:
             return end
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def _flat(lines: tuple[str, ...]) -> dict[str, object]:
     """Return an item in which nothing is nested; one that is written alike is the same object.
 

@@ -53,6 +53,7 @@ class Forge:
 
     Attributes:
         kind: github, gitlab or gitea.
+        project: Address of the repository in the forge's API.
         statuses: Address to which the id of a commit is added.
         commits: Address of a commit for people, but for its id.
         headers: Who asks, with the token.
@@ -60,6 +61,7 @@ class Forge:
     """
 
     kind: str
+    project: str
     statuses: str
     commits: str
     headers: Mapping[str, str]
@@ -100,6 +102,7 @@ def open_forge(kind: str, address: str, token: str, *, branch: str) -> Forge:
         case "gitlab":
             return Forge(
                 kind=kind,
+                project=f"{origin}/api/v4/projects/{project}",
                 statuses=f"{origin}/api/v4/projects/{project}/statuses/",
                 commits=f"{page}/-/commit/",
                 headers={"PRIVATE-TOKEN": token},
@@ -108,6 +111,7 @@ def open_forge(kind: str, address: str, token: str, *, branch: str) -> Forge:
         case "gitea":
             return Forge(
                 kind=kind,
+                project=f"{base}/api/v1/repos/{tail}",
                 statuses=f"{base}/api/v1/repos/{tail}/statuses/",
                 commits=f"{page}/commit/",
                 headers={"Authorization": f"token {token}", "Accept": "application/json"},
@@ -117,6 +121,7 @@ def open_forge(kind: str, address: str, token: str, *, branch: str) -> Forge:
     api = "https://api.github.com" if public else f"{origin}/api/v3"
     return Forge(
         kind=kind,
+        project=f"{api}/repos/{tail}",
         statuses=f"{api}/repos/{tail}/statuses/",
         commits=f"{page}/commit/",
         headers={

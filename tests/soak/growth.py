@@ -14,7 +14,7 @@ from tests.shell.repositories import NOW, new_bare
 from tests.soak.writers import WORKLOADS, first_files
 
 COMMITS = 10_000  # of people and passes together
-WARM = 2_000  # by then the caches of texts are full
+WARM = 3_000  # by then the caches of texts are full
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 

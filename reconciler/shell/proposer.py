@@ -1,0 +1,156 @@
+"""Proposes to let held removals go: a pull request with the one line that does, and its plan.
+
+In a thread of its own, so no pass waits. A request whose digest is out of date is closed; nothing
+is ever merged from here.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+
+import structlog
+
+from reconciler.audit.permission import permission_text, permitted_file
+from reconciler.audit.printable import printable
+from reconciler.errors import ReconcilerError, ShellError
+from reconciler.manifests.paths import blob_id
+from reconciler.model.settings import CONFIGURATION_PATH
+from reconciler.model.world import World
+from reconciler.shell.daemon_events import DaemonEvent, PassFinished
+from reconciler.shell.git.objects import read_file
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.merge_requests import MergeRequests, Proposal
+
+PREFIX = "reconciler-allow-"
+SHORT_DIGEST = 12
+FIRST_DELAY_SECONDS = 5.0
+LONGEST_DELAY_SECONDS = 600.0
+GRACE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What a pass holds: the digest that lets it go, `""` for nothing, and where it was seen."""
+
+    allow: str
+    world: World
+    now: datetime
+
+
+class Proposer:
+    """Keeps one pull request open for what is held, while its block lasts.
+
+    Args:
+        requests: The pull requests of the repository.
+        repository: Where the configuration is read.
+        base: The branch that is served.
+        mask: Takes credentials out of a text.
+        first_delay_seconds: Before the second attempt; later ones wait twice as long each.
+    """
+
+    def __init__(
+        self,
+        requests: MergeRequests,
+        repository: Repository,
+        base: str,
+        mask: Callable[[str], str],
+        *,
+        first_delay_seconds: float = FIRST_DELAY_SECONDS,
+    ) -> None:
+        self._requests = requests
+        self._repository = repository
+        self._base = base
+        self._mask = mask
+        self._first_delay_seconds = first_delay_seconds
+        self._known: str | None = None
+        self._wanted: _Held | None = None
+        self._changed = threading.Condition()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="proposals", daemon=True)
+
+    def __call__(self, event: DaemonEvent) -> None:
+        """Take note of what a pass holds."""
+        if not isinstance(event, PassFinished):
+            return
+        report = event.report
+        allow = report.outcome.allow
+        if allow == self._known:
+            return
+        with self._changed:
+            self._known = allow
+            self._wanted = _Held(allow, report.world, report.now)
+            self._changed.notify()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+        self._thread.join(GRACE_SECONDS)
+
+    def _run(self) -> None:
+        while (held := self._next()) is not None:
+            self._bring(held)
+
+    def _next(self) -> _Held | None:
+        """Return what is held, waiting until it changes; `None` when all is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._wanted is not None or self._stopped)
+            held, self._wanted = self._wanted, None
+            return held
+
+    def _bring(self, held: _Held) -> None:
+        """Open and close what must be, again while nothing newer has come."""
+        log = structlog.get_logger()
+        delay = self._first_delay_seconds
+        while True:
+            try:
+                self._once(held)
+            except ShellError as error:
+                log.warning("a proposal waits", reason=printable(self._mask(str(error))))
+            except (ReconcilerError, ValueError) as error:
+                log.warning("nothing is proposed", reason=printable(self._mask(str(error))))
+                return
+            else:
+                return
+            with self._changed:
+                if self._changed.wait_for(lambda: self._wanted or self._stopped, delay):
+                    return
+            delay = min(2 * delay, LONGEST_DELAY_SECONDS)
+
+    def _once(self, held: _Held) -> None:
+        """Open what is missing and close what is out of date."""
+        branch = f"{PREFIX}{held.allow.rpartition(':')[2][:SHORT_DIGEST]}" if held.allow else ""
+        found = self._requests.open_branches(PREFIX)
+        if branch and branch not in found:
+            self._requests.open(self._proposal(held, branch))
+            structlog.get_logger().info("removals are proposed", branch=branch)
+        for name, number in found.items():
+            if name != branch:
+                self._requests.close(name, number)
+
+    def _proposal(self, held: _Held, branch: str) -> Proposal:
+        """Return the request that lets removals go."""
+        world, path = held.world, self._repository.from_top(CONFIGURATION_PATH)
+        content = read_file(self._repository, world.revision, path)
+        return Proposal(
+            branch=branch,
+            base=self._base,
+            revision=world.revision,
+            path=path,
+            content=permitted_file(world, content or b"", held.allow),
+            blob=None if content is None else blob_id(content, like=world.revision),
+            title=f"Allow the removals of {held.allow[:24]}",
+            text=permission_text(world, held.allow, held.now),
+        )

@@ -1,0 +1,245 @@
+"""A held pass proposes itself: a pull request with one line, at each forge, one at a time."""
+
+import base64
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from reconciler.audit.permission import permitted_file
+from reconciler.model.settings import decode_settings
+from reconciler.shell.daemon_events import PassFinished
+from reconciler.shell.forges import open_forge
+from reconciler.shell.git.masking import mask_of
+from reconciler.shell.merge_requests import MergeRequests
+from reconciler.shell.passes import PassReport
+from reconciler.shell.proposer import Proposer
+from tests.builders import cluster, cluster_policy, deployment, text
+from tests.shell.fleet import Clock, eventually, new_passes
+from tests.shell.repositories import NOW, Checkout, new_checkout
+
+TOKEN = "a-token-of-the-forge"  # noqa: S105  # of tests only
+FILES = {
+    "a.yaml": text(cluster("a")),
+    "policy.yaml": text(cluster_policy()),
+    **{f"{name}.yaml": text(deployment(name)) for name in "xyz"},
+}
+GONE = [f"{name}.yaml" for name in "xyz"]
+
+
+@dataclass
+class FakeForge:
+    """A forge that keeps branches, files and requests, by the words of one of three."""
+
+    url: str = ""
+    failures: int = 0
+    tokens: set[str] = field(default_factory=set)
+    files: dict[str, bytes] = field(default_factory=dict)
+    requests: dict[int, dict[str, Any]] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+
+    @property
+    def open(self) -> list[dict[str, Any]]:
+        """The requests that are open."""
+        return [one for one in self.requests.values() if one["state"] == "open"]
+
+    def answer(  # noqa: C901  # a row a request
+        self, method: str, path: str, body: dict[str, Any]
+    ) -> tuple[int, object]:
+        """Return status and body."""
+        if self.failures:
+            self.failures -= 1
+            return 503, {}
+        tail = re.sub(r"^/api/v\d/(repos/team/fleet|projects/team%2Ffleet)/", "", path)
+        tail = tail.partition("?")[0]
+        self.calls.append(f"{method} {tail}")
+        match method, tail.split("/"):
+            case "GET", ["pulls"]:
+                return 200, [
+                    {"number": n, "head": {"ref": one["head"]}}
+                    for n, one in self.requests.items()
+                    if one["state"] == "open"
+                ]
+            case "GET", ["merge_requests"]:
+                return 200, [
+                    {"iid": n, "source_branch": one["head"]}
+                    for n, one in self.requests.items()
+                    if one["state"] == "open"
+                ]
+            case (("PUT" | "POST"), ["contents", _]):
+                branch = body.get("new_branch", body["branch"])
+                self.files[branch] = base64.b64decode(body["content"])
+                return 201, {}
+            case "POST", ["repository", "commits"]:
+                self.files[body["branch"]] = base64.b64decode(body["actions"][0]["content"])
+                return 201, {}
+            case "POST", ["pulls"]:
+                self._add(body["head"], body["base"], body["title"], body["body"])
+                return 201, {}
+            case "POST", ["merge_requests"]:
+                named = (body["source_branch"], body["target_branch"])
+                self._add(*named, body["title"], body["description"])
+                return 201, {}
+            case (("PATCH" | "PUT"), [("pulls" | "merge_requests"), number]):
+                self.requests[int(number)]["state"] = "closed"
+                return 200, {}
+            case "DELETE", _:
+                return 204, None
+            case "POST", ["git", "refs"]:
+                return 201, {}
+        return 404, {}
+
+    def _add(self, head: str, base: str, title: str, said: str) -> None:
+        request = {"head": head, "base": base, "title": title, "body": said, "state": "open"}
+        self.requests[len(self.requests) + 1] = request
+
+
+@contextmanager
+def forge_server() -> Iterator[FakeForge]:
+    """Serve a forge on the loopback."""
+    forge = FakeForge()
+
+    class Handler(BaseHTTPRequestHandler):
+        def _serve(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            body = json.loads(self.rfile.read(length) or b"{}")
+            forge.tokens.add(str(self.headers.get("Authorization", ""))[-len(TOKEN) :])
+            status, found = forge.answer(self.command, self.path, body)
+            data = b"" if found is None else json.dumps(found).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815  # names of http
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        forge.url = f"http://127.0.0.1:{http.server_port}/team/fleet"
+        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield forge
+        finally:
+            http.shutdown()
+            thread.join()
+
+
+@contextmanager
+def proposing(forge: FakeForge, kind: str, fleet: Checkout) -> Iterator[Proposer]:
+    """Propose at a forge while the block lasts."""
+    repository = new_passes(fleet.folder, Clock(NOW)).branch.repository
+    with (
+        httpx.Client() as client,
+        Proposer(
+            MergeRequests(client, open_forge(kind, forge.url, TOKEN, branch="main")),
+            repository,
+            "main",
+            mask_of([TOKEN]),
+            first_delay_seconds=0.01,
+        ) as proposer,
+    ):
+        yield proposer
+
+
+def passed(report: PassReport) -> PassFinished:
+    """What the daemon says of a pass."""
+    return PassFinished(report=report, seconds=0.1, moved=True, first=False)
+
+
+def held(tmp_path: Path, **extra: str) -> tuple[Checkout, PassReport]:
+    """A fleet whose three workloads went in one commit, and the pass that held them."""
+    fleet = new_checkout(tmp_path / "fleet", {**FILES, **extra})
+    clock = Clock(NOW)
+    passes = new_passes(fleet.folder, clock)
+    passes.run()
+    fleet.git("rm", "-q", *GONE)
+    fleet.git("commit", "-q", "-m", "Remove everything")
+    clock.pause(60)
+    return fleet, passes.run()
+
+
+@pytest.mark.parametrize("kind", ["github", "gitlab", "gitea"])
+def test_what_is_held_is_proposed_with_its_plan(tmp_path: Path, kind: str) -> None:
+    """One request into the branch that is served; its file has the line and nothing else new."""
+    fleet, report = held(tmp_path)
+    with forge_server() as forge, proposing(forge, kind, fleet) as proposer:
+        proposer(passed(report))
+        eventually(lambda: bool(forge.open), "a proposal")
+    [request] = forge.open
+
+    assert ("main", 64 + 7) == (request["base"], len(report.outcome.allow))
+    assert "3 removed" in request["body"]
+    assert report.outcome.allow in forge.files[request["head"]].decode()
+
+
+def test_a_request_is_closed_when_nothing_is_held_any_more(tmp_path: Path) -> None:
+    """The files came back, or the line was merged."""
+    fleet, report = held(tmp_path)
+    with forge_server() as forge, proposing(forge, "gitea", fleet) as proposer:
+        proposer(passed(report))
+        eventually(lambda: bool(forge.open), "a proposal")
+        fleet.git("revert", "--no-edit", "HEAD~1")
+        calm = new_passes(fleet.folder, Clock(report.now.replace(minute=30))).run()
+        proposer(passed(calm))
+        eventually(lambda: not forge.open, "the end of the proposal")
+
+
+def test_another_digest_replaces_the_request(tmp_path: Path) -> None:
+    """Another removal needs another yes."""
+    fleet, report = held(tmp_path)
+    other = replace(report, outcome=replace(report.outcome, allow=f"sha256:{'1' * 64}"))
+    with forge_server() as forge, proposing(forge, "gitlab", fleet) as proposer:
+        proposer(passed(report))
+        eventually(lambda: bool(forge.open), "a proposal")
+        proposer(passed(other))
+        eventually(lambda: len(forge.requests) == 2 and len(forge.open) == 1, "another one")
+    assert ["reconciler-allow-111111111111"] == [one["head"] for one in forge.open]
+
+
+def test_what_was_proposed_before_a_restart_is_not_proposed_twice(tmp_path: Path) -> None:
+    """The forge is asked what is open."""
+    fleet, report = held(tmp_path)
+    with forge_server() as forge:
+        for _ in range(2):
+            with proposing(forge, "github", fleet) as proposer:
+                before = len(forge.calls)
+                proposer(passed(report))
+                eventually(lambda before=before: len(forge.calls) > before, "a look")  # type: ignore[misc]
+                eventually(lambda: bool(forge.open), "a proposal")
+    assert 1 == len(forge.requests)
+
+
+def test_a_forge_that_fails_is_asked_again(tmp_path: Path) -> None:
+    """With the token, and without saying it."""
+    fleet, report = held(tmp_path)
+    with forge_server() as forge, proposing(forge, "github", fleet) as proposer:
+        forge.failures = 2
+        proposer(passed(report))
+        eventually(lambda: bool(forge.open), "a proposal")
+    assert {TOKEN} == forge.tokens
+
+
+def test_the_line_is_added_to_what_is_there(tmp_path: Path) -> None:
+    """Comments and other settings stay."""
+    written = (
+        "apiVersion: reconciler.dev/v1alpha1\nkind: ReconcilerConfiguration\n"
+        "metadata:\n  name: main\n# ours\nspec:\n  feedback:\n    assumeAfterSeconds: 5 # short\n"
+    )
+    _, report = held(tmp_path, **{"reconciler.yaml": written})
+    edited = permitted_file(report.world, written.encode(), "sha256:ab").decode()
+
+    assert "assumeAfterSeconds: 5 # short" in edited
+    assert "# ours" in edited
+    assert "allow: sha256:ab" in edited.replace('"', "")
+    assert decode_settings(None).safety.allow == ""
