@@ -61,7 +61,7 @@ def command(directory: Path, asked: AskedObject, cluster: str | None, carriers: 
     if asked.output == "json":
         items = [body for one in works for body in _bodies(one, carriers=carriers)]
         listed = {"apiVersion": "v1", "kind": "List", "items": items}
-        click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
+        click.echo(json.dumps(listed, indent=2, ensure_ascii=False, default=dict))
     else:
         click.echo("---\n".join(_documents(works, carriers=carriers)), nl=False)
     for one in failed:

@@ -139,7 +139,9 @@ def _text(path: str, content: Body | Sequence[Body], known: Known) -> str:
     except ValueError as error:
         raise UserError(f"{path} cannot be written: {error}") from None
     if len(text) * 2 > LARGEST:  # quotes and braces do not double a document
-        size = len(json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode())
+        size = len(
+            json.dumps(content, separators=(",", ":"), ensure_ascii=False, default=dict).encode()
+        )
         if size > LARGEST:
             raise UserError(f"{path} has {size} bytes, more than the {LARGEST} that etcd takes")
     return text

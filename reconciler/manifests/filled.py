@@ -1,7 +1,6 @@
 """Documents that are alike but for one text: many of them are written with the work of one."""
 
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Iterator, Mapping
 
 from reconciler.manifests.emitter import encode, encode_scalar
 from reconciler.model.content import with_value
@@ -11,25 +10,43 @@ from reconciler.model.world import Body
 HOLE = "hole"
 
 
-class Filled(dict[str, object]):
-    """A document, and what it was made of: a shared one, and the text that it has at a place."""
+class Filled(Mapping[str, object]):
+    """A shared document with a text at a place where it has one already.
 
-    __slots__ = ("place", "shared", "text")
+    The document is put together when that place is asked for: most of them are only written.
 
-    shared: Body
-    place: tuple[str, ...]
-    text: str
+    >>> dict(Filled({"metadata": {"name": "", "labels": {}}}, ("metadata", "name"), "web"))
+    {'metadata': {'name': 'web', 'labels': {}}}
+    """
 
-    @classmethod
-    def of(cls, shared: Body, place: Sequence[str], text: str) -> Self:
-        """Return a shared document with a text at a place where it has one already.
+    __slots__ = ("_whole", "place", "shared", "text")
 
-        >>> Filled.of({"metadata": {"name": "", "labels": {}}}, ("metadata", "name"), "web")
-        {'metadata': {'name': 'web', 'labels': {}}}
-        """
-        filled = cls(with_value(shared, place, text))
-        filled.shared, filled.place, filled.text = shared, tuple(place), text
-        return filled
+    def __init__(self, shared: Body, place: tuple[str, ...], text: str) -> None:
+        """Remember of what it is made."""
+        self.shared = shared
+        self.place = place
+        self.text = text
+        self._whole: Body | None = None
+
+    def __getitem__(self, name: str) -> object:
+        """Return a field."""
+        if name != self.place[0]:
+            return self.shared[name]
+        if self._whole is None:
+            self._whole = with_value(self.shared, self.place, self.text)
+        return self._whole[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the fields."""
+        return iter(self.shared)
+
+    def __len__(self) -> int:
+        """Return how many fields there are."""
+        return len(self.shared)
+
+    def __repr__(self) -> str:
+        """Return it as the mapping that it stands for."""
+        return repr(dict(self))
 
 
 Known = dict[tuple[Same, tuple[str, ...]], tuple[str, str]]

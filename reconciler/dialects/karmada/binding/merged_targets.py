@@ -28,8 +28,9 @@ def kept_clusters(binding: Body) -> frozenset[ClusterName]:
     Source: karmada@f8fdd02 pkg/util/helper/binding.go `FindOrphanWorks`,
     `ObtainBindingSpecExistingClusters`.
     """
-    tasks = bodies(mapping(binding, "spec"), "gracefulEvictionTasks")
-    left = {text(one, "fromCluster") for one in tasks if text(one, "purgeMode") != "Directly"}
-    return frozenset(
-        {target.name for target in merged_targets(binding)} | set(map(ClusterName, left))
-    )
+    spec = mapping(binding, "spec")
+    tasks = bodies(spec, "gracefulEvictionTasks")
+    names = {text(one, "fromCluster") for one in tasks if text(one, "purgeMode") != "Directly"}
+    for part in (spec, *bodies(spec, "requiredBy")):
+        names.update(text(one, "name") for one in bodies(part, "clusters"))
+    return frozenset(map(ClusterName, names))

@@ -84,7 +84,7 @@ def marked_at(manifest: Body, cluster: ClusterName) -> Body:
     if not isinstance(manifest.get("metadata"), Mapping):
         return manifest
     place = ("metadata", "annotations", WORK_NAMESPACE)
-    return Filled.of(manifest, place, execution_namespace(cluster))
+    return Filled(manifest, place, execution_namespace(cluster))
 
 
 def with_managed_lists(manifest: Body) -> Body:
