@@ -61,7 +61,7 @@ def main() -> int:
             f"{sum(one.tried for one in writers)} inputs tried in {seconds:.0f} s; "
             f"faults survived: {', '.join(f'{n} {kind}' for kind, n in faults.counts.items())}"
         )
-        print(f"memory grew by {growth.percent:.1f} % over {growth.commits} commits")
+        print(growth)
         code = report(remote, folder, daemons, writers) or int(growth.percent >= MOST_GROWTH)
         if code and asked.keep is not None:
             shutil.copytree(remote, asked.keep)

@@ -20,7 +20,7 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Growth:
-    """What was seen: commits of people and passes, and memory in bytes after few and after all."""
+    """What was seen: commits of people and passes, and memory in bytes after `WARM` and after all."""
 
     commits: int
     before: int
@@ -28,8 +28,13 @@ class Growth:
 
     @property
     def percent(self) -> float:
-        """How much more it is, in percent."""
-        return 100 * (self.after - self.before) / self.before
+        """How much more it is, in percent; 0 where too few commits were made to tell."""
+        return 100 * (self.after - self.before) / self.before if self.before else 0.0
+
+    def __str__(self) -> str:
+        if not self.before:
+            return f"memory: {self.commits} commits are too few to tell, {COMMITS} take a while"
+        return f"memory grew by {self.percent:.1f} % from {WARM} to {self.commits} commits"
 
 
 def grow(folder: Path, *, seconds: float, commits: int = COMMITS) -> Growth:
@@ -46,7 +51,7 @@ def grow(folder: Path, *, seconds: float, commits: int = COMMITS) -> Growth:
     passes = new_passes(bare, clock)
     end = time.monotonic() + seconds
     made, before = 0, 0
-    while made < commits and (time.monotonic() < end or made <= WARM):
+    while made < commits and time.monotonic() < end:
         name = WORKLOADS[made // 2 % len(WORKLOADS)]
         edit = WriteFile(f"workloads/{name}.yaml", text(deployment(name, replicas=1 + made % 29)))
         head = repository.resolve("main")
