@@ -20,7 +20,7 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Growth:
-    """What was seen: commits of people and passes, and bytes of memory after `WARM` and at the end."""
+    """Commits of people and passes, and bytes of memory after `WARM` of them and at the end."""
 
     commits: int
     before: int
