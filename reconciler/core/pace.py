@@ -17,6 +17,7 @@ from reconciler.model.settings import Settings
 from reconciler.model.wait import Wait
 
 FREEZE, LIMIT = "freeze", "limit"
+WAITS = {FREEZE: "it waits for the end of a freeze", LIMIT: "it waits for room in this hour"}
 REBALANCED = frozenset({CauseKind.REBALANCED, CauseKind.RETRIED})
 FAILOVER = frozenset({CauseKind.EVICTED, CauseKind.CLUSTER_GONE, CauseKind.CLUSTERS_CHANGED})
 
@@ -43,16 +44,11 @@ class Pacing:
         """Return this and what another says besides."""
         return Pacing(
             rebalances={**self.rebalances, **other.rebalances},
-            decisions=other.decisions,
+            decisions={**self.decisions, **other.decisions},
             moved=other.moved,
             until=earliest(self.until, other.until),
             waits=tuple(sorted((*self.waits, *other.waits))),
         )
-
-    def of_rebalances(self) -> "Pacing":
-        """Return what it says of rebalances that wait."""
-        waits = (wait for wait in self.waits if wait.key in self.rebalances)
-        return Pacing(rebalances=self.rebalances, until=self.until, waits=tuple(waits))
 
     @property
     def waiting(self) -> Mapping[ObjectKey, str]:
@@ -117,7 +113,7 @@ def _frozen(paced: Iterable[Decision], ends_at: datetime) -> Pacing:
         rebalances={one.key: FREEZE for one in paced if one.cause.kind in REBALANCED},
         decisions={one.key: FREEZE for one in paced if one.cause.kind not in REBALANCED},
         until=ends_at,
-        waits=tuple(_wait(one, ends_at, "it waits for the end of a freeze") for one in paced),
+        waits=tuple(_wait(one, ends_at, WAITS[FREEZE]) for one in paced),
     )
 
 

@@ -1,7 +1,7 @@
 """Rebalancers and triggers of a round: what they trigger, their status files, which are over."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -41,9 +41,11 @@ class Holds:
         targets: Targets that are not rebalanced, since what this pass decides about them does not
             take effect.
         files: Files that a person is editing, so nothing is taken out of them.
+        objects: Objects whose decision waits, and why.
     """
 
     targets: frozenset[ObjectKey] = frozenset()
+    objects: Mapping[ObjectKey, str] = field(default_factory=dict)
     files: frozenset[str] = frozenset()
 
 

@@ -11,7 +11,7 @@ from reconciler.core.brake import Brake, brake, is_of
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
 from reconciler.core.convergence import converge, world_after
 from reconciler.core.memo import Memo
-from reconciler.core.pace import NO_WAITS, Pacing, pace
+from reconciler.core.pace import NO_WAITS, WAITS, Pacing, pace
 from reconciler.core.rebalances import Holds
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.removal import remove_documents
@@ -134,10 +134,11 @@ def _decide(
     unkept = result.oscillating | braked.held | paced.rebalances.keys()
     lost = result.rescheduled & unkept
     waiting = waiting.beside(paced)
-    if not lost:
+    frozen = {key: WAITS[why] for key, why in paced.decisions.items() if key not in holds.objects}
+    if not lost and not frozen:
         return result, braked, waiting
-    held = replace(holds, targets=holds.targets | lost)
-    return _decide(world, settings, now, memo, asked, held, waiting.of_rebalances())
+    held = replace(holds, targets=holds.targets | lost, objects={**holds.objects, **frozen})
+    return _decide(world, settings, now, memo, asked, held, waiting)
 
 
 def _but_held(

@@ -65,7 +65,10 @@ def run_round(
         dialect: memory.prepare(world, settings, now) for dialect, memory in memories.items()
     }
     wanted = ask_rebalancers(world, prepared, now, holds)
-    planned = {dialect: part.plan(wanted.triggers, asked) for dialect, part in prepared.items()}
+    planned = {
+        dialect: part.plan(wanted.triggers, asked, holds.objects)
+        for dialect, part in prepared.items()
+    }
     plans = planned.values()
     rescheduled = frozenset(key for plan in plans for key in plan.rescheduled)
     rebalances = wanted.close(rescheduled)

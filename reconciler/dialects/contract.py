@@ -85,12 +85,17 @@ class Prepared(Protocol):
         """Return the objects of this dialect that a description means."""
 
     def plan(
-        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: frozenset[ObjectKey], /
+        self,
+        triggers: Mapping[ObjectKey, RescheduleTrigger],
+        asked: frozenset[ObjectKey],
+        held: Mapping[ObjectKey, str],
+        /,
     ) -> Plan:
         """Decide, given the triggers by the key of their target.
 
         Of the objects in `asked` the plan has explanations, of one that nothing made the scheduler
-        look at what it would say if it looked; the decision never depends on who asks.
+        look at what it would say if it looked; the decision never depends on who asks. Objects in
+        `held` stay as they are, for the reason that stands there.
         """
 
 

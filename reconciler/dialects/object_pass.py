@@ -87,12 +87,14 @@ class ObjectPass:
     Attributes:
         triggers: What rebalancers demand, by the key of the target.
         asked: Objects and files to explain.
+        waiting: Objects that stay as they are for now, and why.
         gone: The files that should not exist any more, where the objects that are not run keep
             theirs; `None` where those have none.
     """
 
     triggers: Mapping[ObjectKey, RescheduleTrigger]
     asked: frozenset[ObjectKey]
+    waiting: Mapping[ObjectKey, str] = field(default_factory=dict)
     outputs: dict[ObjectKey, Body] = field(default_factory=dict)
     failed: list[Failed] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
@@ -107,7 +109,7 @@ class ObjectPass:
     def run(self, keys: Iterable[ObjectKey], objects: Objects) -> None:
         """Decide objects in turn; one that cannot be decided keeps its files and is reported."""
         for key in keys:
-            reason = objects.held(key)
+            reason = self.waiting.get(key, "") or objects.held(key)
             if reason:
                 self._keep(key, objects, reason)
                 continue

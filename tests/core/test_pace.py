@@ -61,6 +61,15 @@ def test_a_new_placement_waits_for_the_end_of_a_freeze() -> None:
     assert [] == waiting(told)
 
 
+def test_nothing_is_looked_at_again_before_a_freeze_ends() -> None:
+    """What would come of the decision that waits is no reason for a pass."""
+    told = frozen(deployment())
+    body = configuration(feedback={"assumeAfterSeconds": 1}, freeze={"windows": [NOON]})
+    outcome = told.put(body, path="reconciler.yaml").run(60)
+
+    assert "2026-11-20T13:00:00Z" == format_moment(outcome.recheck_at or told.now)
+
+
 def test_what_was_placed_before_goes_on_in_a_freeze() -> None:
     """More replicas, another policy: a person merged that."""
     told = frozen(deployment())

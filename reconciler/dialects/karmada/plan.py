@@ -97,7 +97,11 @@ class Bindings:
                 yield reference
 
     def plan(
-        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: frozenset[ObjectKey], /
+        self,
+        triggers: Mapping[ObjectKey, RescheduleTrigger],
+        asked: frozenset[ObjectKey],
+        held: Mapping[ObjectKey, str],
+        /,
     ) -> Plan:
         """Decide the bindings that may move: those that need others first, then what they need."""
         claims, settled = self.claims, self.memory.settled
@@ -106,6 +110,7 @@ class Bindings:
         decided = ObjectPass(
             triggers=triggers,
             asked=asked,
+            waiting=held,
             outputs=dict(self.inventory.records),
             failed=[*self.inventory.failed.values(), *claims.failed],
             faults=list(claims.faults),

@@ -95,12 +95,17 @@ class Fleets:
                 yield reference
 
     def plan(
-        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: frozenset[ObjectKey], /
+        self,
+        triggers: Mapping[ObjectKey, RescheduleTrigger],
+        asked: frozenset[ObjectKey],
+        held: Mapping[ObjectKey, str],
+        /,
     ) -> Plan:
         """Decide every placement."""
         decided = ObjectPass(
             triggers=triggers,
             asked=asked,
+            waiting=held,
             failed=list(self.inventory.failed.values()),
             decisions=[
                 record_removal(manifest.key, self.left.get(manifest.key, {}))

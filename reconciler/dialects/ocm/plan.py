@@ -82,7 +82,11 @@ class Placements:
                 yield reference
 
     def plan(
-        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: frozenset[ObjectKey], /
+        self,
+        triggers: Mapping[ObjectKey, RescheduleTrigger],
+        asked: frozenset[ObjectKey],
+        held: Mapping[ObjectKey, str],
+        /,
     ) -> Plan:
         """Decide every placement, in order of namespace and name, as upstream's one worker does.
 
@@ -92,6 +96,7 @@ class Placements:
         decided = ObjectPass(
             triggers=triggers,
             asked=asked,
+            waiting=held,
             outputs=dict(self.inventory.records),
             failed=[*self.inventory.failed.values(), *self.failed.values()],
             decisions=[*self._removed(), *removed_sets(self.world)],

@@ -145,7 +145,7 @@ def test_trigger_of_another_object_changes_nothing() -> None:
     other = ObjectKey(GROUP, PLACEMENT, "", "other")
     triggers: Mapping[ObjectKey, RescheduleTrigger] = {other: RescheduleTrigger(told.now, "demo")}
 
-    assert fleets.plan({}, frozenset()) == fleets.plan(triggers, frozenset())
+    assert fleets.plan({}, frozenset(), {}) == fleets.plan(triggers, frozenset(), {})
 
 
 def test_a_rebalancer_of_nobody_fails() -> None:

@@ -38,13 +38,17 @@ class Berths:
         return ()
 
     def plan(
-        self, triggers: Mapping[ObjectKey, RescheduleTrigger], asked: frozenset[ObjectKey], /
+        self,
+        triggers: Mapping[ObjectKey, RescheduleTrigger],
+        asked: frozenset[ObjectKey],
+        held: Mapping[ObjectKey, str],
+        /,
     ) -> Plan:
         """Decide every berth."""
         berths = [berth.key for berth in self.world.of_kind(*BERTH)]
         present = {key: one.body for key, one in self.world.outputs.items() if key[:2] == BERTH}
         gone = [_removed(key, present[key]) for key in present.keys() - berths]
-        berths_in_turn = ObjectPass(triggers=triggers, asked=asked, decisions=gone)
+        berths_in_turn = ObjectPass(triggers=triggers, asked=asked, waiting=held, decisions=gone)
         berths_in_turn.run(berths, self)
         return berths_in_turn.plan()
 
