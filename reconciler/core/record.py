@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.core.format_version import API_VERSION, FORMAT_VERSION
 from reconciler.manifests.paths import FAULTS, RECORD
 from reconciler.model.fields import bodies, mapping, number, strings_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment, stamp
 from reconciler.model.world import Body, Fault, HeldFile, Manifest, World
 
-API_VERSION = "reconciler.dev/v1alpha1"
 DUPLICATE = "identity-duplicate"
 MOST_FAULT_CHARACTERS = 400_000  # ours: a file of manifests has at most 1 MiB
 FAULT_CHARACTERS = 120  # names of fields, line ends and margins of one fault
@@ -60,7 +60,11 @@ def last_pass(outputs: Mapping[ObjectKey, Manifest]) -> LastPass | None:
 
 def record_body(world: World, now: datetime, version: str) -> Body:
     """Return the body of `reconciler.yaml`: when, from what, and by which version."""
-    status: Body = {"lastPassAt": stamp(now), "inputRevision": world.revision}
+    status: Body = {
+        "formatVersion": FORMAT_VERSION,
+        "lastPassAt": stamp(now),
+        "inputRevision": world.revision,
+    }
     if world.reported_at:
         status = {**status, "feedbackRevision": world.reported_at}
     return {
