@@ -20,7 +20,8 @@ from reconciler.shell.daemon import Daemon
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.passes import Passes, PassReport
+from reconciler.shell.pass_report import PassReport
+from reconciler.shell.passes import Passes
 from reconciler.shell.watch import POLL_SECONDS, Wakeups
 
 ROUNDS = 9

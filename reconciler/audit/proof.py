@@ -101,7 +101,7 @@ def prove(
     if isinstance(world, UnreadableRevision):
         return _proof(commit, ProofState.UNKNOWN, [ProofFinding("", world.reason)])
     last = last_pass(world.outputs)
-    if last is not None and _is_behind(claim.inputs, last.revision, revisions):
+    if last is not None and _is_behind(claim, last.revision, revisions):
         old = f"Reconciled-From {claim.inputs[:12]} is older than that of the pass before"
         return _proof(commit, ProofState.FORGED, [ProofFinding("", old)])
     if last is not None and claim.at <= last.at:
@@ -164,14 +164,16 @@ def _forged(commit: Commit, claim: Claim, revisions: Provable) -> str:
         return f"it has {len(commit.parents)} parents, a pass has one"
     if not revisions.leads_to(claim.inputs, commit.parents[0]):
         return f"Reconciled-From {claim.inputs[:12]} is no ancestor of it"
-    if claim.inputs != commit.parents[0]:
+    if commit.parents[0] not in (claim.inputs, claim.over):
         return f"Reconciled-From {claim.inputs[:12]} is older than the commit before it"
     return ""
 
 
-def _is_behind(inputs: str, last: str, revisions: Provable) -> bool:
-    """Return whether inputs are older than those of the pass before, on a branch of their own."""
-    return revisions.apart and inputs != last and revisions.leads_to(inputs, last)
+def _is_behind(claim: Claim, last: str, revisions: Provable) -> bool:
+    """Return whether inputs that may be older than the commit before are those of an older pass."""
+    if claim.inputs is None or claim.inputs == last or not (revisions.apart or claim.over):
+        return False
+    return revisions.leads_to(claim.inputs, last)
 
 
 def _tampering(commit: Commit, change: FileChange, revisions: Provable) -> ProofFinding:

@@ -14,6 +14,7 @@ from reconciler.model.world import World
 
 FROM, AT, VERSION = "Reconciled-From", "Reconciled-At", "Reconciler-Version"
 FEEDBACK_FROM = "Reconciled-Feedback"
+OVER = "Reconciled-Over"
 COMMIT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -54,13 +55,15 @@ class Lineage(Protocol):
 class Claim:
     """What a commit says of itself by its trailers; what cannot be read is `None`.
 
-    `reports` is `""` where none had a branch of their own.
+    `reports` is `""` where none had a branch of their own. `over` is the commit before it where
+    commits up to there waited to be accepted, `""` where none did.
     """
 
     inputs: str | None
     at: datetime | None
     version: str | None
     reports: str | None
+    over: str
 
 
 class PassRead(NamedTuple):
@@ -143,11 +146,11 @@ class Revisions(Provable, Protocol):
 
 def claim_of(commit: Commit) -> Claim | None:
     """Return what a commit claims; `None` of one that has none of our trailers."""
-    keys = (FROM, AT, VERSION, FEEDBACK_FROM)
+    keys = (FROM, AT, VERSION, FEEDBACK_FROM, OVER)
     found = [(key, value) for key, value in commit.trailers if key in keys]
     if not found:
         return None
-    inputs, at, version, reports = (_only(found, key) for key in keys)
+    inputs, at, version, reports, over = (_only(found, key) for key in keys)
     try:
         moment = None if at is None else parse_moment(at)
     except ValueError:
@@ -157,7 +160,7 @@ def claim_of(commit: Commit) -> Claim | None:
     elif reports is not None and not COMMIT_ID.fullmatch(reports):
         reports = None
     whole = inputs if inputs is not None and COMMIT_ID.fullmatch(inputs) else None
-    return Claim(whole, moment, version, reports)
+    return Claim(whole, moment, version, reports, over or "")
 
 
 def pass_of(commit: Commit) -> PassRead | None:

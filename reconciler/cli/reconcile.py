@@ -8,6 +8,7 @@ import click
 
 from reconciler.cli.options import Moment, Service, service_options
 from reconciler.cli.serving import open_passes
+from reconciler.cli.trust import Keys, key_options
 
 if TYPE_CHECKING:
     from reconciler.shell.clock import Clock
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 @click.command(name="reconcile")
 @service_options
+@key_options
 @click.option(
     "--now", metavar="MOMENT", type=Moment(), help="Decide as at this moment  [default: the clock]"
 )
@@ -29,6 +31,7 @@ def command(
     directory: Path,
     *,
     service: Service,
+    keys: Keys,
     now: datetime | None,
     dry_run: bool,
     no_push: bool,
@@ -41,11 +44,12 @@ def command(
       reconciler reconcile --now 2026-01-02T15:04:05Z
       reconciler reconcile --remote https://git.example.org/fleet.git
     """
+    from reconciler.audit.printable import printable
     from reconciler.cli.faults import print_faults, print_traces
     from reconciler.cli.report import print_pass
     from reconciler.cli.world import note_if_empty
 
-    passes = open_passes(directory, service)
+    passes = open_passes(directory, service, keys)
     publish = service.remote is None or not no_push
     report = passes.decide(at=now) if dry_run else passes.run(at=now, publish=publish)
     note_if_empty(directory if service.remote is None else None, report.world)
@@ -53,8 +57,10 @@ def command(
         _warn_if_ahead(now, passes.clock)
     print_faults(report.outcome.faults)
     print_traces(report.outcome.traces)
+    for refused in report.refused:
+        click.echo(f"warning: {printable(str(refused))}", err=True)
     print_pass(report, branch=passes.branches.moved, dry_run=dry_run, moved=publish)
-    return 1 if report.outcome.faults else 0
+    return 1 if report.outcome.faults or report.refused else 0
 
 
 def _warn_if_ahead(now: datetime, clock: "Clock") -> None:

@@ -6,7 +6,7 @@ from reconciler.audit.printable import printable
 from reconciler.core.changes import DeleteFile
 from reconciler.core.message import decision_line, is_told
 from reconciler.model.moments import format_moment
-from reconciler.shell.passes import PassReport
+from reconciler.shell.pass_report import PassReport
 
 
 def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -> None:

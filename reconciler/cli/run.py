@@ -11,6 +11,7 @@ from reconciler.cli.observers import operated
 from reconciler.cli.operation import Operation, operation_options, read_secrets
 from reconciler.cli.options import Service, service_options
 from reconciler.cli.serving import open_passes, remote_secrets
+from reconciler.cli.trust import Keys, key_options
 
 LOCAL_POLL_SECONDS = 5.0
 REMOTE_POLL_SECONDS = 60.0
@@ -18,6 +19,7 @@ REMOTE_POLL_SECONDS = 60.0
 
 @click.command(name="run")
 @service_options
+@key_options
 @click.option(
     "--poll-seconds",
     type=click.FloatRange(min=0.1),
@@ -38,6 +40,7 @@ def command(
     directory: Path,
     *,
     service: Service,
+    keys: Keys,
     operation: Operation,
     poll_seconds: float | None,
     log_format: str,
@@ -64,7 +67,7 @@ def command(
     secrets = read_secrets(operation)
     hidden = (*secrets.texts, *remote_secrets(service))
     configure_log(sys.stderr, text=text, colours=colours, secrets=hidden)
-    passes = open_passes(directory, service)
+    passes = open_passes(directory, service, keys)
     distant = isinstance(passes.branch, RemoteBranch)
     seconds = poll_seconds or (REMOTE_POLL_SECONDS if distant else LOCAL_POLL_SECONDS)
     watched = None if distant else passes.branch.repository.common_dir

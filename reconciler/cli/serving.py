@@ -1,12 +1,14 @@
 """The branch that a verb serves, and what runs passes on it."""
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli.options import Service, parse_author
+from reconciler.cli.trust import Keys, open_trust, signing_key
 from reconciler.cli.world import fleet_of
 from reconciler.errors import UsageError
 
@@ -15,15 +17,20 @@ if TYPE_CHECKING:
     from reconciler.shell.passes import Passes
 
 
-def open_passes(directory: Path, service: Service) -> "Passes":
+def open_passes(directory: Path, service: Service, keys: Keys) -> "Passes":
     """Return what runs passes on the branch that the options name.
 
     Raises:
         UsageError: The options name nothing that can be served; the message says what would do.
     """
+    from reconciler.shell.branch_delivery import BranchDelivery
+
+    key = signing_key(keys)
     served = _branch(directory, service)
     fleet = fleet_of(directory, served.repository, service.output_root)
-    return fleet.passes(served, author=parse_author(service.author))
+    passes = fleet.passes(served, author=parse_author(service.author))
+    trust = open_trust(keys, key, served.repository, passes.clock.now())
+    return replace(passes, delivery=BranchDelivery(key=key), trust=trust)
 
 
 def _branch(directory: Path, service: Service) -> "Branch":

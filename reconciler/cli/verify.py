@@ -9,6 +9,12 @@ import click
 
 from reconciler.cli import complete
 from reconciler.cli.options import output_option, output_root_option
+from reconciler.cli.verify_signatures import (
+    AskedSignatures,
+    print_signatures,
+    signature_options,
+    signatures_json,
+)
 from reconciler.cli.workers import AskedWorkers, workers_options
 
 if TYPE_CHECKING:
@@ -27,6 +33,7 @@ COLOURS = {"proven": "green", "other version": "yellow"}
 @output_option("text", "json", says="How to print what was found.")
 @click.option("-v", "verbose", is_flag=True, help="Show each proven commit, too.")
 @click.option("--afresh", is_flag=True, help="Prove what was proven before, too.")
+@signature_options
 @workers_options
 @output_root_option
 @click.pass_obj
@@ -37,6 +44,7 @@ def command(
     output: str,
     verbose: bool,
     afresh: bool,
+    asked: AskedSignatures,
     workers: AskedWorkers,
     output_root: str,
 ) -> int:
@@ -51,6 +59,7 @@ def command(
       reconciler verify
       reconciler verify v1.4..main
       reconciler verify main -o json
+      reconciler verify v1.4..main --signatures --allowed-signers keys
       reconciler verify --executor dask://127.0.0.1:8786
     \b
     Exit codes: 0 all proven, 1 something is not as it must be, 2 no such RANGE.
@@ -64,6 +73,7 @@ def command(
     fleet = open_fleet(directory, output_root)
     revisions = fleet.revisions
     commits = fleet.commits(span or "HEAD")[::-1]
+    signatures = asked.read(revisions.repository, [one.revision for one in commits])
     recorded = not afresh and not revisions.apart and len(commits) >= FEW
     folder = _record_folder() if recorded else None
     prefix = revisions.repository.prefix
@@ -77,14 +87,18 @@ def command(
         proofs = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
     delivered = _delivered(revisions)
     if output == "json":
-        print_json(_as_json(proofs, delivered))
+        signed = signatures_json(signatures or ())
+        print_json({**_as_json(proofs, delivered), "signatures": signed})
     else:
         _print(proofs, verbose=verbose)
         _print_delivered(delivered)
+        if signatures is not None:
+            print_signatures(signatures)
     if _is_about_nothing(revisions, proofs):
         click.echo(nothing_in(directory), err=True)
         return 1
-    return 1 if _is_wrong(proofs, delivered) else 0
+    unsigned = any(one.problem for one in signatures or ())
+    return 1 if unsigned or _is_wrong(proofs, delivered) else 0
 
 
 def _delivered(revisions: "GitRevisions") -> "list[BranchProof]":

@@ -32,6 +32,7 @@ def commit_message(
     reported_at: str = "",
     editors: Sequence[tuple[str, str]] = (),
     reruns: Sequence[tuple[str, str]] = (),
+    over: str = "",
 ) -> str:
     """Return subject, body and trailers.
 
@@ -44,6 +45,8 @@ def commit_message(
         reported_at: Full hex id of the commit of another branch with the reports, `""` for none.
         editors: Output edited by hand, and who edited it, from the history.
         reruns: Rebalancer that runs again, and who removed the record of its first run.
+        over: Full hex id of the commit before it, if commits up to there wait to be accepted, `""`
+            if none does.
     """
     told = [decision for decision in outcome.decisions if is_told(decision)]
     stuck = [decision for decision in outcome.decisions if decision.problem]
@@ -63,9 +66,10 @@ def commit_message(
         lines = [*lines[:MOST_LINES], f"- and {len(lines) - MOST_LINES} more"]
     subject = _cut(_subject(told, stuck, removed, outcome, output_root))
     reported = f"Reconciled-Feedback: {reported_at}\n" if reported_at else ""
+    skipped = f"Reconciled-Over: {over}\n" if over else ""
     trailers = (
         f"Reconciled-From: {revision}\n"
-        f"{reported}"
+        f"{skipped}{reported}"
         f"Reconciled-At: {format_moment(now)}\n"
         f"Reconciler-Version: {version}\n"
     )

@@ -1,18 +1,20 @@
 """What a pass leaves behind for the next: `reconciler.yaml` and `faults.yaml` of the outputs."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.core.format_version import API_VERSION, FORMAT_VERSION
 from reconciler.manifests.paths import FAULTS, RECORD
 from reconciler.model.fields import bodies, mapping, number, strings_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment, stamp
 from reconciler.model.world import Body, Fault, HeldFile, Manifest, World
 
-API_VERSION = "reconciler.dev/v1alpha1"
 DUPLICATE = "identity-duplicate"
+MOST_FAULT_CHARACTERS = 400_000  # ours: a file of manifests has at most 1 MiB
+FAULT_CHARACTERS = 120  # names of fields, line ends and margins of one fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,11 @@ def last_pass(outputs: Mapping[ObjectKey, Manifest]) -> LastPass | None:
 
 def record_body(world: World, now: datetime, version: str) -> Body:
     """Return the body of `reconciler.yaml`: when, from what, and by which version."""
-    status: Body = {"lastPassAt": stamp(now), "inputRevision": world.revision}
+    status: Body = {
+        "formatVersion": FORMAT_VERSION,
+        "lastPassAt": stamp(now),
+        "inputRevision": world.revision,
+    }
     if world.reported_at:
         status = {**status, "feedbackRevision": world.reported_at}
     return {
@@ -70,14 +76,32 @@ def record_body(world: World, now: datetime, version: str) -> Body:
 
 
 def faults_body(faults: Iterable[Fault], held: Iterable[HeldFile]) -> Body:
-    """Return the body of `faults.yaml`: what to edit, and what is in force until then."""
+    """Return the body of `faults.yaml`: what to edit, and what is in force until then.
+
+    The next pass reads it with the limits of every file, so faults beyond a size are only counted;
+    those that tell which objects are written twice all stay.
+    """
+    found = tuple(faults)
+    told = tuple(_told(found))
+    omitted = {"omitted": len(found) - len(told)} if len(told) < len(found) else {}
     return {
         "apiVersion": API_VERSION,
         "kind": FAULTS.kind,
         "metadata": {"name": FAULTS.name},
-        "faults": [_encode_fault(fault) for fault in faults],
+        "faults": [_encode_fault(fault) for fault in told],
+        **omitted,
         "held": [_encode_held(entry) for entry in held],
     }
+
+
+def _told(faults: Iterable[Fault]) -> Iterator[Fault]:
+    """Yield the faults that are recorded one by one."""
+    size = 0
+    for fault in faults:
+        size += FAULT_CHARACTERS + sum(map(len, (fault.path, fault.field, fault.subject)))
+        size += len(fault.message) + len(fault.expected)
+        if size <= MOST_FAULT_CHARACTERS or fault.rule == DUPLICATE:
+            yield fault
 
 
 def recorded_faults(outputs: Mapping[ObjectKey, Manifest]) -> tuple[Fault, ...]:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from reconciler.library.subject import Subject
     from reconciler.shell.branches import Branch
     from reconciler.shell.merge_preview import Sides
-    from reconciler.shell.passes import Passes, PassReport
+    from reconciler.shell.pass_report import PassReport
+    from reconciler.shell.passes import Passes
     from reconciler.shell.revisions import GitRevisions
 
 AUTHOR = CommitIdentity("reconciler", "reconciler@localhost")

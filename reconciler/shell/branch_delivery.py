@@ -27,6 +27,7 @@ from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.objects import TreeEntry, read_blobs
 from reconciler.shell.git.repository import COMMIT_ID, Repository
+from reconciler.shell.git.signing import SigningKey
 from reconciler.shell.listings import Listings
 from reconciler.shell.load import Loader
 from reconciler.shell.sources import ServedBranches, Sources
@@ -76,8 +77,12 @@ class BranchDelivery:
 
     Where the remote can, they move together with the decision. Else the decision comes first; a
     branch that lags, as after a crash, catches up with the next pass.
+
+    Attributes:
+        key: Who signs the commits, `None` for nobody.
     """
 
+    key: SigningKey | None = None
     _followed: dict[str, _Followed] = field(default_factory=dict)
 
     def deliver(
@@ -182,6 +187,7 @@ class BranchDelivery:
             message=_message(changes, sources, at),
             at=at,
             author=author,
+            key=self.key,
         )
         known.seen = (sources, new)
         told = BranchDelivered(branch=name, commit=new, files=len(changes), faults=found.faults)

@@ -28,7 +28,8 @@ from reconciler.shell.daemon_events import (
     PassFinished,
 )
 from reconciler.shell.pass_log import PassLog
-from reconciler.shell.passes import Passes, PassReport
+from reconciler.shell.pass_report import PassReport
+from reconciler.shell.passes import Passes
 from reconciler.shell.sources import Heads
 
 FIRST_DELAY_SECONDS = 1.0

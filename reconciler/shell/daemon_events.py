@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from reconciler.errors import ShellError, UsageError
 from reconciler.shell.disk import refusal_of
-from reconciler.shell.passes import PassReport
+from reconciler.shell.pass_report import PassReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from reconciler.shell.clock import Clock
 from reconciler.shell.daemon_events import DaemonEvent, PassFailed, PassFinished
 from reconciler.shell.git.masking import masked
 from reconciler.shell.outbox import OutgoingRequest
-from reconciler.shell.passes import PassReport
+from reconciler.shell.pass_report import PassReport
 
 MOST_LISTED = 500  # decisions, and faults; their number is told, too
 

@@ -27,6 +27,7 @@ from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_setti
 from reconciler.model.world import World
 from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.document_cache import INPUTS, OUTPUTS, DocumentCache
+from reconciler.shell.format_guard import FormatGuard
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.listings import Listings
 from reconciler.shell.reported_trees import ReportedTrees, Reports, SourcesOf, paired
@@ -69,6 +70,7 @@ class Loader:
         self._listings = Listings(trees, output_root)
         self._output_listings = Listings(trees, output_root) if sources else self._listings
         self._documents = documents
+        self._formats = FormatGuard(trees)
         self._inputs, self._outputs = (
             TreeCache(trees, listings, name, track=track, documents=documents)
             for name, listings in ((INPUTS, self._listings), (OUTPUTS, self._output_listings))
@@ -153,6 +155,8 @@ class Loader:
         Returns:
             The branch that clusters report on, `""` for none of its own, and the world.
         """
+        record = output_path(self._output_root, RECORD)
+        self._formats.check(record, self._output_listings.entries(outputs).get(record))
         state = self._follow_state(outputs, by)
         self._delivers = recorded(state.manifests)
         last = last_pass(state.manifests)
@@ -237,6 +241,7 @@ class Loader:
     ) -> Settings:
         """Read the configuration first, since it says which files are read."""
         entry = self._listings.entries(revision).get(CONFIGURATION_PATH)
+        self._formats.check(CONFIGURATION_PATH, entry)
         found = [] if entry is None else [self.version(CONFIGURATION_PATH, entry.blob)]
         used.update((CONFIGURATION_PATH, file.blob) for file in found)
         index = index_inputs(found, KINDS)

@@ -19,7 +19,7 @@ from reconciler.model.world import World
 from reconciler.rebalance.kinds import REBALANCE_KINDS
 from reconciler.rebalance.schedule_trigger import Phase
 from reconciler.shell.daemon_events import DaemonEvent, PassFailed, PassFinished
-from reconciler.shell.passes import PassReport
+from reconciler.shell.pass_report import PassReport
 from reconciler.shell.step_times import STEPS
 
 PREFIX = "reconciler"

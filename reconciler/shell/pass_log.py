@@ -10,7 +10,8 @@ from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault, Trace
 from reconciler.shell.contest import Contested
 from reconciler.shell.daemon_events import DaemonEvent, PassFailed, PassFinished
-from reconciler.shell.passes import PassReport
+from reconciler.shell.pass_report import PassReport
+from reconciler.shell.trust import RefusedCommit
 
 MOST_NAMED = 20  # files in one line of the log
 
@@ -29,6 +30,7 @@ class PassLog:
         self._waiting: frozenset[str] = frozenset()
         self._contested: Contested | None = None
         self._traced = ""
+        self._refused: frozenset[RefusedCommit] = frozenset()
 
     def __call__(self, event: DaemonEvent) -> None:
         """Log what an event has to tell."""
@@ -50,6 +52,7 @@ class PassLog:
         self._log_beside(report)
         self._log_waiting(report.waiting - self._waiting)
         self._log_contested(report.contested)
+        self._log_refused(frozenset(report.refused))
         self._waiting = report.waiting
         outcome = report.outcome
         self._known = frozenset((*outcome.faults, *outcome.traces, *outcome.warnings))
@@ -150,6 +153,18 @@ class PassLog:
         """Log the files of which something would go, but for a person's edit."""
         for path in sorted(files):
             self._log.info("a person is editing it, so what is over stays in it", file=path)
+
+    def _log_refused(self, refused: frozenset[RefusedCommit]) -> None:
+        """Log once each commit that no allowed key has signed."""
+        for one in sorted(refused - self._refused):
+            self._log.warning(
+                f"a commit waits, and all after it: {one.problem}",
+                branch=one.branch,
+                commit=one.revision[:12],
+                author=one.author,
+                expected="sign it by an allowed key, or name it with --trust-from",
+            )
+        self._refused = refused
 
     def _log_contested(self, contested: Contested | None) -> None:
         """Log once what others undo again and again, and when it is written again."""

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -20,7 +20,7 @@ from reconciler.shell.branch_delivery import BranchDelivered, BranchDelivery, Pr
 from reconciler.shell.branches import Branch
 from reconciler.shell.clock import Clock
 from reconciler.shell.clock_behind import SHORT_WAIT, ClockBehind, behind, later
-from reconciler.shell.contest import Contest, Contested
+from reconciler.shell.contest import Contest
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import (
     GitError,
@@ -32,55 +32,15 @@ from reconciler.shell.git.errors import (
 from reconciler.shell.git.history import read_history
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.load import Loader
+from reconciler.shell.pass_report import PassReport
 from reconciler.shell.reruns import find_reruns
-from reconciler.shell.sources import Heads, ServedBranches, Sources
+from reconciler.shell.sources import Heads, ServedBranches
 from reconciler.shell.step_times import StepTimes
+from reconciler.shell.trust import Trust
+from reconciler.shell.untrusted_edits import put_back
 
 RACES = 5  # several writers on one branch settle in two or three rounds
 PIECES = 10  # of parsed documents, written between two looks at the branch; half a second
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassReport:
-    """What one pass did.
-
-    `commit` is `None` where nothing was committed; `now` is the moment of the pass. `waiting` are
-    the files of which something is over and stays, since a person is editing them in a checkout.
-    `editors` are the outputs whose decision was edited by hand, and who did it. `beside` are the
-    other branches that were delivered to, or could not be. `contested` is what is not written for
-    now, since others undo it again and again. `heads` is where the branches were that it read.
-    `steps` are what each step of it took, in seconds, all races together.
-    """
-
-    world: World
-    outcome: Outcome
-    now: datetime
-    heads: Heads
-    commit: str | None
-    waiting: frozenset[str] = frozenset()
-    races: int = 0
-    editors: tuple[tuple[str, str], ...] = ()
-    contested: Contested | None = None
-    beside: tuple[BranchDelivered, ...] = ()
-    steps: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def outputs(self) -> str:
-        """Full hex id of the commit that has the outputs now."""
-        return self.commit or self.heads.outputs or self.heads.inputs
-
-    @property
-    def sources(self) -> Sources:
-        """The commits of the world as it left it."""
-        return Sources(self.left.inputs, self.outputs)
-
-    @property
-    def left(self) -> Heads:
-        """Where it left the branches."""
-        if self.commit is None:
-            return self.heads
-        inputs = self.heads.inputs if self.world.apart else self.commit
-        return self.heads._replace(inputs=inputs, outputs=self.commit)
 
 
 def _delivers(report: PassReport) -> bool:
@@ -102,6 +62,7 @@ class Passes:
         delivery: Brings what was decided to other branches.
         output_branch: Name of the branch that it commits to, `None` for the one that is read.
         contest: What others undo of what it writes.
+        trust: Tells which commits are decided from, `None` if all are.
         began: Is told which commit of people a pass looks at, as it begins.
     """
 
@@ -114,12 +75,13 @@ class Passes:
     delivery: BranchDelivery = field(default_factory=BranchDelivery)
     output_branch: str | None = None
     contest: Contest = field(default_factory=Contest)
+    trust: Trust | None = None
     began: Callable[[str], None] = lambda _: None
 
     @property
     def branches(self) -> ServedBranches:
         """All that it reads and moves."""
-        return ServedBranches(self.branch, self.output_branch)
+        return ServedBranches(self.branch, self.output_branch, self.trust)
 
     def decide(self, *, at: datetime | None = None, times: StepTimes | None = None) -> PassReport:
         """Compute a pass without committing anything.
@@ -142,7 +104,13 @@ class Passes:
         with times.step("schedule"):
             outcome, waiting = self._reconcile(world, now, heads)
         return PassReport(
-            world=world, outcome=outcome, now=now, heads=heads, commit=None, waiting=waiting
+            world=world,
+            outcome=outcome,
+            now=now,
+            heads=heads,
+            commit=None,
+            waiting=waiting,
+            refused=() if self.trust is None else tuple(self.trust.refused.values()),
         )
 
     def run(self, *, at: datetime | None = None, publish: bool = True) -> PassReport:
@@ -226,7 +194,7 @@ class Passes:
             report = replace(report, editors=tuple(self._editors(report)))
             with times.step("commit"):
                 commit = self._commit(report)
-            if commit == report.heads.outputs:
+            if commit == report.heads.parent:
                 return report
             decided = replace(report, commit=commit, races=race)
             try:
@@ -249,10 +217,14 @@ class Passes:
         """Return the outcome, and the files that stay since a person is editing them."""
         outcome = reconcile(world, now, memo=self.memo)
         taken = {removal.path for removal in outcome.removals}
-        waiting = self.branch.busy(taken, at=heads.inputs) if taken else frozenset()
+        waiting = self._busy(taken, heads) if taken else frozenset()
         if waiting:  # or else the checkout could not follow, and nothing would be committed
             outcome = reconcile(world, now, busy=waiting, memo=self.memo)
         return outcome, waiting
+
+    def _busy(self, taken: set[str], heads: Heads) -> frozenset[str]:
+        """Return the files that stay: those that a person edits, and all while commits wait."""
+        return frozenset(taken) if heads.tip else self.branch.busy(taken, at=heads.inputs)
 
     def _commit(self, report: PassReport) -> str:
         """Write the commit of a pass."""
@@ -266,14 +238,16 @@ class Passes:
             reported_at=world.reported_at,
             editors=report.editors,
             reruns=find_reruns(self.branch.repository, report.outputs, world, outcome),
+            over="" if world.apart else report.heads.tip or "",
         )
         return write_commit(
             self.branch.repository,
-            outcome.files,
-            parent=report.heads.outputs,
+            (*outcome.files, *put_back(self.branch.repository, report.heads, world, outcome)),
+            parent=report.heads.parent,
             message=message,
             at=report.now,
             author=self.author,
+            key=self.delivery.key,
         )
 
     def _editors(self, report: PassReport) -> list[tuple[str, str]]:

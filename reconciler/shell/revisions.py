@@ -10,7 +10,7 @@ from reconciler.manifests.limits import Oversized
 from reconciler.model.world import World
 from reconciler.shell.git.history import CommitRecord, read_commits
 from reconciler.shell.git.objects import REGULAR, ChangedFile, read_blobs
-from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.repository import EMPTY_TREES, Repository
 from reconciler.shell.git.revisions import (
     changes_of,
     check_whole,
@@ -20,7 +20,7 @@ from reconciler.shell.git.revisions import (
 )
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.sources import EMPTY_TREES, finding_sources
+from reconciler.shell.sources import finding_sources
 from reconciler.shell.trees import GitTrees
 
 PLAIN = REGULAR[0]
@@ -73,7 +73,11 @@ class GitRevisions:
         places = [self.repository.from_top(path) for path in paths]
         head, but = self.moved_at(head), None if but is None else self.moved_at(but)
         but = None if but in NOTHING else but
-        listed = [] if head in NOTHING else list_range(self.repository, head, but=but, paths=places)
+        listed = (
+            []
+            if head in NOTHING
+            else list_range(self.repository, head, but=() if but is None else (but,), paths=places)
+        )
         if whole:
             check_whole(self.repository, listed)
         return CommitLine(self.repository, listed)
@@ -121,7 +125,7 @@ class GitRevisions:
 
     def between(self, old: str, new: str, /) -> tuple[Commit, ...]:
         """Return the commits that lead to one and not to an older one, the newest first."""
-        listed = list_range(self.repository, new, but=old) if old else [new]
+        listed = list_range(self.repository, new, but=(old,)) if old else [new]
         return tuple(map(_commit, read_commits(self.repository, listed)))
 
     def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:

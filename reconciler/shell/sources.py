@@ -6,21 +6,17 @@ from functools import partial
 from typing import NamedTuple
 
 from reconciler.audit.revisions import FROM
-from reconciler.errors import UsageError
+from reconciler.errors import ShellError, UsageError
 from reconciler.model.world import World
 from reconciler.shell.branches import Branch, BranchMove, RemoteBranch
 from reconciler.shell.git.history import read_commits
-from reconciler.shell.git.repository import COMMIT_ID, Repository
+from reconciler.shell.git.repository import COMMIT_ID, EMPTY_TREES, Repository
 from reconciler.shell.git.revisions import is_ancestor, list_range
 from reconciler.shell.load import Loader
 from reconciler.shell.reported_trees import SourcesOf
+from reconciler.shell.trust import NothingTrusted, Trust
 
 FETCHED = "refs/remotes/origin/"
-EMPTY_TREES = {
-    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-}
-"""Object format to the id of the tree without files, which every git knows."""
 
 
 class Sources(NamedTuple):
@@ -35,11 +31,20 @@ class Sources(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """Where the branches are that a pass reads; `None` for one that is not there, or not read."""
+    """Where the branches are that a pass reads; `None` for one that is not there, or not read.
+
+    `tip` is where the branch is that a pass moves, if that is not accepted; `None` if it is.
+    """
 
     inputs: str
     outputs: str | None
     reports: str | None
+    tip: str | None = None
+
+    @property
+    def parent(self) -> str | None:
+        """The commit that a pass writes its own on; `None` for one without history."""
+        return self.tip or self.outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +54,12 @@ class ServedBranches:
     Attributes:
         inputs: The branch of what people write.
         output_branch: Name of the one that passes commit to, `None` where that is the same.
+        trust: Tells which commits are decided from, `None` if all are.
     """
 
     inputs: Branch
     output_branch: str | None = None
+    trust: Trust | None = None
 
     @property
     def repository(self) -> Repository:
@@ -74,14 +81,32 @@ class ServedBranches:
         reports = self.reports(feedback_branch) if feedback_branch else None
         inputs = self.inputs.head()
         outputs = inputs if self.output_branch is None else self.inputs.beside(self.output_branch)
-        return Heads(inputs, outputs, reports)
+        heads = Heads(inputs, outputs, reports)
+        return heads if self.trust is None else self._trusted(heads, self.trust)
+
+    def _trusted(self, heads: Heads, trust: Trust) -> Heads:
+        """Return the commits to decide from: those that are accepted."""
+        line = trust.accept(self.inputs.name, heads.inputs)
+        inputs, head = line.commit, heads.outputs
+        if head is None:
+            return heads._replace(inputs=inputs)
+        if self.output_branch is not None:
+            line = trust.accept(self.output_branch, head)
+        tip = None if line.refused is None else head
+        return heads._replace(inputs=inputs, outputs=line.written, tip=tip)
 
     def reports(self, name: str) -> str | None:
         """Return the commit of a branch that clusters report on; `None` if there is none."""
         try:
-            return self.inputs.beside(name)
+            head = self.inputs.beside(name)
         except UsageError:  # the configuration names what git takes for no branch
             return None
+        if head is None or self.trust is None:
+            return head
+        try:
+            return self.trust.accept(name, head).commit
+        except NothingTrusted as refused:
+            raise ShellError(f"reports cannot be read: {refused}") from None
 
     def load(self, loader: Loader, heads: Heads) -> tuple[Sources, World]:
         """Load the world at some heads, and return the commits that it was made from.
@@ -108,14 +133,14 @@ class ServedBranches:
         """
         if not isinstance(self.inputs, RemoteBranch):
             return False
-        return self.inputs.publish_together([BranchMove(self.moved, heads.outputs, new), *others])
+        return self.inputs.publish_together([BranchMove(self.moved, heads.parent, new), *others])
 
     def publish(self, heads: Heads, new: str) -> None:
         """Move the branch of the outputs, or raise `LostRace`."""
         if self.output_branch is None:
-            self.inputs.publish(old=heads.inputs, new=new)
+            self.inputs.publish(old=heads.tip or heads.inputs, new=new)
         else:
-            self.inputs.publish_beside(self.output_branch, old=heads.outputs, new=new)
+            self.inputs.publish_beside(self.output_branch, old=heads.parent, new=new)
 
 
 def finding_sources(repository: Repository, output_branch: str | None) -> SourcesOf | None:

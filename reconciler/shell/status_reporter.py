@@ -10,7 +10,7 @@ from reconciler.core.message import is_told
 from reconciler.shell.daemon_events import DaemonEvent, PassBegun, PassFailed, PassFinished
 from reconciler.shell.forges import CommitStatus, StatusState
 from reconciler.shell.git.masking import masked
-from reconciler.shell.passes import PassReport
+from reconciler.shell.pass_report import PassReport
 
 
 class StatusReporter:

@@ -56,7 +56,11 @@ ASKED = {
     "top clusters": ["top clusters"],
     "tree": ["tree deployment/shop", "tree pp/shop", "tree crp/tools", "tree ns/tools"],
     "validate": ["validate", "validate policies/shop.yaml"],
-    "verify": ["verify", "verify HEAD..HEAD"],
+    "verify": [
+        "verify",
+        "verify HEAD..HEAD",
+        "verify HEAD --signatures --allowed-signers /dev/null",
+    ],
     "version": ["version"],
     "why": [
         "why deployment/shop",

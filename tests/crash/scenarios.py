@@ -12,7 +12,8 @@ from reconciler.shell.branches import RemoteBranch
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
-from reconciler.shell.passes import Passes, PassReport
+from reconciler.shell.pass_report import PassReport
+from reconciler.shell.passes import Passes
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.trees import GitTrees
 from tests.builders import (

@@ -17,7 +17,8 @@ from reconciler.shell.branches import LocalBranch
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
-from reconciler.shell.passes import Passes, PassReport
+from reconciler.shell.pass_report import PassReport
+from reconciler.shell.passes import Passes
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.trees import GitTrees
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, FixedClock, new_checkout

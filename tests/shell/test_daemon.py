@@ -19,6 +19,7 @@ from reconciler.shell.daemon_events import (
     PassFailed,
     PassFinished,
 )
+from reconciler.shell.passes import Passes
 from reconciler.shell.step_times import STEPS
 from tests.builders import cluster_policy, configuration, divided, metadata, text
 from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes
@@ -47,8 +48,12 @@ class Steps:
 
 def served(fleet: Checkout, clock: Clock, *steps: Callable[[], object]) -> Steps:
     """Serve a fleet while a person takes steps."""
+    return served_by(new_passes(fleet.folder, clock), *steps)
+
+
+def served_by(passes: Passes, *steps: Callable[[], object]) -> Steps:
+    """Serve by some passes while a person takes steps."""
     wakeups = Steps(iter(steps))
-    passes = new_passes(fleet.folder, clock)
     Daemon(passes=passes, wakeups=wakeups, poll_seconds=60).run()
     return wakeups
 

@@ -17,7 +17,7 @@ from reconciler.shell.daemon_events import (
 )
 from reconciler.shell.git.errors import RemoteUnreachable
 from reconciler.shell.listener import MOST_CONNECTIONS, Address, Listener, parse_address
-from reconciler.shell.passes import PassReport
+from reconciler.shell.pass_report import PassReport
 from reconciler.shell.sources import Heads
 from tests.shell.listening import MOMENT, SECRET, answer_on, served
 

@@ -20,7 +20,7 @@ from reconciler.shell.daemon_events import PassFinished
 from reconciler.shell.forges import open_forge
 from reconciler.shell.git.masking import mask_of
 from reconciler.shell.merge_requests import MergeRequests
-from reconciler.shell.passes import PassReport
+from reconciler.shell.pass_report import PassReport
 from reconciler.shell.proposer import Proposer
 from tests.builders import cluster, cluster_policy, deployment, text
 from tests.shell.fleet import Clock, eventually, new_passes

@@ -16,6 +16,7 @@ from reconciler.shell.git.identity import CommitIdentity, check_identity
 from reconciler.shell.git.import_folder import importing_git
 from reconciler.shell.git.objects import ChangedFile, changed_files
 from reconciler.shell.git.repository import Repository, check_commit
+from reconciler.shell.git.signing import SigningKey, write_signed
 
 # What a file system may take for `.git`: case, trailing dots and spaces, streams, short names.
 DOT_GIT = re.compile(r"(?:\.git|git~\d+)[ .]*(?::.*)?", re.IGNORECASE)
@@ -36,10 +37,11 @@ def write_commit(
     message: str,
     at: datetime,
     author: CommitIdentity,
+    key: SigningKey | None = None,
 ) -> str:
     """Write one commit on top of `parent`; no branch moves.
 
-    The same arguments give the same id, on every machine.
+    The same arguments give the same id, on every machine; a signature makes another one of it.
 
     Args:
         repository: Where to write. Paths are put below its `prefix`.
@@ -48,6 +50,7 @@ def write_commit(
         message: Subject, blank line, body, trailers.
         at: Aware moment of author and committer.
         author: Author and committer.
+        key: Who signs it, `None` for nobody.
 
     Returns:
         Full hex id of the commit; `parent` itself if the changes leave its tree as it is.
@@ -64,11 +67,17 @@ def write_commit(
     size = sum(len(change.content) for change in changes if isinstance(change, WriteFile))
     git = replace(git, timeout_seconds=git.timeout_seconds + size / SLOWEST)
     commit = _import(replace(repository, git=git), [*head, *_files(written)])
-    if parent is None:
+    if parent is not None:
+        differing = changed_files(repository, parent, commit)
+        _check_places(written, differing)
+        if not differing:
+            return parent
+    if key is None:
         return commit
-    differing = changed_files(repository, parent, commit)
-    _check_places(written, differing)
-    return commit if differing else parent
+    text = _ended(message)
+    return write_signed(
+        repository, key, tree=commit, parent=parent, message=text, at=at, author=author
+    )
 
 
 def check_path(path: str) -> str:
@@ -156,11 +165,16 @@ def _head(
     if "\0" in message or not message.strip():
         raise ValueError("a commit message must have text, and no NUL")
     signature = f"{check_identity(author)} {int(at.timestamp())} +0000"
-    text = (message.rstrip("\n") + "\n").encode()
+    text = _ended(message).encode()
     yield f"mark :1\nauthor {signature}\ncommitter {signature}\n".encode()
     yield b"data %d\n%s\n" % (len(text), text)
     if parent is not None:
         yield f"from {check_commit(parent)}\n".encode()
+
+
+def _ended(message: str) -> str:
+    """Return a message as it stands in a commit."""
+    return message.rstrip("\n") + "\n"
 
 
 def _files(written: Sequence[tuple[str, Change]]) -> Iterator[bytes]:

@@ -16,6 +16,11 @@ from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.kept import KeptProcesses
 from reconciler.shell.root import is_bare, is_top
 
+EMPTY_TREES = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+"""Object format to the id of the tree without files, which every git knows."""
 COMMIT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # SHA-1 or SHA-256
 
 UNFIT = re.compile(

@@ -35,17 +35,17 @@ def resolve_revision(repository: Repository, text: str) -> str:
 
 
 def list_range(
-    repository: Repository, head: str, *, but: str | None = None, paths: Sequence[str] = ()
+    repository: Repository, head: str, *, but: Sequence[str] = (), paths: Sequence[str] = ()
 ) -> list[str]:
     """Return the commits that lead to `head` along first parents, the newest first.
 
     Args:
         repository: Where to read.
         head: Full hex commit id.
-        but: A commit that they must not be part of, nor its ancestors; `None` for none.
+        but: Commits that they must not be, nor ancestors of.
         paths: Only commits that changed something there, relative to the top; none for all.
     """
-    excluded = () if but is None else (f"^{check_commit(but)}",)
+    excluded = [f"^{check_commit(one)}" for one in but]
     listed = repository.git.line(
         "rev-list", "--first-parent", check_commit(head), *excluded, "--", *paths
     )

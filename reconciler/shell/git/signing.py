@@ -1,0 +1,139 @@
+"""Signs commits by a key of the operator: SSH through ssh-keygen, OpenPGP through gpg.
+
+The private key never leaves its place: git hands the text of a commit to the program that has it.
+Which program and which key is said here, and outranks whatever a repository configures.
+"""
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+from reconciler.errors import UsageError
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.git.kept import KeptProcesses
+from reconciler.shell.git.repository import EMPTY_TREES, Repository, check_commit
+
+PROGRAMS: Mapping[str, str] = {
+    "gpg.openpgp.program": "gpg",
+    "gpg.program": "gpg",
+    "gpg.ssh.program": "ssh-keygen",
+    "gpg.x509.program": "false",  # certificates are not accepted
+}
+"""What signs and what checks, whatever a repository names."""
+
+
+class KeyFormat(StrEnum):
+    """What kind of key signs."""
+
+    SSH = "ssh"
+    GPG = "gpg"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SigningKey:
+    """A key that signs commits.
+
+    Attributes:
+        format: Of the key.
+        name: The file of an SSH key, absolute; the id of an OpenPGP key.
+        home: The folder in which gpg has its keys; `None` for SSH.
+    """
+
+    format: KeyFormat
+    name: str
+    home: Path | None = None
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """What tells git to sign by it."""
+        return {
+            **PROGRAMS,
+            "gpg.format": "ssh" if self.format is KeyFormat.SSH else "openpgp",
+            "i18n.commitEncoding": "UTF-8",
+            "user.signingkey": self.name,
+        }
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The environment that gpg needs."""
+        return {} if self.home is None else {"GNUPGHOME": str(self.home)}
+
+
+def write_signed(
+    repository: Repository,
+    key: SigningKey,
+    *,
+    tree: str,
+    parent: str | None,
+    message: str,
+    at: datetime,
+    author: CommitIdentity,
+) -> str:
+    """Write a commit over a tree, signed; no branch moves.
+
+    Args:
+        repository: Where to write.
+        key: Who signs.
+        tree: Full hex id of the tree, or of a commit that has it.
+        parent: Full hex id of a commit, `None` for none.
+        message: As it is to stand there, with a line end.
+        at: Aware moment of author and committer.
+        author: Author and committer.
+
+    Raises:
+        GitError: The key did not sign.
+    """
+    parents = () if parent is None else ("-p", check_commit(parent))
+    variables = {**key.variables, **_named(author, at)}
+    signer = repository.git.having(settings=key.settings, variables=variables)
+    arguments = ("commit-tree", "-S", *parents, f"{check_commit(tree)}^{{tree}}")
+    finished = signer.run(*arguments, stdin=message.encode())
+    if finished.code != 0:
+        said = signer.error(arguments, finished)
+        raise GitError(f'the key "{key.name}" does not sign: {said}')
+    return finished.stdout.decode().strip()
+
+
+def _named(author: CommitIdentity, at: datetime) -> Mapping[str, str]:
+    """Return the environment that names who writes a commit, and when."""
+    moment = f"@{int(at.timestamp())} +0000"
+    return {
+        f"GIT_{role}_{part}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for part, value in (("NAME", author.name), ("EMAIL", author.email), ("DATE", moment))
+    }
+
+
+@contextlib.contextmanager
+def tried(
+    repository: Repository, key: SigningKey, at: datetime
+) -> Iterator[tuple[Repository, str]]:
+    """Sign a commit without files, dated now and aside: nothing of it stays.
+
+    Yields:
+        A repository that has the commit, and the commit.
+
+    Raises:
+        UsageError: The key does not sign.
+    """
+    with tempfile.TemporaryDirectory(prefix="reconciler-") as folder:
+        aside = repository.git.having(variables={"GIT_OBJECT_DIRECTORY": folder})
+        there = replace(repository, git=aside, kept=KeptProcesses())
+        try:
+            commit = write_signed(
+                there,
+                key,
+                tree=EMPTY_TREES[repository.object_format],
+                parent=None,
+                message="Try the key\n",
+                at=at,
+                author=CommitIdentity("reconciler", "reconciler@localhost"),
+            )
+        except GitError as error:
+            raise UsageError(f"--signing-key: {error}") from None
+        yield there, commit

@@ -1,0 +1,168 @@
+"""Keys that an operator names: commits are signed, checked, and proven."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.main import run
+from tests.shell.fleet import EXAMPLE, new_fleet
+from tests.shell.keys import SshKey, allowing, commit_signed, gpg_home, new_ssh_key
+from tests.shell.repositories import Checkout, git, new_bare
+
+SHOP = "workloads/shop.yaml"
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Checkout:
+    """The example."""
+    return new_fleet(tmp_path / "fleet")
+
+
+def answer(fleet: Checkout, *arguments: str) -> int:
+    """Run a verb and return its exit code."""
+    return run(["-C", str(fleet.folder), "--cache-dir", "off", *arguments])
+
+
+def keys(folder: Path, *, trusted: str = "") -> tuple[SshKey, SshKey, list[str]]:
+    """Make the keys of Ada and of the daemon, and the options that name them."""
+    ada, robot = (new_ssh_key(folder / "keys", who) for who in ("ada", "robot"))
+    allowed = allowing(folder, ada, robot)
+    options = ["--signing-key", str(robot.file), "--allowed-signers", str(allowed)]
+    return ada, robot, [*options, *(["--trust-from", trusted] if trusted else [])]
+
+
+def test_reconcile_signs_with_a_key_of_gpg(
+    fleet: Checkout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The key is looked for in GNUPGHOME, and the signature holds."""
+    with gpg_home() as home:
+        monkeypatch.setenv("GNUPGHOME", str(home))
+        code = answer(
+            fleet, "reconcile", "--signing-format", "gpg", "--signing-key", "robot@example.com"
+        )
+        proof = answer(
+            fleet, "verify", "HEAD~1..HEAD", "--signatures", "--allowed-keyring", str(home)
+        )
+
+    assert (0, 0) == (code, proof)
+    assert "1 of 1 commit signed by an allowed key" in capsys.readouterr().out
+
+
+def test_a_remote_is_followed_from_what_is_trusted(
+    fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What Ada signed is decided from and pushed signed; what nobody signed waits."""
+    bare = new_bare(tmp_path / "remote.git")
+    ada, _, options = keys(tmp_path, trusted=fleet.head())
+    remote = ["--remote", f"file://{bare}", "--mirror", str(tmp_path / "mirror")]
+    commit_signed(fleet, ada, {SHOP: EXAMPLE[SHOP].replace("replicas: 2", "replicas: 4")})
+    fleet.git("push", "--quiet", str(bare), "main")
+    assert 0 == answer(fleet, "reconcile", *remote, *options)
+    placed = git(bare, "rev-parse", "main")
+    fleet.git("fetch", "--quiet", str(bare), "main")
+    fleet.git("reset", "--quiet", "--hard", "FETCH_HEAD")
+    unsigned = fleet.commit({SHOP: EXAMPLE[SHOP].replace("replicas: 2", "replicas: 9")})
+    fleet.git("push", "--quiet", str(bare), "main")
+    capsys.readouterr()
+
+    code = answer(fleet, "reconcile", "--dry-run", *remote, *options)
+
+    told = capsys.readouterr().err
+    assert f"main has {unsigned[:12]} by Ada <ada@example.com>, which waits: it is not" in told
+    assert (1, True) == (code, "gpgsig" in git(bare, "cat-file", "commit", placed))
+
+
+def test_a_range_is_proven_by_its_signatures(
+    fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each commit that no allowed key signed is a finding, also for machines."""
+    _, _, options = keys(tmp_path, trusted=fleet.head())
+    first = fleet.head()
+    assert 0 == answer(fleet, "reconcile", *options)
+    unsigned = fleet.commit({"notes.txt": "n\n"})
+    capsys.readouterr()
+
+    codes = [
+        answer(fleet, "verify", f"{first}..HEAD", "--signatures", *options[2:4]),
+        answer(fleet, "verify", f"{first}..{unsigned}~1", "--signatures", *options[2:4]),
+    ]
+    told = capsys.readouterr().out
+    codes.append(
+        answer(fleet, "verify", f"{first}..HEAD", "--signatures", *options[2:4], "-o", "json")
+    )
+    document = json.loads(capsys.readouterr().out)
+
+    assert [1, 0, 1] == codes
+    assert f"✘ {unsigned[:12]}  it is not signed" in told
+    assert "1 of 2 commits signed by an allowed key" in told
+    assert [(unsigned, "it is not signed")] == [
+        (one["revision"], one["problem"]) for one in document["signatures"] if one["problem"]
+    ]
+
+
+def test_a_pass_over_commits_that_wait_is_proven(
+    fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names the inputs that it was made from and the commit that it stands on."""
+    _, _, options = keys(tmp_path, trusted=fleet.head())
+    at = ["reconcile", *options, "--now"]
+    assert 0 == answer(fleet, *at, "2026-11-20T12:00:00Z")
+    fleet.commit({SHOP: EXAMPLE[SHOP].replace("replicas: 2", "replicas: 9")})
+    assert 1 == answer(fleet, *at, "2026-11-20T12:05:00Z")
+    assert "Reconciled-Over" in fleet.git("log", "-1", "--format=%B")
+    capsys.readouterr()
+
+    assert 0 == answer(fleet, "verify")
+
+    assert "2 of 2 decision commits proven" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--signing-key", "{folder}/none"], "cannot be read: No such file or directory"),
+        (["--signing-key", "-x", "--signing-format", "gpg"], "must be the id, fingerprint"),
+        (["--trust-from", "a" * 40], "--trust-from goes with --allowed-signers"),
+        (["--allowed-signers", "{folder}/allowed_signers"], "go with --signing-key"),
+        (["--allowed-keyring", "{folder}/none"], "must be a folder of gpg, and is none"),
+        (
+            ["--allowed-signers", "{folder}/allowed_signers", "--trust-from", "main"],
+            "--trust-from must be the full id of a commit, not 'main'",
+        ),
+        (
+            [
+                "--signing-key",
+                "{folder}/keys/other",
+                "--allowed-signers",
+                "{folder}/allowed_signers",
+            ],
+            "must be one of the allowed keys, but its key SHA256:",
+        ),
+    ],
+    ids=[
+        "a file that is not there",
+        "an id that is an option",
+        "an anchor without keys",
+        "checking without signing",
+        "a keyring that is no folder",
+        "an anchor that is a name",
+        "a key that is not allowed",
+    ],
+)
+def test_keys_that_cannot_be_used_are_told_at_the_start(
+    fleet: Checkout,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
+) -> None:
+    """One sentence, before anything is decided."""
+    keys(tmp_path)
+    new_ssh_key(tmp_path / "keys", "other")
+    before = fleet.head()
+
+    code = answer(fleet, "reconcile", *(one.format(folder=tmp_path) for one in arguments))
+
+    assert (2, before) == (code, fleet.head())
+    assert said in capsys.readouterr().err

@@ -1,0 +1,178 @@
+"""Commits that are signed, and what is said of signatures."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.changes import WriteFile
+from reconciler.errors import UsageError
+from reconciler.shell.git.commits import write_commit
+from reconciler.shell.git.history import read_commit
+from reconciler.shell.git.objects import list_files
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
+from reconciler.shell.git.signing import KeyFormat, SigningKey, tried
+from tests.shell.fleet import DAEMON
+from tests.shell.keys import allowing, commit_signed, gpg_home, new_ssh_key, run
+from tests.shell.repositories import NOW, git, new_checkout
+
+
+def opened(folder: Path) -> Repository:
+    """A repository with one commit."""
+    return Repository.open(new_checkout(folder, {"a": "a\n"}).folder)
+
+
+def written(repository: Repository, key: SigningKey | None, text: str = "b\n") -> str:
+    """Write a commit on top of the branch."""
+    return write_commit(
+        repository,
+        [WriteFile("b", text)],
+        parent=repository.resolve("main"),
+        message="Place ä\n\nReconciled-At: now",
+        at=NOW,
+        author=DAEMON,
+        key=key,
+    )
+
+
+def problems(repository: Repository, allowed: AllowedKeys, *revisions: str) -> list[str]:
+    """What speaks against the signatures of commits."""
+    return [one.problem for one in read_signatures(repository, revisions, allowed)]
+
+
+def test_a_signature_is_all_that_a_key_changes(tmp_path: Path) -> None:
+    """Tree, parents, author, moments and message are those of the commit without one."""
+    repository = opened(tmp_path / "r")
+    robot = new_ssh_key(tmp_path / "keys", "robot")
+    plain, signed = written(repository, None), written(repository, robot.signing)
+
+    assert read_commit(repository, plain) == replace(
+        read_commit(repository, signed), revision=plain
+    )
+    assert list_files(repository, plain) == list_files(repository, signed)
+    raw = git(repository.git_dir, "cat-file", "commit", signed)
+    head, _, rest = raw.partition("gpgsig ")
+    signature_ended = rest.partition("-----END SSH SIGNATURE-----\n")[2]
+    assert git(repository.git_dir, "cat-file", "commit", plain) == head + signature_ended
+
+
+def test_a_commit_that_an_ssh_key_signed_is_told_with_its_key(tmp_path: Path) -> None:
+    """The fingerprint is that of ssh-keygen."""
+    repository = opened(tmp_path / "r")
+    robot = new_ssh_key(tmp_path / "keys", "robot")
+    fingerprint = run("ssh-keygen", "-l", "-f", str(robot.file)).split()[1]
+    signed = written(repository, robot.signing)
+
+    found = read_signatures(repository, [signed], AllowedKeys(signers=allowing(tmp_path, robot)))
+
+    assert [Signature(signed, fingerprint, "")] == found
+
+
+def test_a_key_of_gpg_signs_and_is_checked_in_its_folder(tmp_path: Path) -> None:
+    """Another folder of gpg does not know it, and without one no such key counts."""
+    repository = opened(tmp_path / "r")
+    with gpg_home() as home, gpg_home() as other:
+        key = SigningKey(format=KeyFormat.GPG, name="robot@example.com", home=home)
+        signed = written(repository, key)
+
+        assert [""] == problems(repository, AllowedKeys(keyring=home), signed)
+        assert ["not an allowed one"] == [
+            said[-18:] for said in problems(repository, AllowedKeys(keyring=other), signed)
+        ]
+        assert [] != [said for said in problems(repository, AllowedKeys(), signed) if said]
+
+
+def test_what_is_not_signed_by_an_allowed_key_says_why(tmp_path: Path) -> None:
+    """Without a signature, by a stranger, with a signature that was cut out of another commit."""
+    repository = opened(tmp_path / "r")
+    robot, stranger = (new_ssh_key(tmp_path / "keys", who) for who in ("robot", "stranger"))
+    by_stranger = written(repository, stranger.signing)
+    raw = git(repository.git_dir, "cat-file", "commit", written(repository, robot.signing))
+    forged = git(
+        repository.git_dir, "hash-object", "-t", "commit", "-w", "--stdin",
+        stdin=raw.replace("Place", "Move").encode() + b"\n",
+    )  # fmt: skip
+    key = run("ssh-keygen", "-l", "-f", str(stranger.file)).split()[1]
+
+    assert [
+        "it is not signed",
+        f"its key {key} is not an allowed one",
+        "its signature is not one of this commit",
+    ] == problems(
+        repository,
+        AllowedKeys(signers=allowing(tmp_path, robot)),
+        written(repository, None), by_stranger, forged,
+    )  # fmt: skip
+
+
+def test_the_repository_names_no_keys_and_no_programs(tmp_path: Path) -> None:
+    """Its configuration would allow the stranger, and run a program of its own."""
+    repository = opened(tmp_path / "r")
+    robot, stranger = (new_ssh_key(tmp_path / "keys", who) for who in ("robot", "stranger"))
+    ran = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    theirs = tmp_path / "theirs"
+    theirs.write_text(stranger.line)
+    for name in ("gpg.program", "gpg.openpgp.program", "gpg.ssh.program", "gpg.x509.program"):
+        git(repository.git_dir, "config", name, str(program))
+    git(repository.git_dir, "config", "gpg.ssh.allowedSignersFile", str(theirs))
+    git(repository.git_dir, "config", "gpg.ssh.defaultKeyCommand", str(program))
+    git(repository.git_dir, "config", "user.signingkey", str(stranger.file))
+    git(repository.git_dir, "config", "gpg.minTrustLevel", "never")
+    hook = repository.git_dir / "hooks" / "post-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(program.read_text())
+    hook.chmod(0o755)
+    allowed = AllowedKeys(signers=allowing(tmp_path, robot))
+
+    found = problems(
+        repository,
+        allowed,
+        written(repository, robot.signing),
+        written(repository, stranger.signing),
+    )
+
+    assert (True, False, False) == (found[0] == "", found[1] == "", ran.exists())
+
+
+def test_a_key_that_does_not_sign_is_told_at_the_start(tmp_path: Path) -> None:
+    """One sentence, and nothing is left of the attempt."""
+    repository = opened(tmp_path / "r")
+    broken = tmp_path / "broken"
+    broken.write_text("no key\n")
+    broken.chmod(0o600)
+    before = git(repository.git_dir, "count-objects", "-v")
+
+    with (
+        pytest.raises(UsageError, match=r"--signing-key: the key .*broken.* does not sign"),
+        tried(repository, SigningKey(format=KeyFormat.SSH, name=str(broken)), NOW),
+    ):
+        pass
+
+    assert before == git(repository.git_dir, "count-objects", "-v")
+
+
+def test_a_key_is_tried_without_a_trace(tmp_path: Path) -> None:
+    """The commit is there while it is looked at, and not afterwards."""
+    repository = opened(tmp_path / "r")
+    robot = new_ssh_key(tmp_path / "keys", "robot")
+    before = git(repository.git_dir, "count-objects", "-v")
+    allowed = AllowedKeys(signers=allowing(tmp_path, robot))
+
+    with tried(repository, robot.signing, NOW) as (there, commit):
+        found = problems(there, allowed, commit)
+
+    assert ([""], before) == (found, git(repository.git_dir, "count-objects", "-v"))
+
+
+def test_a_person_signs_as_git_does(tmp_path: Path) -> None:
+    """What git commit wrote counts like what a pass wrote."""
+    checkout = new_checkout(tmp_path / "r", {"a": "a\n"})
+    ada = new_ssh_key(tmp_path / "keys", "ada")
+    signed = commit_signed(checkout, ada, {"b": "b\n"})
+
+    allowed = AllowedKeys(signers=allowing(tmp_path, ada))
+    assert [""] == problems(Repository.open(checkout.folder), allowed, signed)

@@ -1,0 +1,239 @@
+"""Which commits are decided from: those that allowed keys signed; the others wait."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from reconciler.core.record import last_pass
+from reconciler.shell.branch_delivery import BranchDelivery
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.signatures import AllowedKeys, read_signatures
+from reconciler.shell.pass_report import PassReport
+from reconciler.shell.passes import Passes
+from reconciler.shell.trust import ACCEPTED, NothingTrusted, RefusedCommit, Trust
+from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes
+from tests.shell.keys import SshKey, allowing, commit_signed, new_ssh_key
+from tests.shell.repositories import NOW, Checkout
+from tests.shell.test_daemon import served_by
+
+SHOP = "workloads/shop.yaml"
+SHOP_BINDING = "ResourceBinding.work.karmada.io default/shop-deployment"
+SHOP_OUTPUT = "status/resourcebindings.work.karmada.io/default/shop-deployment.yaml"
+UNSIGNED = "it is not signed"
+
+
+@dataclass
+class Guarded:
+    """A fleet whose commits must be signed by Ada or by the daemon."""
+
+    fleet: Checkout
+    ada: SshKey
+    robot: SshKey
+    allowed: AllowedKeys
+    anchor: str
+    output_branch: str | None = None
+    seconds: int = 0
+
+    def passes(self, *anchors: str) -> Passes:
+        """Return what a process that was just started runs, a second after the one before."""
+        self.seconds += 1
+        found = new_passes(self.fleet.folder, Clock(NOW + timedelta(seconds=self.seconds)))
+        repository = found.branch.repository
+        own = read_signatures(repository, [self.signed_by_robot], self.allowed)[0].key
+        return replace(
+            found,
+            delivery=BranchDelivery(key=self.robot.signing),
+            trust=Trust(repository, self.allowed, own=own, anchors=(self.anchor, *anchors)),
+            output_branch=self.output_branch,
+        )
+
+    @property
+    def signed_by_robot(self) -> str:
+        """Return a commit that the daemon's key signed."""
+        return self.fleet.git("rev-parse", "refs/tags/robot")
+
+    def run(self, *anchors: str) -> PassReport:
+        """Run a pass."""
+        return self.passes(*anchors).run()
+
+    def scale(self, replicas: int, *, by: SshKey | None) -> str:
+        """Scale the shop, signed or not."""
+        files = {SHOP: EXAMPLE[SHOP].replace("replicas: 2", f"replicas: {replicas}")}
+        return self.fleet.commit(files) if by is None else commit_signed(self.fleet, by, files)
+
+    def replicas(self, branch: str = "main") -> int:
+        """Return how many replicas of the shop are decided."""
+        found = decisions(load_world(self.fleet.folder, branch))[SHOP_BINDING]
+        return sum(int(str(cluster["replicas"])) for cluster in found)
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Guarded:
+    """The example, trusted as it is, and one pass; the next one is due at once."""
+    fleet = new_fleet(tmp_path / "fleet")
+    ada, robot = (new_ssh_key(tmp_path / "keys", who) for who in ("ada", "robot"))
+    anchor = fleet.head()
+    commit_signed(fleet, robot, {"robot.txt": "r"})
+    fleet.git("tag", "robot")
+    fleet.git("reset", "--quiet", "--hard", anchor)
+    found = Guarded(fleet, ada, robot, AllowedKeys(signers=allowing(tmp_path, ada, robot)), anchor)
+    found.run()
+    return found
+
+
+def test_what_an_allowed_key_signed_is_decided_from(guarded: Guarded) -> None:
+    """The pass signs what it writes, so that the next one goes on from there."""
+    guarded.scale(4, by=guarded.ada)
+
+    report = guarded.run()
+
+    assert ((), 4) == (report.refused, guarded.replicas())
+    signed = read_signatures(
+        Repository.open(guarded.fleet.folder), [report.outputs], guarded.allowed
+    )
+    assert [""] == [one.problem for one in signed]
+
+
+def test_what_is_not_signed_waits_and_is_told(guarded: Guarded) -> None:
+    """Who, which commit, why; what Ada signed on top of it waits, too."""
+    guarded.run()
+    unsigned = guarded.scale(4, by=None)
+    guarded.scale(5, by=guarded.ada)
+
+    report = guarded.run()
+
+    who = "Ada <ada@example.com>"
+    assert (RefusedCommit("main", unsigned, who, UNSIGNED, 2),) == report.refused
+    assert (None, 2) == (report.commit, guarded.replicas())
+    assert (
+        f"main has {unsigned[:12]} by {who}, which waits and 1 after it: it is not signed; sign it "
+        "by an allowed key, or name it with --trust-from once it is reviewed"
+    ) == str(report.refused[0])
+
+
+def test_the_key_of_a_stranger_does_not_count(guarded: Guarded, tmp_path: Path) -> None:
+    """A good signature by a key that nobody allowed is as none."""
+    stranger = new_ssh_key(tmp_path / "keys", "stranger")
+    guarded.scale(4, by=stranger)
+
+    report = guarded.run()
+
+    assert ["is not an allowed one"] == [one.problem[-21:] for one in report.refused]
+    assert 2 == guarded.replicas()
+
+
+def test_a_reviewed_commit_is_named_and_counts(guarded: Guarded) -> None:
+    """The operator names it, and passes go on from the head."""
+    unsigned = guarded.scale(4, by=None)
+    assert 1 == len(guarded.run().refused)
+
+    report = guarded.run(unsigned)
+
+    assert ((), 4) == (report.refused, guarded.replicas())
+
+
+def test_timed_passes_go_on_at_the_accepted_commit(guarded: Guarded) -> None:
+    """A pass that is due writes on top of what waits, from the inputs before it, and it is signed.
+
+    Here the outputs are edited by a commit that waits: the next pass that writes puts them back.
+    """
+    accepted = guarded.fleet.head()
+    before = decisions(load_world(guarded.fleet.folder))
+    waiting = guarded.scale(9, by=None)
+    tampered = guarded.fleet.commit({SHOP_OUTPUT: "gone: wrong\n", "notes.txt": "n\n"})
+    due = NOW + timedelta(seconds=120)
+
+    report = replace(guarded.passes(), clock=Clock(due)).run()
+    then = replace(guarded.passes(), clock=Clock(due + timedelta(seconds=1))).run()
+
+    commit = str(report.commit)
+    assert tampered == guarded.fleet.git("rev-parse", f"{commit}^")
+    trailers = guarded.fleet.git("log", "-1", "--format=%(trailers)", commit).split("\n")
+    assert [f"Reconciled-From: {accepted}", f"Reconciled-Over: {tampered}"] == trailers[:2]
+    world = load_world(guarded.fleet.folder)
+    last = last_pass(world.outputs)
+    assert (before, "n\n") == (decisions(world), guarded.fleet.git("show", "HEAD:notes.txt") + "\n")
+    assert last is not None
+    assert (accepted, due) == (last.revision, last.at)
+    assert [waiting] == [one.revision for one in report.refused]
+    assert (None, commit) == (then.commit, then.outputs)
+
+
+def test_a_branch_that_is_set_back_waits(guarded: Guarded) -> None:
+    """An old commit was signed once; what was accepted since is not undone by whoever can push."""
+    old = guarded.fleet.head()
+    guarded.scale(4, by=guarded.ada)
+    newer = guarded.run().outputs
+    guarded.run()
+    guarded.fleet.git("reset", "--quiet", "--hard", old)
+
+    report = guarded.run()
+
+    said = f"{newer[:12]}, which was accepted last, is no part of the branch any more"
+    assert [said] == [one.problem for one in report.refused]
+    assert newer == guarded.fleet.git("rev-parse", f"{ACCEPTED}main")
+
+
+def test_a_merge_counts_by_its_own_signature(guarded: Guarded) -> None:
+    """Commits beside the first-parent line need none: who signs the merge answers for them."""
+    guarded.fleet.git("switch", "--quiet", "--create", "topic")
+    guarded.scale(4, by=None)
+    guarded.fleet.git("switch", "--quiet", "main")
+    guarded.fleet.git(
+        "-c", "gpg.format=ssh", "-c", f"user.signingkey={guarded.ada.file}",
+        "merge", "--quiet", "--no-ff", "-S", "-m", "Merge", "topic",
+    )  # fmt: skip
+
+    report = guarded.run()
+
+    assert ((), 4) == (report.refused, guarded.replicas())
+
+
+def test_without_an_anchor_the_whole_line_must_be_signed(guarded: Guarded) -> None:
+    """The first commit is not signed, and nothing was accepted before: nothing is decided."""
+    guarded.fleet.git("update-ref", "-d", f"{ACCEPTED}main")
+    passes = guarded.passes()
+    assert passes.trust is not None
+    passes.trust.anchors = ()
+
+    with pytest.raises(NothingTrusted, match="it is not signed"):
+        passes.run()
+
+
+def test_outputs_of_another_branch_must_be_signed_by_the_daemon(guarded: Guarded) -> None:
+    """An edit there waits; the next pass decides from its own outputs, and puts them back."""
+    guarded.output_branch = "fleet-status"
+    guarded.fleet.git("rm", "-r", "--quiet", "status")
+    commit_signed(guarded.fleet, guarded.ada, {})
+    first = guarded.run().outputs
+    guarded.fleet.git("switch", "--quiet", "fleet-status")
+    edited = guarded.fleet.commit({SHOP_OUTPUT: "gone: wrong\n"})
+    guarded.fleet.git("switch", "--quiet", "main")
+    guarded.scale(4, by=guarded.ada)
+
+    report = guarded.run()
+
+    assert [edited] == [one.revision for one in report.refused]
+    assert (first, edited) == (report.heads.outputs, report.heads.tip)
+    assert 4 == guarded.replicas("fleet-status")
+
+
+def test_the_daemon_tells_once_what_waits(guarded: Guarded) -> None:
+    """While it waits, polls say nothing more."""
+    passes = guarded.passes()
+    unsigned: list[str] = []
+
+    with capture_logs() as logs:
+        served_by(
+            passes,
+            lambda: None,
+            lambda: unsigned.append(guarded.scale(4, by=None)),
+            lambda: None,
+            lambda: None,
+        )
+
+    told = [entry for entry in logs if "not signed" in str(entry)]
+    assert [("warning", unsigned[0][:12])] == [(one["log_level"], one["commit"]) for one in told]
