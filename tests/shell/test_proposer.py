@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from reconciler.audit.permission import permitted_file
+from reconciler.cli.main import run
 from reconciler.model.settings import decode_settings
 from reconciler.shell.daemon_events import PassFinished
 from reconciler.shell.forges import open_forge
@@ -23,7 +24,7 @@ from reconciler.shell.merge_requests import MergeRequests
 from reconciler.shell.pass_report import PassReport
 from reconciler.shell.proposer import Proposer
 from tests.builders import cluster, cluster_policy, deployment, text
-from tests.shell.fleet import Clock, eventually, new_passes
+from tests.shell.fleet import Clock, eventually, new_passes, patiently, running
 from tests.shell.repositories import NOW, Checkout, new_checkout
 
 TOKEN = "a-token-of-the-forge"  # noqa: S105  # of tests only
@@ -243,3 +244,27 @@ def test_the_line_is_added_to_what_is_there(tmp_path: Path) -> None:
     assert "# ours" in edited
     assert "allow: sha256:ab" in edited.replace('"', "")
     assert decode_settings(None).safety.allow == ""
+
+
+def test_proposals_need_a_forge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The daemon does not start without one, and says what to add."""
+    fleet = new_checkout(tmp_path / "fleet", FILES)
+
+    assert 2 == run(["-C", str(fleet.folder), "run", "--propose"])
+    assert "--propose goes with --report github, gitlab or gitea" in capsys.readouterr().err
+
+
+def test_the_daemon_proposes_by_its_options(tmp_path: Path) -> None:
+    """A real one, from the merge that takes everything to the request."""
+    fleet = new_checkout(tmp_path / "fleet", FILES)
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+    with forge_server() as forge:
+        options = ["--report", "gitea", forge.url, "--report-token-file", str(token), "--propose"]
+        with running(fleet.folder, *options):
+            placed = fleet.folder / "status/resourcebindings.work.karmada.io/default"
+            eventually(lambda: len(list(placed.glob("*.yaml"))) == 3, "three placements")
+            patiently(fleet, "rm", "-q", *GONE)
+            patiently(fleet, "commit", "-q", "-m", "Remove everything")
+            eventually(lambda: bool(forge.open), "a proposal")
+    assert ["main"] == [one["base"] for one in forge.open]
