@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.audit.findings import finding_of
-from reconciler.cli.check import check
+from reconciler.cli.checked_files import check
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import Rules, validate_file

@@ -1,158 +1,112 @@
-"""What `validate` checks: which files are read, and what is found in them."""
+"""`reconciler check`: what the daemon needs, tried before it is started."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from reconciler.audit.findings import Finding, finding_of
-from reconciler.audit.references.check import check_kinds, check_references, is_complete
-from reconciler.audit.references.links import skipped_links
-from reconciler.cli.document_cache import document_cache
-from reconciler.cli.progress import tracked
-from reconciler.core.admissions import ADMISSIONS
-from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import FileValidation, Rules, validate_file
-from reconciler.core.input_index import InputIndex, index_inputs
-from reconciler.core.last_known_good import last_known_good
-from reconciler.core.state import StateTree, read_state
-from reconciler.core.world_composition import compose
-from reconciler.errors import UsageError
-from reconciler.manifests.limits import Oversized
-from reconciler.manifests.paths import blob_id, folder_of
-from reconciler.model.frozen import Frozen
-from reconciler.model.world import Fault, World
-from reconciler.shell.document_cache import INPUTS
-from reconciler.shell.files import STDIN
-from reconciler.shell.manifest_source import ManifestSource
-from reconciler.shell.resources import load_schemas
-from reconciler.shell.validators import file_validators
-from reconciler.shell.workers import processors
+import click
 
-RECORDS = tuple(sorted(folder_of(*kind) for kind in KINDS.removable))
-"""Folders of what became of the demands that people write."""
+from reconciler.cli.operation import Operation, operation_options, read_secrets
+from reconciler.cli.options import Service, output_option, parse_author, service_options
+from reconciler.cli.print_json import print_json
+from reconciler.cli.serving import open_branch
+from reconciler.cli.trust import Keys, key_options, open_trust, signing_key
+from reconciler.cli.world import fleet_of
+
+if TYPE_CHECKING:
+    from reconciler.shell.branches import Branch
+    from reconciler.shell.checkup import Check
+
+COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What was read and what was found.
+@click.command(name="check")
+@service_options
+@key_options
+@operation_options
+@output_option("text", "json")
+@click.pass_obj
+def command(
+    directory: Path, *, service: Service, keys: Keys, operation: Operation, output: str
+) -> int:
+    r"""Try what `reconciler run` needs, with the same options, and say what to do.
 
-    `unreadable` says that references were asked for and could not be checked, since a document
-    cannot be read and may be what they are looking for. `whole` is true if the whole root was asked
-    for, `named` if nothing but single files was.
+    Nothing is decided and nothing written to a branch; `reconciler validate` checks manifests.
+
+    \b
+    Examples:
+      reconciler check
+      reconciler check --remote git@git.example.org:platform/fleet.git --signing-key /etc/key
+    \b
+    Exit codes: 0 all well or warnings, 1 something failed, 2 wrong usage.
     """
+    from reconciler.audit.printable import printable
 
-    inspections: tuple[FileValidation, ...]
-    findings: tuple[Finding, ...]
-    unreadable: bool = False
-    whole: bool = True
-    named: bool = False
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there was no manifest where some must be: anywhere but in files that were named.
-
-        Hooks name every file that changed, and many hold something else.
-        """
-        found = self.findings or any(file.documents for file in self.inspections)
-        return not found and not self.named
-
-
-def check(
-    source: ManifestSource,
-    paths: Sequence[Path],
-    *,
-    output_root: str,
-    references: bool | None,
-    forced: bool,
-) -> Checked:
-    """Read the files and check them.
-
-    Args:
-        source: Where they are.
-        paths: Files, folders and globs asked for; none, or the root, means everything.
-        output_root: Folder that the reconciler owns.
-        references: Whether to check what manifests say of one another, for which the whole root is
-            read; `None` means if all of it is asked for.
-        forced: Whether files that are named are checked whatever their names.
-
-    Raises:
-        UsageError: A file is not there or cannot be read, or what is asked for makes no sense.
-    """
-    rules = Rules(load_schemas(), ADMISSIONS, KINDS)
-    named = source.find(paths, output_root=output_root, rules=rules, forced=forced)
-    whole = not paths or any(map(source.is_root, paths))
-    wanted = whole if references is None else references
-    if wanted and STDIN in named.files:
-        raise UsageError("--references does not go with -, standard input is no file of the folder")
-    everything = named.files
-    if wanted and not whole:
-        rest = source.find((), output_root=output_root, rules=rules)
-        everything = tuple(sorted({*named.files, *rest.files}))
-    inspections = _inspect(source, everything, rules)
-    index = index_inputs(inspections, KINDS)
-    findings = [finding_of(fault) for fault in (*_faults(index), *skipped_links(named.links))]
-    texts = {file.path: file.data for file in inspections}
-    findings += check_kinds(index.manifests, texts)
-    unreadable = False
-    if wanted:
-        world = _world(index, source, output_root)
-        unreadable = not is_complete(world)
-        if not unreadable:
-            findings += check_references(world, texts)
-    asked = frozenset((*named.files, *named.links))
-    return Checked(
-        inspections=tuple(file for file in inspections if file.path in asked),
-        findings=tuple(sorted(found for found in findings if found.fault.path in asked)),
-        unreadable=unreadable,
-        named=bool(paths) and all(map(source.is_file, paths)),
-        whole=whole,
-    )
+    checks = list(_checks(directory, service, keys, operation))
+    if output == "json":
+        rows = [
+            {"name": one.name, "state": str(one.state), "found": one.found, "remedy": one.remedy}
+            for one in checks
+        ]
+        print_json({"checks": rows})
+    else:
+        for one in checks:
+            state = click.style(f"{one.state!s:8}", fg=COLOURS[one.state])
+            click.echo(f"{state} {one.name}: {printable(one.found)}")
+            if one.remedy:
+                click.echo(f"         {printable(one.remedy)}")
+    return 1 if any(one.state == "failed" for one in checks) else 0
 
 
-def _inspect(source: ManifestSource, paths: Sequence[str], rules: Rules) -> list[FileValidation]:
-    """Inspect files, in the order given; those that were parsed before are not parsed again."""
-    contents = dict(source.contents(paths))
-    pairs = [(path, _blob(data)) for path, data in contents.items()]
-    documents = document_cache()
-    by_path: dict[str, FileValidation] = {}
-    if documents is not None:
-        for file in documents.find(INPUTS, pairs):
-            data = contents[file.path]
-            by_path[file.path] = replace(file, data=b"" if isinstance(data, Oversized) else data)
-    rest = [(path, blob, contents[path]) for path, blob in pairs if path not in by_path]
-    with file_validators({INPUTS: rules}, len(rest), processes=processors()) as by:
-        for file in tracked(by.validate(rest, len(rest), INPUTS), len(rest)):
-            by_path[file.path] = file
-            if documents is not None:
-                documents.add(INPUTS, file)
-    return [by_path[path] for path in paths]
+def _checks(
+    directory: Path, service: Service, keys: Keys, operation: Operation
+) -> "Iterator[Check]":
+    """Yield the checks, those that need nothing first."""
+    from reconciler.shell.checkup import attempt, check_branches, check_git
+
+    yield check_git()
+    yield attempt("author", lambda: str(parse_author(service.author)), "name --author 'N <E>'")
+    yield from _private(keys, operation)
+    yield attempt("secrets", lambda: _secrets(operation), "see docs/operations.md")
+    opened: list[Branch] = []
+
+    def opens() -> str:
+        opened.append(open_branch(directory, service))
+        return str(opened[0].repository.common_dir)
+
+    yield attempt("repository", opens, "name a checkout, or a remote and a folder for its mirror")
+    if not opened:
+        return
+    branch = opened[0]
+    fleet = fleet_of(directory, branch.repository, service.output_root)
+    passes = fleet.passes(branch)
+
+    def signs() -> str:
+        key = signing_key(keys)
+        trust = open_trust(keys, key, branch.repository, passes.clock.now())
+        checked = "all commits are decided from" if trust is None else "signatures are checked"
+        return f"{'commits are signed' if key else 'no key signs'}, {checked}"
+
+    yield attempt("keys", signs, "see docs/security.md, Signed commits")
+    yield from check_branches(passes.branches, passes.loader, passes.clock)
 
 
-def _blob(data: bytes | Oversized) -> str:
-    """Return the id that git would give to a content; too large a one has no need of it."""
-    return "" if isinstance(data, Oversized) else blob_id(data, like="")
+def _private(keys: Keys, operation: Operation) -> "Iterator[Check]":
+    """Yield what is to be said of files with secrets."""
+    from reconciler.shell.checkup import check_private
 
-
-def _faults(index: InputIndex) -> list[Fault]:
-    """Return what is wrong with single documents, and between two of one object."""
-    return [
-        fault
-        for path, broken in index.broken.items()
-        if path not in index.foreign
-        for fault, _ in broken
+    files = [
+        operation.webhook_secret_file,
+        operation.report_token_file,
+        operation.report_secret_file,
+        Path(keys.signing_key) if keys.signing_key and keys.signing_format == "ssh" else None,
     ]
+    for file in files:
+        if file is not None and file.suffix != ".pub":
+            yield check_private("permissions", file)
 
 
-def _world(index: InputIndex, source: ManifestSource, output_root: str) -> World:
-    """Return the files as a world, with the records of rebalancers and triggers as its outputs."""
-    rules = Rules(load_schemas(), {}, KINDS, status_only=True)
-    paths = [path for folder in RECORDS for path in source.records(output_root, folder)]
-    records = [validate_file(path, "", data, rules) for path, data in source.contents(paths)]
-    state = read_state(records, output_root, KINDS)
-    return compose(
-        index,
-        last_known_good(index, None),
-        StateTree(state.manifests, {}, Frozen(), {}, ()),
-        revision="",
-        output_root=output_root,
-    )
+def _secrets(operation: Operation) -> str:
+    """Return how many secrets can be read."""
+    number = len(read_secrets(operation).texts)
+    return f"{number} secret{'s' if number != 1 else ''} can be read"

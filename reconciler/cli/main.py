@@ -22,6 +22,7 @@ from reconciler.errors import ReconcilerError, UsageError
 VERBS = {
     "api-resources": "Print every kind that is read, its names, and who writes it.",
     "blame": "Show whose commit put an object on each of its clusters.",
+    "check": "Try what the daemon needs: git, access, keys, clock, permissions.",
     "completion": "Print the completion script of bash, zsh or fish.",
     "demo": "Show the main job on a scratch repository, step by step.",
     "describe": "Print all that is known of an object: fields, conditions, decision, events.",
@@ -53,7 +54,6 @@ VERBS = {
 ELSEWHERE = {
     "adopt": "import",
     "apply": "reconcile",
-    "check": "validate",
     "diff": "plan",
     "list": "get",
     "logs": "events",

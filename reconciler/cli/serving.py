@@ -26,14 +26,14 @@ def open_passes(directory: Path, service: Service, keys: Keys) -> "Passes":
     from reconciler.shell.branch_delivery import BranchDelivery
 
     key = signing_key(keys)
-    served = _branch(directory, service)
+    served = open_branch(directory, service)
     fleet = fleet_of(directory, served.repository, service.output_root)
     passes = fleet.passes(served, author=parse_author(service.author))
     trust = open_trust(keys, key, served.repository, passes.clock.now())
     return replace(passes, delivery=BranchDelivery(key=key), trust=trust)
 
 
-def _branch(directory: Path, service: Service) -> "Branch":
+def open_branch(directory: Path, service: Service) -> "Branch":
     """Return the branch to serve, here or at a remote."""
     from reconciler.shell.branches import LocalBranch, RemoteBranch
     from reconciler.shell.git.mirror import Mirror

@@ -16,7 +16,7 @@ from reconciler.errors import UsageError
 if TYPE_CHECKING:
     from reconciler.audit.findings import Finding
     from reconciler.audit.reports.report import FindingsReport
-    from reconciler.cli.check import Checked
+    from reconciler.cli.checked_files import Checked
     from reconciler.core.file_validation import FileValidation
     from reconciler.shell.manifest_source import ManifestSource
 
@@ -86,7 +86,7 @@ def command(
     Exit codes: 0 nothing at or above --fail-level, 1 something, or no manifest, 2 a PATH cannot be
     read.
     """
-    from reconciler.cli.check import check
+    from reconciler.cli.checked_files import check
 
     check_outputs(outputs)
     checked = check(

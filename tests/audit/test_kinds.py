@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.audit.findings import Finding
-from reconciler.cli.check import check
+from reconciler.cli.checked_files import check
 from reconciler.core.dialects import DIALECTS, READ
 from reconciler.shell.files import FolderSource
 from reconciler.shell.resources import load_schemas

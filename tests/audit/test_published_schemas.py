@@ -14,7 +14,7 @@ from reconciler.audit.reports.as_junit import as_junit
 from reconciler.audit.reports.as_sarif import as_sarif
 from reconciler.audit.reports.report import FindingsReport
 from reconciler.audit.rules import RULES
-from reconciler.cli.check import check
+from reconciler.cli.checked_files import check
 from reconciler.model.world import Fault
 from reconciler.shell.files import FolderSource
 from tests.published import junit_faults, sarif_faults

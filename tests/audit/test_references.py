@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.check import check
+from reconciler.cli.checked_files import check
 from reconciler.shell.files import FolderSource
 from tests.shell.fleet import EXAMPLE
 

@@ -44,6 +44,7 @@ EXPORT = ROOT / "fixtures/exports/karmada.json"
 ASKED = {
     "api-resources": ["api-resources"],
     "blame": ["blame deployment/shop", "blame deploy/nope"],
+    "check": ["check", "check --remote file:///nowhere --mirror /dev/null/x"],
     "events": ["events", "events --since HEAD"],
     "history": ["history deployment/shop", "history placement/reports", "history deploy/nope"],
     "import": [f"import {EXPORT} --workloads deployments --adopt --dry-run"],

@@ -19,6 +19,8 @@ from reconciler.shell.git.remote import Remote, parse_remote
 from reconciler.shell.git.repository import Repository, check_branch, check_commit
 from reconciler.shell.git.upkeep import Upkeep
 
+NEVER_THERE = "refs/heads/reconciler-checks-whether-it-may-push"
+
 
 class Mirror:
     """A remote, and the bare repository in which it is read and written.
@@ -123,6 +125,20 @@ class Mirror:
             self.repository.git.output("update-ref", "-d", reference)
             return None
         raise answer_to_transport(self.remote.url, finished)
+
+    def try_push(self) -> None:
+        """See whether the remote would take a push from us; nothing is sent.
+
+        Raises:
+            RemoteUnreachable: Back off and retry.
+            RemoteMisconfigured: An operator must act.
+        """
+        finished = self._run(
+            "push", "--dry-run", "--porcelain", "--no-verify", "--recurse-submodules=no",
+            "--end-of-options", self.remote.url, f":{NEVER_THERE}",
+        )  # fmt: skip
+        if finished.code not in (0, 1):  # 1: the remote let us in, and has no such branch
+            raise answer_to_transport(self.remote.url, finished)
 
     def _fetch(self, reference: str) -> Finished:
         return self._run(
