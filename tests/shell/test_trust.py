@@ -22,6 +22,7 @@ from tests.shell.test_daemon import served_by
 SHOP = "workloads/shop.yaml"
 SHOP_BINDING = "ResourceBinding.work.karmada.io default/shop-deployment"
 SHOP_OUTPUT = "status/resourcebindings.work.karmada.io/default/shop-deployment.yaml"
+FRONTEND_OUTPUT = SHOP_OUTPUT.replace("shop", "frontend")
 UNSIGNED = "it is not signed"
 
 
@@ -143,7 +144,9 @@ def test_timed_passes_go_on_at_the_accepted_commit(guarded: Guarded) -> None:
     accepted = guarded.fleet.head()
     before = decisions(load_world(guarded.fleet.folder))
     waiting = guarded.scale(9, by=None)
-    tampered = guarded.fleet.commit({SHOP_OUTPUT: "gone: wrong\n", "notes.txt": "n\n"})
+    guarded.fleet.git("rm", "--quiet", FRONTEND_OUTPUT)
+    edits = {SHOP_OUTPUT: "gone: wrong\n", "status/extra.txt": "e\n", "notes.txt": "n\n"}
+    tampered = guarded.fleet.commit(edits)
     due = NOW + timedelta(seconds=120)
 
     report = replace(guarded.passes(), clock=Clock(due)).run()
@@ -159,6 +162,8 @@ def test_timed_passes_go_on_at_the_accepted_commit(guarded: Guarded) -> None:
     assert last is not None
     assert (accepted, due) == (last.revision, last.at)
     assert [waiting] == [one.revision for one in report.refused]
+    listed = guarded.fleet.git("ls-tree", "-r", "--name-only", "HEAD", "status").splitlines()
+    assert (True, False) == (FRONTEND_OUTPUT in listed, "status/extra.txt" in listed)
     assert (None, commit) == (then.commit, then.outputs)
 
 
