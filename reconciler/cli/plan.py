@@ -47,7 +47,9 @@ SHORT_ID = 12
     "markdown",
     "json",
     "html",
-    says="How to print it; markdown (or md) fits one comment on a pull request, html is one page.",
+    "svg",
+    says="How to print it; markdown (or md) fits one comment on a pull request, html is one page, "
+    "svg draws the moves.",
 )
 @click.option(
     "--detailed-exitcode",

@@ -31,6 +31,7 @@ def print_preview(preview: Preview, heading: Heading, output: str, **facts: obje
         "text": lambda: _text(preview, heading),
         "markdown": lambda: _markdown(preview, heading),
         "html": lambda: _html(preview, heading),
+        "svg": lambda: _svg(preview),
         "json": lambda: _json(preview, heading, facts),
     }
     click.echo(formats[output](), nl=False)
@@ -101,9 +102,15 @@ def _markdown(preview: Preview, heading: Heading) -> str:
 
 
 def _html(preview: Preview, heading: Heading) -> str:
-    from reconciler.audit.as_html import preview_html
+    from reconciler.page.plan import plan_page
 
-    return preview_html(preview, heading)
+    return plan_page(preview, heading)
+
+
+def _svg(preview: Preview) -> str:
+    from reconciler.page.plan import plan_svg
+
+    return plan_svg(preview)
 
 
 def _json(preview: Preview, heading: Heading, facts: dict[str, object]) -> str:

@@ -92,7 +92,7 @@ EXIT_CHANGES = 2
     help="Decide so long after it happened  [default: 3600 if a cluster fails, else 0]",
 )
 @namespace_option
-@output_option("text", "markdown", "json", "html")
+@output_option("text", "markdown", "json", "html", "svg")
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit with 2 if something moves, 0 if nothing does."
 )
@@ -139,7 +139,7 @@ def command(
     waits = after is not None and not fail_each and not any(asked.values())
     if not fail_each and not waits and not any(asked.values()):
         raise UsageError("nothing is to happen; give --fail, --scale, --after or another one")
-    if fail_each and (asked["fail"] or output in ("markdown", "html")):
+    if fail_each and (asked["fail"] or output in ("markdown", "html", "svg")):
         raise UsageError("--fail-each goes without --fail, and with -o text or json")
     revision, world = _world(directory, at, output_root)
     happens = _moment(world, now)

@@ -1,10 +1,10 @@
 """What a merge does to the files of clusters, as its preview tells it."""
 
-from reconciler.audit.as_html import preview_html
 from reconciler.audit.as_markdown import preview_markdown
 from reconciler.audit.preview import Preview, preview
 from reconciler.audit.wording import DELIVERED, Heading, delivered_text, title
 from reconciler.model.world import World
+from reconciler.page.plan import plan_page
 from tests.builders import Body, after, cluster, configuration, deployment, policy
 from tests.stories import Story, story
 
@@ -82,5 +82,5 @@ def test_comments_and_pages_tell_it() -> None:
         preview_markdown(found, heading)
     )
     assert f"<h2>{DELIVERED}</h2>\n<ul>\n<li>a (folders): 1 file written</li>" in (
-        preview_html(found, heading)
+        plan_page(found, heading)
     )

@@ -307,6 +307,17 @@ def test_html_is_one_escaped_page(fleet: Checkout, capsys: Capsys) -> None:
     assert [] == re.findall(r"<(?:script|img|link|a)\b|https?://", out)
 
 
+def test_svg_draws_what_moves_as_text_that_is_no_markup(fleet: Checkout, capsys: Capsys) -> None:
+    """One picture by itself, with the clusters that lose and gain."""
+    fleet.commit(FAILED, "Fail member1")
+
+    code, out, _ = answer(fleet, capsys, "plan", *LATER, "-o", "svg")
+
+    assert (0, True) == (code, out.startswith("<svg xmlns="))
+    assert "member1 to backup1" in out
+    assert [] == re.findall(r"<(?:script|image|a|foreignObject)\b|href|style=", out)
+
+
 def test_a_subfolder_is_planned_by_itself(tmp_path: Path, capsys: Capsys) -> None:
     """With -C the root is a folder of a larger repository."""
     files = {f"prod/{path}": content for path, content in EXAMPLE.items()}

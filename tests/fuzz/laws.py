@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reconciler.audit.as_html import preview_html
 from reconciler.audit.as_markdown import preview_markdown
 from reconciler.audit.findings import finding_of
 from reconciler.audit.preview import preview
@@ -22,6 +21,7 @@ from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile
 from reconciler.manifests.paths import blob_id
 from reconciler.model.world import World
+from reconciler.page.plan import plan_page
 from reconciler.shell.resources import load_schemas
 from tests.builders import after
 from tests.fuzz.corpus import APART, Repository
@@ -134,7 +134,7 @@ def _ask(base: Base, world: World, outcome: Outcome) -> None:
     found = preview(base.world, world, LATER, baseline=base.outcome, memo=base.memo)
     heading = Heading("plan", "a mutation")
     preview_markdown(found, heading)
-    preview_html(found, heading)
+    plan_page(found, heading)
     usage_of(world)
     for key in world.inputs:
         tree_of(world, key, {})

@@ -1,0 +1,49 @@
+"""Moves as flows between clusters."""
+
+from reconciler.audit.preview import PlacementMove
+from reconciler.model.identity import ClusterName
+from reconciler.page.flows import GONE, MOST, NEW, REST, drawing_of, flows_of
+
+
+def move(name: str, before: int | None, after: int | None) -> PlacementMove:
+    """Return what becomes of one cluster."""
+    return PlacementMove(ClusterName(name), before, after)
+
+
+def test_what_leaves_goes_where_others_grow() -> None:
+    """In the order of names, until the sources are empty."""
+    found = flows_of([[move("a", 3, None), move("b", 1, 2), move("c", None, 2)]])
+
+    assert {("a", "b"): 1, ("a", "c"): 2} == found
+
+
+def test_what_only_grows_or_shrinks_is_new_or_stopped() -> None:
+    """Nothing is drawn from a cluster that loses nothing."""
+    found = flows_of([[move("a", 1, 4)], [move("b", 2, None)]])
+
+    assert {(NEW, "a"): 3, ("b", GONE): 2} == found
+
+
+def test_an_object_without_replicas_is_one_part() -> None:
+    """It is on a cluster or not."""
+    assert {("a", "b"): 1} == flows_of([[move("a", 0, None), move("b", None, 0)]])
+
+
+def test_a_billion_replicas_are_one_flow() -> None:
+    """They are counted, not listed."""
+    assert {("a", "b"): 10**9} == flows_of([[move("a", 10**9, None), move("b", None, 10**9)]])
+
+
+def test_nothing_that_moves_is_no_picture() -> None:
+    """There is no empty frame."""
+    assert None is drawing_of({})
+
+
+def test_many_clusters_are_drawn_as_few() -> None:
+    """Those with the most, the others as one."""
+    drawing = drawing_of({(f"s{i:03}", f"t{i:03}"): 1 + i for i in range(100)})
+
+    assert drawing is not None
+    assert MOST + 1 == len(drawing.sources) == len(drawing.targets)
+    assert REST in {bar.name for bar in drawing.sources}
+    assert 5050 == sum(flow.count for flow in drawing.flows)
