@@ -60,13 +60,7 @@ def chronicle(
             not say: what became of a rebalancer that went, and evictions that it began and ended.
         names: Authors of the passes.
     """
-    outputs = [
-        found
-        for change in changes
-        if _is_told(change.path, output_root)
-        for found in [_changed(change, texts)]
-        if found is not None
-    ]
+    outputs = changed_outputs(changes, texts, output_root)
     found_pass = pass_of(commit)
     if found_pass is None:
         ours = commit.author in names
@@ -83,6 +77,23 @@ def chronicle(
         at = found_pass.at
     found = [Happening(key=about, told=said, at=at, commit=commit) for about, said in told]
     return sorted(found, key=lambda happening: happening.key)
+
+
+def changed_outputs(changes: Sequence[FileChange], texts: Texts, output_root: str) -> list[Changed]:
+    """Return the outputs that a commit changed, those that events are told from.
+
+    Args:
+        changes: What it changed.
+        texts: Every blob that `needed` names.
+        output_root: Folder of the outputs.
+    """
+    return [
+        found
+        for change in changes
+        if _is_told(change.path, output_root)
+        for found in [_changed(change, texts)]
+        if found is not None
+    ]
 
 
 def _of_pass(

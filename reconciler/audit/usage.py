@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from reconciler.audit.placed import placed_on
+from reconciler.audit.placed import placements_in
 from reconciler.core.dialects import DIALECTS
 from reconciler.dialects.view import View
 from reconciler.model.fields import mapping, text
@@ -31,6 +31,8 @@ class Usage:
             nothing is known.
         taints: As `key=value:effect`, in file order, then those that follow from its status.
         leaving: Whether it is being deleted.
+        region: Where it stands, `""` where it does not say.
+        zone: The same, more closely.
     """
 
     key: ObjectKey
@@ -42,6 +44,8 @@ class Usage:
     free: Resources | None
     taints: tuple[str, ...]
     leaving: bool
+    region: str = ""
+    zone: str = ""
 
 
 @dataclass(slots=True)
@@ -70,12 +74,11 @@ def _loads(world: World) -> dict[str, _Load]:
     """Return what is placed, by name of the cluster."""
     loads: dict[str, _Load] = {}
     views = {kind: dialect.view() for dialect in DIALECTS for kind in dialect.placed}
-    for key in sorted(world.outputs):
-        view = views.get((key.group, key.kind))
-        if view is None:
+    for key, placed in placements_in(world).items():
+        if key not in world.outputs:
             continue
-        request = view.requested_by(world.outputs[key].body)
-        for name, replicas in placed_on(world, key):
+        request = views[key.group, key.kind].requested_by(world.outputs[key].body)
+        for name, replicas in placed:
             load = loads.setdefault(name, _Load())
             load.objects += 1
             load.replicas += replicas
@@ -87,7 +90,7 @@ def _usage(key: ObjectKey, body: Body, load: _Load, view: View, settings: Settin
     """Return one cluster with what is on it."""
     taints = view.taints_of(body, settings)
     status = mapping(body, "status")
-    report = view.report_of(status)
+    report, place = view.report_of(status), view.place_of(body)
     requested = {name: Quantity(amount) for name, amount in sorted(load.requested.items())}
     free = report.free
     if free is None and report.capacity is not None:
@@ -102,6 +105,8 @@ def _usage(key: ObjectKey, body: Body, load: _Load, view: View, settings: Settin
         free=free,
         taints=tuple(map(_taint, taints)),
         leaving=bool(mapping(body, "metadata").get("deletionTimestamp")),
+        region=place.region,
+        zone=place.zone,
     )
 
 

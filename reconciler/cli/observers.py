@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from reconciler.shell.daemon_events import Observer
     from reconciler.shell.daemon_health import DaemonHealth
     from reconciler.shell.metrics import Metrics
+    from reconciler.shell.page_endpoints import PageEndpoints
     from reconciler.shell.passes import Passes
     from reconciler.shell.service_manager import ServiceManager
     from reconciler.shell.watch import Wakeups
@@ -37,7 +38,8 @@ def operated(
     with ExitStack() as stack:
         if operation.listen is not None:
             address, wake = operation.listen, wakeups.wake
-            metrics = _listen(address, wake, secrets, passes, health, stack)
+            page = _page(address, secrets, passes, observers, stack)
+            metrics = _listen(address, wake, secrets, passes, health, page, stack)
             observers.append(metrics)
             counted = metrics.reported
         if os.environ.get("NOTIFY_SOCKET"):
@@ -89,12 +91,44 @@ def _service_manager(health: "DaemonHealth", secrets: OperationSecrets) -> "Serv
     )
 
 
+def _page(
+    listen: str,
+    secrets: OperationSecrets,
+    passes: "Passes",
+    observers: "list[Observer]",
+    stack: ExitStack,
+) -> "PageEndpoints | None":
+    """Return the page of the branch that is served; `None` where anybody could see it."""
+    from reconciler.cli.page_service import is_loopback, open_page
+    from reconciler.shell.daemon_events import DaemonEvent, PassFinished
+    from reconciler.shell.listener import parse_address
+
+    if not secrets.page_token and not is_loopback(parse_address(listen).host):
+        return None
+    page = stack.enter_context(
+        open_page(
+            passes.branch.repository.folder,
+            passes.branch.name,
+            passes.loader.output_root,
+            token=secrets.page_token,
+        )
+    )
+
+    def renew(event: DaemonEvent) -> None:
+        if isinstance(event, PassFinished):
+            page.news.tell(event.report.left.inputs)
+
+    observers.append(renew)
+    return page
+
+
 def _listen(
     listen: str,
     wake: Callable[[], None],
     secrets: OperationSecrets,
     passes: "Passes",
     health: "DaemonHealth",
+    page: "PageEndpoints | None",
     stack: ExitStack,
 ) -> "Metrics":
     """Begin to listen; return what must hear of passes."""
@@ -113,7 +147,7 @@ def _listen(
     hook = None
     if secrets.webhook:
         hook = Webhook(secrets.webhook, wake, metrics.hook_answered)
-    app = new_app(health, metrics, hook, secrets=secrets.texts)
+    app = new_app(health, metrics, hook, secrets=secrets.texts, page=page)
     place = stack.enter_context(Listener(address, app)).address
     structlog.get_logger().info("listening", host=place.host, port=place.port)
     return metrics

@@ -14,6 +14,7 @@ from reconciler.cli.options import Option, gathered
 from reconciler.errors import UsageError
 
 HOOK_SECRET = "RECONCILER_WEBHOOK_SECRET"  # noqa: S105  # the name of a variable
+PAGE_TOKEN = "RECONCILER_PAGE_TOKEN"  # noqa: S105  # the name of a variable
 REPORT_TOKEN = "RECONCILER_REPORT_TOKEN"  # noqa: S105  # the name of a variable
 REPORT_SECRET = "RECONCILER_REPORT_SECRET"  # noqa: S105  # the name of a variable
 WEBHOOK = "webhook"
@@ -27,6 +28,7 @@ class Operation:
     """How the daemon is operated. `listen` of `None` listens nowhere."""
 
     listen: str | None
+    page_token_file: Path | None
     webhook_secret_file: Path | None
     report: tuple[tuple[str, str], ...]
     report_context: str
@@ -46,13 +48,20 @@ def _secret_option(name: str, variable: str, says: str) -> Option:
     )
 
 
+page_token_option = _secret_option(
+    "--page-token-file", PAGE_TOKEN, "Token of the page: the password that a browser asks for"
+)
+"""Who may see the page."""
+
 OPERATION_OPTIONS = (
     click.option(
         "--listen",
         metavar="[HOST:]PORT",
         envvar="RECONCILER_LISTEN",
-        help="Serve /livez, /readyz, /metrics and /hook there; a port alone is on 127.0.0.1.",
+        help="Serve /livez, /readyz, /metrics, /hook and the page there; a port alone is on "
+        "127.0.0.1. On other addresses there is a page only with a token.",
     ),
+    page_token_option,
     _secret_option(
         "--webhook-secret-file", HOOK_SECRET, "Secret of POST /hook, which is there only with one"
     ),
@@ -96,13 +105,16 @@ class OperationSecrets:
     """What must never be shown; `""` where there is none."""
 
     webhook: str = ""
+    page_token: str = ""
     report_token: str = ""
     report_secret: str = ""
 
     @property
     def texts(self) -> tuple[str, ...]:
         """All that there are."""
-        return tuple(filter(None, (self.webhook, self.report_token, self.report_secret)))
+        return tuple(
+            filter(None, (self.webhook, self.page_token, self.report_token, self.report_secret))
+        )
 
 
 def read_secrets(operation: Operation) -> OperationSecrets:
@@ -128,7 +140,8 @@ def read_secrets(operation: Operation) -> OperationSecrets:
         raise UsageError(f"--report of a forge and --report-token-file (${REPORT_TOKEN}) go along")
     if (WEBHOOK in kinds) != bool(secret):
         raise UsageError(f"--report webhook and --report-secret-file (${REPORT_SECRET}) go along")
-    return OperationSecrets(webhook, token, secret)
+    page = read_secret("--page-token-file", operation.page_token_file, PAGE_TOKEN)
+    return OperationSecrets(webhook, page, token, secret)
 
 
 def read_secret(option: str, file: Path | None, variable: str) -> str:

@@ -39,8 +39,8 @@ class Query:
         Raises:
             UsageError: There is one.
         """
-        from reconciler.cli.label_selector import parse_selector
         from reconciler.cli.object_order import check_order
+        from reconciler.manifests.label_selector import parse_selector
 
         if self.selector is not None:
             parse_selector(self.selector)
@@ -96,8 +96,8 @@ def matching(
     world: "World", asked: "Sequence[AskedKind]", query: Query
 ) -> "dict[AskedKind, list[ObjectKey]]":
     """Return the objects that are asked for, in the order of what was asked, then sorted."""
-    from reconciler.cli.label_selector import parse_selector
     from reconciler.cli.shown_body import shown_body
+    from reconciler.manifests.label_selector import parse_selector
     from reconciler.model.labels import labels_of, matches
 
     selector = None if query.selector is None else parse_selector(query.selector)

@@ -46,7 +46,7 @@ def command(
     """
     from reconciler.audit.printable import printable
     from reconciler.cli.faults import print_faults, print_traces
-    from reconciler.cli.report import print_pass
+    from reconciler.cli.pass_report import print_pass
     from reconciler.cli.world import note_if_empty
 
     passes = open_passes(directory, service, keys)

@@ -1,57 +1,172 @@
-"""How a pass is shown to people."""
+"""`reconciler report`: the fleet as one page that needs nothing else, or its moves as a picture."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.audit.printable import printable
-from reconciler.core.changes import DeleteFile
-from reconciler.core.message import decision_line, is_told
-from reconciler.model.moments import format_moment
-from reconciler.shell.pass_report import PassReport
+from reconciler.cli import complete
+from reconciler.cli.options import output_root_option
+from reconciler.errors import ShellError, UsageError
+
+if TYPE_CHECKING:
+    from reconciler.audit.preview import Preview
+    from reconciler.audit.wording import Heading
+    from reconciler.cli.page_views import PageViews
+    from reconciler.model.identity import ObjectKey
+    from reconciler.page.rendering import Part
+
+SHORT_ID = 12
+MOST_OBJECTS = 40  # that are told in full
+ROWS, COLUMNS, CLUSTERS, PASSES = 500, 60, 1000, 20
+VIEWS = ("fleet", "matrix", "objects", "timeline", "coming", "rebalancers", "faults")
+SVG = "svg"
 
 
-def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -> None:
-    """Print what a pass decided to standard output."""
-    outcome = report.outcome
-    for decision in outcome.decisions:
-        if is_told(decision):
-            click.echo(decision_line(decision))
-        if decision.problem:
-            click.echo(f"{printable(decision.subject)}: {printable(decision.problem)}")
-    if dry_run:
-        for change in outcome.files:
-            verb = "delete" if isinstance(change, DeleteFile) else "write "
-            click.echo(f"{verb} {printable(change.path)}")
-    click.echo(_summary(report, branch, dry_run=dry_run, moved=moved))
-    for warning in outcome.warnings:
-        click.echo(f"warning: {printable(warning)}", err=True)
-    _print_beside(report)
-    for path in sorted(report.waiting):
-        click.echo(f"{printable(path)} is being edited, so what is over stays in it", err=True)
-    if outcome.recheck_at is not None:
-        click.echo(f"next look at {format_moment(outcome.recheck_at)}", err=True)
+@click.command(name="report")
+@click.option(
+    "-o",
+    "output",
+    metavar="FILE.html|svg",
+    required=True,
+    help="The file to write, - for standard output; svg draws the moves there, of --plan or of "
+    "the last pass.",
+)
+@click.option(
+    "--rev",
+    metavar="REV",
+    default="HEAD",
+    show_default=True,
+    shell_complete=complete.revisions,
+    help="As at a revision.",
+)
+@click.option(
+    "--plan",
+    "branch",
+    metavar="BRANCH",
+    shell_complete=complete.branches,
+    help="Begin with what merging this branch would move.",
+)
+@output_root_option
+@click.pass_obj
+def command(directory: Path, *, output: str, rev: str, branch: str | None, output_root: str) -> int:
+    r"""Write the views of `serve` as one file: it can be sent along, and read offline.
+
+    It loads nothing from anywhere, and says so to the browser; its one script moves the slider.
+
+    \b
+    Examples:
+      reconciler report -o fleet.html
+      reconciler report -o fleet.html --rev v1.4
+      reconciler report -o review.html --plan feature
+      reconciler report -o svg --plan feature > moves.svg
+    \b
+    Exit codes: 0 written, 1 the file cannot be written, 2 no such revision.
+    """
+    from reconciler.cli.page_views import PageViews
+    from reconciler.cli.world import note_if_empty, open_revisions
+    from reconciler.page.links import ReportLinks
+    from reconciler.shell.git.revisions import resolve_revision
+
+    if output not in ("-", SVG) and not output.endswith((".html", ".htm")):
+        raise UsageError(f'-o "{output}" must be a file such as fleet.html, - or svg')
+    revisions = open_revisions(directory, output_root)
+    head = resolve_revision(revisions.repository, rev)
+    views = PageViews(revisions, head, ReportLinks(VIEWS))
+    note_if_empty(directory, views.world)
+    plan = None if branch is None else _plan(directory, head, rev, branch, output_root)
+    if output == SVG:
+        click.echo(_picture(views, plan), nl=False)
+        return 0
+    text = _page(views, rev, plan)
+    if output == "-":
+        click.echo(text, nl=False)
+        return 0
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ShellError(f'"{output}" cannot be written: {error.strerror or error}') from None
+    return 0
 
 
-def _print_beside(report: PassReport) -> None:
-    """Print what became of other branches."""
-    for one in report.beside:
-        if one.commit is not None:
-            files = f"{one.files} file{'s' if one.files != 1 else ''}"
-            click.echo(f"{files} delivered in {one.commit[:12]} on {printable(one.branch)}")
-        for fault in one.faults:
-            click.echo(f"{printable(one.branch)}: {printable(fault.message)}", err=True)
-            click.echo(f"  right: {printable(fault.expected)}", err=True)
+def _plan(
+    directory: Path, head: str, rev: str, branch: str, output_root: str
+) -> "tuple[Preview, Heading]":
+    """Return what merging a branch would move."""
+    from reconciler.audit.look_ahead import look_ahead
+    from reconciler.audit.wording import Heading
+    from reconciler.cli.document_cache import document_cache
+    from reconciler.cli.output_branch import output_branch
+    from reconciler.cli.plan import moment
+    from reconciler.shell.merge_preview import open_sides
+
+    with open_sides(
+        directory,
+        base=head,
+        head=branch,
+        output_root=output_root,
+        documents=document_cache(),
+        output_branch=output_branch(),
+    ) as sides:
+        found = look_ahead(sides.base, sides.merged, moment(sides, None))
+    line = f"{branch} ({sides.head_revision[:SHORT_ID]}) merged into {rev} ({head[:SHORT_ID]})"
+    return found, Heading("plan", line)
 
 
-def _summary(report: PassReport, branch: str, *, dry_run: bool, moved: bool) -> str:
-    """Return the last line: what became of the pass."""
-    count = len(report.outcome.files)
-    files = f"{count} file{'s' if count != 1 else ''}"
-    if not count:
-        return "nothing to do"
-    if dry_run:
-        return f"{files} would change"
-    if report.commit is None:
-        return "nothing to do"
-    if not moved:
-        return f"{files} changed in {report.commit}, which no branch points to"
-    return f"{files} changed in {report.commit[:12]} on {printable(branch)}"
+def _picture(views: "PageViews", plan: "tuple[Preview, Heading] | None") -> str:
+    """Return the moves as a picture: those of the plan, or those of the last pass."""
+    from reconciler.page.plan import plan_svg
+    from reconciler.page.rendering import render_alone
+
+    if plan is not None:
+        return plan_svg(plan[0])
+    newest = views.passes.newest(1)
+    return render_alone("picture.svg", {"drawing": newest[0].drawing if newest else None})
+
+
+def _page(views: "PageViews", rev: str, plan: "tuple[Preview, Heading] | None") -> str:
+    """Return the report."""
+    from reconciler.page.links import Anchor, ReportLinks
+    from reconciler.page.plan import plan_view
+    from reconciler.page.rendering import Frame, Part, render
+
+    told = list(views.placements)[:MOST_OBJECTS]
+    shown = ("plan", *VIEWS) if plan is not None else VIEWS
+    views.links = ReportLinks(shown, frozenset(told))
+    parts = [] if plan is None else [Part("plan", "plan.html", plan_view(*plan))]
+    parts += _parts(views, told)
+    names = {name: name.capitalize() for name in shown}
+    frame = Frame(
+        title="Fleet report",
+        line=f"as at {rev} ({views.head[:SHORT_ID]})",
+        menu=[(Anchor(text, f"#{name}"), False) for name, text in names.items()],
+        single=True,
+        scripted=True,
+    )
+    return render(frame, parts)
+
+
+def _parts(views: "PageViews", told: "Sequence[ObjectKey]") -> "list[Part]":
+    """Return the views of a report."""
+    from dataclasses import replace
+
+    from reconciler.cli.page_object import object_detail
+    from reconciler.page.matrix import MatrixQuery
+    from reconciler.page.pages import Page
+    from reconciler.page.rendering import Part
+    from reconciler.page.timeline import TimelineView
+
+    objects = [object_detail(views.revisions, views.head, views.world, key) for key in told]
+    matrix = views.matrix(MatrixQuery(), rows=ROWS, columns=COLUMNS)
+    steps = views.passes.window(views.head, PASSES)
+    contents: dict[str, object] = {
+        "fleet": views.fleet(size=CLUSTERS),
+        "matrix": replace(matrix, form=False),
+        "objects": Page(items=objects, first=1, total=len(views.placements)),
+        "timeline": TimelineView(steps=steps, chosen=max(0, len(steps) - 1)),
+        "coming": views.coming,
+        "rebalancers": views.rebalancers(),
+        "faults": views.status,
+    }
+    return [Part(name, f"{name}.html", content) for name, content in contents.items()]

@@ -142,7 +142,7 @@ def command(
     if fail_each and (asked["fail"] or output in ("markdown", "html", "svg")):
         raise UsageError("--fail-each goes without --fail, and with -o text or json")
     revision, world = _world(directory, at, output_root)
-    happens = _moment(world, now)
+    happens = moment_in(world, now)
     default = AFTER_FAILURE_SECONDS if asked["fail"] or fail_each else 0
     later = default if after is None else after
     decided = add(happens, span(seconds=later))
@@ -169,7 +169,7 @@ def _world(directory: Path, at: str, output_root: str) -> "tuple[str, World]":
     return world.revision, world
 
 
-def _moment(world: "World", now: datetime | None) -> datetime:
+def moment_in(world: "World", now: datetime | None) -> datetime:
     """Return when it happens: any given moment, else the clock's if that is after the last pass."""
     from reconciler.core.record import last_pass
     from reconciler.model.moments import add

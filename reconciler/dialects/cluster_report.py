@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from reconciler.model.fields import text
+from reconciler.model.fields import mapping, text
 from reconciler.model.resources import Resources
 from reconciler.model.world import Body
 
+PLACE = ("region", "zone")
 UNREACHED = "the cluster cannot be reached"
 
 
@@ -25,6 +27,19 @@ class ClusterReport:
     capacity: Resources | None
     free: Resources | None = None
     down: str = ""
+
+
+class ClusterPlace(NamedTuple):
+    """Where a cluster stands; `""` where it does not say."""
+
+    region: str
+    zone: str
+
+
+def labelled_place(cluster: Body) -> ClusterPlace:
+    """Return where a cluster stands by the labels that Kubernetes has for it."""
+    labels = mapping(mapping(cluster, "metadata"), "labels")
+    return ClusterPlace(*(text(labels, f"topology.kubernetes.io/{part}") for part in PLACE))
 
 
 def reported_trouble(conditions: Sequence[Body], kind: str) -> str:

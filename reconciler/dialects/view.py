@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from reconciler.dialects.cluster_report import ClusterReport
+from reconciler.dialects.cluster_report import ClusterPlace, ClusterReport, labelled_place
 from reconciler.dialects.copy_status import Copies, no_copies
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.tree_node import TreeNode
@@ -57,6 +57,7 @@ class View:
         tree: Returns what hangs on an object, each level sorted.
         copies: Returns what knows of copies in clusters, given the moment of the last pass.
         report_of: Returns what the status of a cluster says.
+        place_of: Returns where a cluster stands.
         taints_of: Returns the taints of a cluster that scheduling uses: those that are written,
             and those that follow from what it reports.
         cordon: The taint by which its own tool keeps a cluster from taking anything new.
@@ -81,6 +82,7 @@ class View:
     tree: Callable[[World, ObjectKey], TreeNode]
     report_of: Callable[[Body], ClusterReport]
     copies: Callable[[World, datetime], Copies] = no_copies
+    place_of: Callable[[Body], ClusterPlace] = labelled_place
     taints_of: Callable[[Body, Settings], tuple[Body, ...]] = _written_taints
     cordon: Body
     unreachable: Callable[[Body, str], Body]

@@ -19,7 +19,7 @@ class Anchor:
 class Links:
     """Leads nowhere: the links of a page that stands by itself."""
 
-    def view(self, name: str, **query: str | int) -> str:  # noqa: ARG002  # those below use it
+    def view(self, name: str, /, **query: str | int) -> str:  # noqa: ARG002  # those below use it
         """Return where a view is, `""` for nowhere."""
         return ""
 
@@ -31,7 +31,7 @@ class Links:
 class ServedLinks(Links):
     """Leads to the addresses of the served page."""
 
-    def view(self, name: str, **query: str | int) -> str:
+    def view(self, name: str, /, **query: str | int) -> str:
         """Return the address of a view; parts of the query that are empty are left out."""
         given = {key: value for key, value in query.items() if value not in ("", 0)}
         path = "/" if name == "fleet" else f"/{name}"
@@ -51,7 +51,7 @@ class ReportLinks(Links):
     views: Collection[str]
     objects: Collection[ObjectKey] = field(default=())
 
-    def view(self, name: str, **query: str | int) -> str:
+    def view(self, name: str, /, **query: str | int) -> str:
         """Return the anchor of a view; a report has no pages and no filters."""
         return f"#{name}" if name in self.views and not query else ""
 

@@ -1,7 +1,7 @@
-"""What the listener answers: /livez, /readyz, /metrics, and /hook where there is a secret.
+"""What the listener answers: /livez, /readyz, /metrics, /hook where there is a secret, the page.
 
-Answers need no credentials, so they hold no name and no content of a repository, but for the reason
-why a pass fails, from which credentials are taken out.
+But for the page (`page_endpoints.py`), answers need no credentials, so they hold no name and no
+content of a repository, but for the reason why a pass fails, from which credentials are taken out.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,11 +17,17 @@ from reconciler.dialects.object_boundary import trace_of
 from reconciler.shell.daemon_health import DaemonHealth
 from reconciler.shell.git.masking import mask_of
 from reconciler.shell.metrics import Metrics
+from reconciler.shell.page_endpoints import PageEndpoints
 from reconciler.shell.webhook import Webhook
 
 
 def new_app(
-    health: DaemonHealth, metrics: Metrics, webhook: Webhook | None, *, secrets: Iterable[str] = ()
+    health: DaemonHealth,
+    metrics: Metrics,
+    webhook: Webhook | None,
+    *,
+    secrets: Iterable[str] = (),
+    page: PageEndpoints | None = None,
 ) -> Starlette:
     """Return the app.
 
@@ -30,6 +36,7 @@ def new_app(
         metrics: What is counted.
         webhook: What wakes the daemon; `None` for no webhook.
         secrets: Texts that no answer may hold.
+        page: The page for people; `None` for none.
     """
     mask = mask_of(secrets)
 
@@ -59,6 +66,18 @@ def new_app(
     ]
     if webhook is not None:
         routes.append(Route("/hook", webhook.answer, methods=["POST"]))
+    if page is not None:
+        routes += page.routes()
+    return _app(routes)
+
+
+def page_app(page: PageEndpoints) -> Starlette:
+    """Return an app that has the page and nothing else."""
+    return _app(page.routes())
+
+
+def _app(routes: list[Route]) -> Starlette:
+    """Return the app of some routes."""
     app = Starlette(exception_handlers={Exception: _log_mistake})
     app.router = Router(routes, redirect_slashes=False)  # a redirect would repeat the Host header
     return app

@@ -82,6 +82,11 @@ class Loader:
         self._last: tuple[tuple[str, str], str, World] | None = None
 
     @property
+    def output_root(self) -> str:
+        """Root-relative folder of the outputs."""
+        return self._output_root
+
+    @property
     def apart(self) -> bool:
         """Whether outputs have a branch of their own."""
         return self._sources is not None

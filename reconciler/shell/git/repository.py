@@ -100,6 +100,11 @@ class Repository:
             object_format=object_format,
         )
 
+    @property
+    def folder(self) -> Path:
+        """The folder that was opened, or the bare repository."""
+        return self.git_dir if self.work_tree is None else self.work_tree / self.prefix
+
     def from_top(self, path: str) -> str:
         """Return a path below the folder that was opened as one from the top, `""` is the folder.
 

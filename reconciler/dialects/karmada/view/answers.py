@@ -6,7 +6,7 @@ from datetime import datetime
 from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.karmada.api.admitted_cluster import taints_of
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
-from reconciler.dialects.karmada.view.cluster import CORDON, report_of, unreachable
+from reconciler.dialects.karmada.view.cluster import CORDON, place_of, report_of, unreachable
 from reconciler.dialects.karmada.view.columns import COLUMNS
 from reconciler.dialects.karmada.view.events import events_of, may_hide_eviction
 from reconciler.dialects.karmada.view.placed import (
@@ -53,6 +53,7 @@ VIEW = View(
     tree=tree_of,
     copies=_copies,
     report_of=report_of,
+    place_of=place_of,
     taints_of=taints_of,
     cordon=CORDON,
     unreachable=unreachable,

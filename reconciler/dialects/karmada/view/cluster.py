@@ -1,12 +1,14 @@
 """What a Cluster reports, and what it looks like cordoned and unreachable."""
 
 from reconciler.dialects.cluster_report import (
+    ClusterPlace,
     ClusterReport,
+    labelled_place,
     reported_status,
     reported_trouble,
     unknown_since,
 )
-from reconciler.model.fields import bodies, mapping
+from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.resources import less, readable_resources
 from reconciler.model.world import Body
 
@@ -15,6 +17,13 @@ CORDON: Body = {"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule
 """Source: karmada@f8fdd02 pkg/apis/cluster/v1alpha1/well_known_constants.go
 TaintClusterUnscheduler.
 """
+
+
+def place_of(cluster: Body) -> ClusterPlace:
+    """Return where a cluster stands by its spec, or else by its labels."""
+    spec, labelled = mapping(cluster, "spec"), labelled_place(cluster)
+    zones = ", ".join(strings(spec, "zones")) or text(spec, "zone")
+    return ClusterPlace(text(spec, "region") or labelled.region, zones or labelled.zone)
 
 
 def report_of(status: Body) -> ClusterReport:

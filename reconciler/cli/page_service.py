@@ -1,0 +1,53 @@
+"""The page of a branch for a listener: the processes that answer it, and who may see it."""
+
+import ipaddress
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.cli.output_branch import output_branch
+from reconciler.cli.user_cache import chosen_cache
+
+if TYPE_CHECKING:
+    from reconciler.shell.page_endpoints import PageEndpoints
+
+
+@contextmanager
+def open_page(
+    directory: Path, branch: str, output_root: str, *, token: str
+) -> "Iterator[PageEndpoints]":
+    """Answer the page while the block lasts.
+
+    Args:
+        directory: The repository.
+        branch: Name of the branch, as people call it.
+        output_root: Folder of the outputs.
+        token: What a client must know, `""` on the loopback.
+    """
+    from reconciler.shell.page_endpoints import PageEndpoints
+    from reconciler.shell.page_news import PageNews
+    from reconciler.shell.page_process import PageProcesses
+
+    words = [sys.executable, "-m", "reconciler.cli.page_worker", "-C", str(directory.resolve())]
+    words += ["--branch", branch, "--output-root", output_root]
+    words += ["--output-branch", found] if (found := output_branch()) else []
+    words += ["--cache-dir", cache] if (cache := chosen_cache()) else []
+    processes = PageProcesses(words)
+    try:
+        yield PageEndpoints(processes, PageNews(), token)
+    finally:
+        processes.close()
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches a host.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,140 @@
+"""The views of the page at one commit: asked of the audit, laid out for the templates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from reconciler.audit.placed import placements_in
+from reconciler.audit.printable import printable
+from reconciler.audit.repository_status import status_of
+from reconciler.audit.revisions import pass_of
+from reconciler.audit.usage import usage_of
+from reconciler.cli.coming import coming_in
+from reconciler.cli.object_tables import Layout, rows_of, table_of
+from reconciler.cli.page_timeline import PassLine
+from reconciler.core.dialects import KINDS
+from reconciler.manifests.emitter import encode
+from reconciler.model.fields import mapping
+from reconciler.page.fleet import PAGE, FleetView, fleet_view
+from reconciler.page.links import Links
+from reconciler.page.matrix import COLUMNS, ROWS, MatrixQuery, MatrixView, matrix_view
+from reconciler.shell.clock import SystemClock
+
+if TYPE_CHECKING:
+    from reconciler.audit.foresight import Coming
+    from reconciler.audit.repository_status import RepositoryStatus
+    from reconciler.model.decision import Placed
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.world import World
+    from reconciler.shell.revisions import GitRevisions
+
+FEW_PLACED = 300  # up to so many, what comes is computed together with the fleet
+NEWEST = 5  # passes that the fleet shows
+UNMARKED = 200  # of people's commits since a pass; beyond, what it found may be mended
+
+
+class RebalancerRow(NamedTuple):
+    """One rebalancer: its columns, its name, the lines of its status."""
+
+    cells: Sequence[str]
+    name: str
+    status: Sequence[str]
+
+
+class RebalancersView(NamedTuple):
+    """All of them, a table each kind, and what comes of them."""
+
+    tables: Sequence[tuple[str, Sequence[str], Sequence[RebalancerRow]]]
+    coming: "Sequence[Coming]"
+
+
+@dataclass(eq=False)
+class PageViews:
+    """The views of one commit; what was found out for one serves the next.
+
+    Attributes:
+        revisions: The history of the repository.
+        head: Full hex id of the commit.
+        links: Where views lead.
+    """
+
+    revisions: "GitRevisions"
+    head: str
+    links: Links
+
+    @cached_property
+    def world(self) -> "World":
+        """The files of the commit."""
+        return self.revisions.loader.load(self.head)
+
+    @cached_property
+    def placements(self) -> "Mapping[ObjectKey, Placed]":
+        """Where everything is."""
+        return placements_in(self.world)
+
+    @cached_property
+    def coming(self) -> "Sequence[Coming]":
+        """What the next passes will do."""
+        return coming_in(self.world)
+
+    @cached_property
+    def status(self) -> "RepositoryStatus":
+        """How the repository stands."""
+        line = self.revisions.lineage(self.head, whole=False)
+        changed = bool(line.revisions) and pass_of(line[0]) is None
+        return status_of(self.world, changed=changed)
+
+    @cached_property
+    def passes(self) -> PassLine:
+        """The passes that led to the commit."""
+        return PassLine(self.revisions, self.head, self.world, self.links)
+
+    def fleet(self, *, page: int = 1, size: int = PAGE) -> FleetView:
+        """Return the clusters; what comes is told where it takes no time, or was computed."""
+        few = len(self.placements) <= FEW_PLACED or "coming" in vars(self)
+        return fleet_view(
+            usage_of(self.world),
+            self.links,
+            objects=sum(bool(placed) for placed in self.placements.values()),
+            faults=len(self.status.faults),
+            steps=self.passes.newest(NEWEST),
+            coming=self.coming if few else None,
+            page=page,
+            size=size,
+        )
+
+    def matrix(self, query: MatrixQuery, *, rows: int = ROWS, columns: int = COLUMNS) -> MatrixView:
+        """Return what is where."""
+        return matrix_view(
+            self.world, self.placements, query, self.links, rows=rows, columns=columns
+        )
+
+    def rebalancers(self) -> RebalancersView:
+        """Return every rebalancer with its progress, and its next run."""
+        kinds: dict[tuple[str, str], list[ObjectKey]] = {}
+        for key in self.status.rebalancers:
+            kinds.setdefault((key.group, key.kind), []).append(key)
+        every = [key for keys in kinds.values() for key in keys]
+        rows = rows_of(self.world, every, SystemClock().now())
+        tables = []
+        for kind, keys in kinds.items():
+            namespaced = any(key.namespace for key in keys)
+            table = table_of(kind, Layout(wide=True, namespaces=True), namespaced=namespaced)
+            found = [
+                RebalancerRow(table.cells(key, rows[key]), key.name, self._progress(key))
+                for key in keys
+            ]
+            tables.append((kind[1], table.titles, found))
+        told = [one for one in self.coming if one.key[:2] in KINDS.removable] if every else []
+        return RebalancersView(tables, told)
+
+    def _progress(self, key: "ObjectKey") -> list[str]:
+        """Return the status of a rebalancer, line by line, `[]` if no pass has seen it."""
+        ours = self.world.outputs.get(key)
+        status = {} if ours is None else mapping(ours.body, "status")
+        return (
+            [printable(f"|{line}")[1:] for line in encode(dict(status)).splitlines()]
+            if status
+            else []
+        )

@@ -1,0 +1,57 @@
+"""How a pass is shown to people."""
+
+import click
+
+from reconciler.audit.printable import printable
+from reconciler.core.changes import DeleteFile
+from reconciler.core.message import decision_line, is_told
+from reconciler.model.moments import format_moment
+from reconciler.shell.pass_report import PassReport
+
+
+def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -> None:
+    """Print what a pass decided to standard output."""
+    outcome = report.outcome
+    for decision in outcome.decisions:
+        if is_told(decision):
+            click.echo(decision_line(decision))
+        if decision.problem:
+            click.echo(f"{printable(decision.subject)}: {printable(decision.problem)}")
+    if dry_run:
+        for change in outcome.files:
+            verb = "delete" if isinstance(change, DeleteFile) else "write "
+            click.echo(f"{verb} {printable(change.path)}")
+    click.echo(_summary(report, branch, dry_run=dry_run, moved=moved))
+    for warning in outcome.warnings:
+        click.echo(f"warning: {printable(warning)}", err=True)
+    _print_beside(report)
+    for path in sorted(report.waiting):
+        click.echo(f"{printable(path)} is being edited, so what is over stays in it", err=True)
+    if outcome.recheck_at is not None:
+        click.echo(f"next look at {format_moment(outcome.recheck_at)}", err=True)
+
+
+def _print_beside(report: PassReport) -> None:
+    """Print what became of other branches."""
+    for one in report.beside:
+        if one.commit is not None:
+            files = f"{one.files} file{'s' if one.files != 1 else ''}"
+            click.echo(f"{files} delivered in {one.commit[:12]} on {printable(one.branch)}")
+        for fault in one.faults:
+            click.echo(f"{printable(one.branch)}: {printable(fault.message)}", err=True)
+            click.echo(f"  right: {printable(fault.expected)}", err=True)
+
+
+def _summary(report: PassReport, branch: str, *, dry_run: bool, moved: bool) -> str:
+    """Return the last line: what became of the pass."""
+    count = len(report.outcome.files)
+    files = f"{count} file{'s' if count != 1 else ''}"
+    if not count:
+        return "nothing to do"
+    if dry_run:
+        return f"{files} would change"
+    if report.commit is None:
+        return "nothing to do"
+    if not moved:
+        return f"{files} changed in {report.commit}, which no branch points to"
+    return f"{files} changed in {report.commit[:12]} on {printable(branch)}"

@@ -1,0 +1,83 @@
+"""`reconciler serve`: the page of a branch, without the daemon."""
+
+import signal
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from reconciler.cli.operation import PAGE_TOKEN, page_token_option, read_secret
+from reconciler.cli.options import output_root_option, read_branch_option
+from reconciler.errors import UsageError
+
+POLL_SECONDS = 5.0
+
+
+@click.command(name="serve")
+@click.option(
+    "--listen",
+    metavar="[HOST:]PORT",
+    envvar="RECONCILER_LISTEN",
+    default="8080",
+    show_default=True,
+    help="Where; a port alone is on 127.0.0.1, any other address takes a token.",
+)
+@page_token_option
+@read_branch_option
+@output_root_option
+@click.pass_obj
+def command(
+    directory: Path,
+    *,
+    listen: str,
+    page_token_file: Path | None,
+    branch: str | None,
+    output_root: str,
+) -> int:
+    r"""Serve the page of a branch until Ctrl-C: where everything runs, what moved, why, what comes.
+
+    It only reads, and follows the branch as somebody else's passes move it. `reconciler run
+    --listen` has the same page.
+
+    \b
+    Examples:
+      reconciler serve
+      reconciler serve --listen 9000 --branch production
+      reconciler serve --listen 0.0.0.0:9000 --page-token-file /etc/reconciler/page
+    \b
+    Exit codes: 0 stopped, 1 it cannot listen, 2 no such branch, or an address without a token.
+    """
+    from reconciler.cli.page_service import is_loopback, open_page
+    from reconciler.shell.endpoints import page_app
+    from reconciler.shell.git.repository import Repository
+    from reconciler.shell.listener import Listener, parse_address
+    from reconciler.shell.watch import Wakeups
+
+    address = parse_address(listen)
+    token = read_secret("--page-token-file", page_token_file, PAGE_TOKEN)
+    if not token and not is_loopback(address.host):
+        raise UsageError(
+            f"{address.host} is not the loopback: give the page a token (--page-token-file)"
+        )
+    repository = Repository.open(directory)
+    name = branch or repository.head_branch()
+    repository.resolve(name)
+    with (
+        Wakeups(repository.common_dir, poll_seconds=POLL_SECONDS) as wakeups,
+        open_page(directory, name, output_root, token=token) as page,
+        Listener(address, page_app(page)) as listener,
+    ):
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            del number, frame
+            wakeups.stop()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, stop)
+        page.news.tell(repository.resolve(name))
+        place = listener.address
+        host = f"[{place.host}]" if ":" in place.host else place.host
+        click.echo(f"http://{host}:{place.port}/")
+        while wakeups.wait():
+            page.news.tell(repository.find(name) or page.news.revision)
+    return 0

@@ -1,0 +1,190 @@
+"""What the listener answers of the page: views, their style and script, and news of the branch.
+
+It only reads: there is no other method than GET and HEAD. What is asked is asked of processes of
+their own; an answer that takes longer is told to come, and asked for again by the browser itself.
+"""
+
+import asyncio
+import base64
+import binascii
+import hmac
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from reconciler.errors import ShellError
+from reconciler.page.rendering import Frame, Part, asset, render
+from reconciler.shell.page_news import PageNews
+from reconciler.shell.page_process import PageBusy, PageProcesses, PageQuestion, PageReply
+
+PATHS = {
+    "/": "fleet",
+    **{
+        f"/{name}": name
+        for name in (
+            "matrix",
+            "object",
+            "timeline",
+            "coming",
+            "rebalancers",
+            "faults",
+            "plan",
+            "what-if",
+        )
+    },
+}
+PATIENCE_SECONDS = 6.0  # less than what a connection has
+NEWS_SECONDS = 8.0
+KEPT_ANSWERS = 16
+LONGEST_QUERY = 2000
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+@dataclass(slots=True, eq=False)
+class PageEndpoints:
+    """Answers requests for the page.
+
+    Attributes:
+        processes: Whom to ask.
+        news: Where the branch is.
+        token: What a client must know, `""` where the listener is on the loopback only.
+        patience_seconds: How long a client waits before it is told to come again.
+    """
+
+    processes: PageProcesses
+    news: PageNews
+    token: str = ""
+    patience_seconds: float = PATIENCE_SECONDS
+    _asked: "dict[PageQuestion, asyncio.Task[PageReply]]" = field(default_factory=dict)
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        found = [Route(path, self._guarded(self._view(name))) for path, name in PATHS.items()]
+        files = {"style.css": "text/css", "script.js": "text/javascript"}
+        found += [
+            Route(f"/{name}", self._guarded(_file(name, kind))) for name, kind in files.items()
+        ]
+        return [*found, Route("/events", self._guarded(self._news))]
+
+    def _guarded(self, answer: "Endpoint") -> "Endpoint":
+        """Return an endpoint that answers only those who may ask, with the headers of the page."""
+
+        async def endpoint(request: Request) -> Response:
+            response = self._refused(request) or await answer(request)
+            response.headers.update(HEADERS)
+            return response
+
+        return endpoint
+
+    def _refused(self, request: Request) -> Response | None:
+        """Return why a request is not answered, `None` if it is.
+
+        Without a token the name of the host must be one of the loopback: else the page of a
+        stranger could have its own name lead here, and read along.
+        """
+        if self.token:
+            if _knows(request.headers.get("authorization", ""), self.token):
+                return None
+            challenge = {"www-authenticate": 'Basic realm="reconciler", charset="UTF-8"'}
+            return PlainTextResponse("the token is the password\n", 401, headers=challenge)
+        host = request.headers.get("host", "")
+        name = host if host.endswith("]") else host.rpartition(":")[0] or host
+        if name in LOOPBACK_HOSTS:
+            return None
+        return PlainTextResponse("without a token only the loopback is served\n", 403)
+
+    def _view(self, name: str) -> "Endpoint":
+        async def endpoint(request: Request) -> Response:
+            if len(request.url.query) > LONGEST_QUERY:
+                return _notice(414, "Too long", "the address is too long")
+            if not self.news.revision:
+                return _notice(503, "Not yet", "the branch has not been read yet", again=True)
+            query = tuple(sorted(dict(request.query_params).items()))
+            return await self._answer(PageQuestion(name, query, self.news.revision))
+
+        return endpoint
+
+    async def _answer(self, question: PageQuestion) -> Response:
+        """Return the page, or that it is being computed."""
+        task = self._asked.get(question)
+        if task is None:
+            task = asyncio.create_task(asyncio.to_thread(self.processes.ask, question))
+            self._asked[question] = task
+        try:
+            reply = await asyncio.wait_for(asyncio.shield(task), self.patience_seconds)
+        except TimeoutError:
+            return _notice(202, "Being computed", "the answer comes here by itself", again=True)
+        except PageBusy as busy:
+            self._asked.pop(question, None)
+            return _notice(503, "Busy", str(busy), again=True)
+        except ShellError as error:
+            self._asked.pop(question, None)
+            return _notice(503, "Not answered", str(error))
+        self._forget(question)
+        return Response(reply.html, reply.status, media_type="text/html")
+
+    def _forget(self, question: PageQuestion) -> None:
+        """Keep the newest answers that took a process of their own, and no others."""
+        if not question.is_alone:
+            self._asked.pop(question, None)
+        done = [one for one, task in self._asked.items() if task.done()]
+        for old in done[: max(0, len(done) - KEPT_ANSWERS)]:
+            del self._asked[old]
+
+    async def _news(self, request: Request) -> Response:
+        """Stream the head of the branch as soon as it is another one; the browser asks again."""
+        known = request.headers.get("last-event-id") or request.query_params.get("since", "")
+
+        async def stream() -> AsyncIterator[str]:
+            yield "retry: 500\n\n"
+            found = await self.news.other_than(known, NEWS_SECONDS)
+            if found:
+                yield f"id: {found}\nevent: moved\ndata: {found}\n\n"
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def _file(name: str, kind: str) -> Endpoint:
+    async def endpoint(_: Request) -> Response:
+        return Response(asset(name), media_type=kind)
+
+    return endpoint
+
+
+def _notice(status: int, title: str, says: str, *, again: bool = False) -> Response:
+    """Return a page with one sentence; with `again` the browser asks again by itself."""
+    html = render(Frame(title=title), [Part("notice", "notice.html", says)])
+    headers = {"refresh": "1"} if again else {}
+    return Response(html, status, media_type="text/html", headers=headers)
+
+
+def _knows(authorization: str, token: str) -> bool:
+    """Return whether a header has the token: as a bearer, or as the password of any user."""
+    scheme, _, given = authorization.partition(" ")
+    if scheme.lower() == "basic":
+        try:
+            decoded = base64.b64decode(given, validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            return False
+        given = decoded.partition(":")[2]
+    elif scheme.lower() != "bearer":
+        return False
+    return hmac.compare_digest(given.encode(), token.encode())
