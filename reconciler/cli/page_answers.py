@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reconciler.cli.page_views import PageViews
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.page.links import Anchor, ServedLinks
-from reconciler.page.rendering import Frame, Part, render
+from reconciler.page.rendering import Frame, PagePart, render
 
 if TYPE_CHECKING:
     from reconciler.model.identity import ObjectKey
@@ -94,13 +94,13 @@ class PageAnswers:
         says = UsageError(f"a mistake of the reconciler itself: {type(error).__name__}")
         return PageAnswer(500, self._page(view, "Cannot be shown", self._notice(says), ""))
 
-    def _page(self, view: str, title: str, parts: Sequence[Part], head: str) -> str:
+    def _page(self, view: str, title: str, parts: Sequence[PagePart], head: str) -> str:
         menu = [(Anchor(text, LINKS.view(name)), name == view) for name, text in TITLES.items()]
         line = f"{self.branch} at {head[:SHORT_ID]}" if head else ""
         return render(Frame(title=title, line=line, menu=menu, live=head), parts)
 
-    def _notice(self, error: Exception) -> list[Part]:
-        return [Part("notice", "notice.html", str(error))]
+    def _notice(self, error: Exception) -> list[PagePart]:
+        return [PagePart("notice", "notice.html", str(error))]
 
     def _at(self, head: str) -> PageViews:
         """Return the views at a commit: those of the question before, if it is the same."""
@@ -108,16 +108,16 @@ class PageAnswers:
             self._views = PageViews(self.revisions, head, LINKS)
         return self._views
 
-    def _parts(self, head: str) -> "dict[str, Callable[[Query], tuple[str, list[Part]]]]":
+    def _parts(self, head: str) -> "dict[str, Callable[[Query], tuple[str, list[PagePart]]]]":
         views = self._at(head)
 
         def simply(name: str, ask: Callable[[Query], object]) -> None:
-            def answer(query: Query) -> tuple[str, list[Part]]:
-                return TITLES[name], [Part(name, f"{name}.html", ask(query))]
+            def answer(query: Query) -> tuple[str, list[PagePart]]:
+                return TITLES[name], [PagePart(name, f"{name}.html", ask(query))]
 
             found[name] = answer
 
-        found: dict[str, Callable[[Query], tuple[str, list[Part]]]] = {
+        found: dict[str, Callable[[Query], tuple[str, list[PagePart]]]] = {
             "object": lambda query: self._object(views, query),
             "plan": lambda query: self._plan(views, query),
             "what-if": lambda query: self._what_if(views, query),
@@ -130,26 +130,26 @@ class PageAnswers:
         simply("faults", lambda _: views.status)
         return found
 
-    def _object(self, views: PageViews, query: Query) -> tuple[str, list[Part]]:
+    def _object(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
         """Return the view of one object: what is decided, or a workload of which that is told."""
         from reconciler.cli.page_object import object_detail
 
         key = _key(views.world, query)
         found = object_detail(self.revisions, views.head, views.world, key)
-        return found.title, [Part("object", "object.html", found)]
+        return found.title, [PagePart("object", "object.html", found)]
 
-    def _plan(self, views: PageViews, query: Query) -> tuple[str, list[Part]]:
+    def _plan(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
         """Return what merging a branch would move, or the form that asks for it."""
         branch = query.get("branch", "")
         problem, parts = "", []
         if branch:
             try:
-                parts = [Part("moves", "plan.html", self._planned(views.head, branch))]
+                parts = [PagePart("moves", "plan.html", self._planned(views.head, branch))]
             except ReconcilerError as error:
                 problem = str(error)
         form = AskPlan(branch, self.revisions.repository.branches(), problem)
         title = f"Plan of {branch}" if parts else TITLES["plan"]
-        return title, [Part("plan", "ask_plan.html", form), *parts]
+        return title, [PagePart("plan", "ask_plan.html", form), *parts]
 
     def _planned(self, head: str, branch: str) -> object:
         from reconciler.audit.look_ahead import look_ahead
@@ -172,7 +172,7 @@ class PageAnswers:
             line = f"{branch} ({sides.head_revision[:SHORT_ID]}) merged into {self.branch}"
             return plan_view(found, Heading("plan", line))
 
-    def _what_if(self, views: PageViews, query: Query) -> tuple[str, list[Part]]:
+    def _what_if(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
         """Return what would move if something happened, or the form that asks for it."""
         from reconciler.audit.resilience import clusters_of
 
@@ -181,12 +181,12 @@ class PageAnswers:
         problem, parts = "", []
         if any(asked.values()):
             try:
-                parts = [Part("moves", "plan.html", _simulated(views.world, asked, namespace))]
+                parts = [PagePart("moves", "plan.html", _simulated(views.world, asked, namespace))]
             except UsageError as error:
                 problem = str(error)
         names = sorted({key.name for key in clusters_of(views.world)})
         form = AskWhatIf(**asked, namespace=namespace, clusters=names, problem=problem)
-        return TITLES["what-if"], [Part("what-if", "ask_what_if.html", form), *parts]
+        return TITLES["what-if"], [PagePart("what-if", "ask_what_if.html", form), *parts]
 
 
 ASKED = ("fail", "cordon", "scale")

@@ -11,7 +11,7 @@ from reconciler.audit.revisions import UnreadableRevision, pass_of
 from reconciler.errors import UsageError
 from reconciler.page.links import Anchor, Links
 from reconciler.page.matrix import MatrixQuery, called, matrix_view, named
-from reconciler.page.timeline import Step, TimelineView, drawn, moved_objects
+from reconciler.page.timeline import PassStep, TimelineView, drawn, moved_objects
 
 if TYPE_CHECKING:
     from reconciler.audit.commit_moves import ObjectMoves
@@ -34,11 +34,11 @@ class PassLine:
     world: "World"
     links: Links
 
-    def newest(self, count: int) -> list[Step]:
+    def newest(self, count: int) -> list[PassStep]:
         """Return the newest passes with what they moved, the newest first."""
         return [self._step(commit) for commit in self._passes(self.head, count)]
 
-    def window(self, newest: str, count: int) -> list[Step]:
+    def window(self, newest: str, count: int) -> list[PassStep]:
         """Return passes with what they moved, the oldest first, back from a commit."""
         return [self._step(commit) for commit in reversed(self._passes(newest, count))]
 
@@ -83,7 +83,7 @@ class PassLine:
     def _window_at(self, newest: str, text: str) -> Anchor:
         return Anchor(text, self.links.view("timeline", newest=newest))
 
-    def _compared(self, since: str, here: Step, after: "World") -> tuple[Step, Step]:
+    def _compared(self, since: str, here: PassStep, after: "World") -> tuple[PassStep, PassStep]:
         """Return two passes, the later one with all that moved in between."""
         [commit] = self.revisions.between("", since)
         before = self._world(since)
@@ -111,17 +111,17 @@ class PassLine:
                 found.append(line[position])
         return found
 
-    def _bare(self, commit: "Commit") -> Step:
+    def _bare(self, commit: "Commit") -> PassStep:
         """Return a pass without what it moved."""
         read = pass_of(commit)
-        return Step(
+        return PassStep(
             revision=commit.revision,
             at=commit.committed_at if read is None else read.at,
             subject=commit.subject,
             anchor=Anchor(commit.subject, self.links.view("timeline", at=commit.revision)),
         )
 
-    def _step(self, commit: "Commit") -> Step:
+    def _step(self, commit: "Commit") -> PassStep:
         """Return a pass with what it moved."""
         changes = self.revisions.changes(commit)
         blobs = list(needed(changes, self.world.output_root))
@@ -131,14 +131,14 @@ class PassLine:
         found = moves_of_commit(changes, texts, self.world.output_root)
         return self._moving(self._bare(commit), found)
 
-    def _moving(self, step: Step, found: "Sequence[ObjectMoves]") -> Step:
+    def _moving(self, step: PassStep, found: "Sequence[ObjectMoves]") -> PassStep:
         """Return a step with what was moved."""
         names: dict[ObjectKey, str] = {one.key: called(named(self.world, one.key)) for one in found}
         moved, rest = moved_objects(found, names, self.links)
         return replace(step, moved=moved, rest=rest, drawing=drawn(found))
 
 
-def _chosen(steps: Sequence[Step], at: str, step: str) -> int:
+def _chosen(steps: Sequence[PassStep], at: str, step: str) -> int:
     """Return which step is shown: the one that is named, or the newest."""
     if at:
         return next(i for i, one in enumerate(steps) if one.revision == at)

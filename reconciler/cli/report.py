@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reconciler.audit.wording import Heading
     from reconciler.cli.page_views import PageViews
     from reconciler.model.identity import ObjectKey
-    from reconciler.page.rendering import Part
+    from reconciler.page.rendering import PagePart
 
 SHORT_ID = 12
 MOST_OBJECTS = 40  # that are told in full
@@ -129,12 +129,12 @@ def _page(views: "PageViews", rev: str, plan: "tuple[Preview, Heading] | None") 
     """Return the report."""
     from reconciler.page.links import Anchor, ReportLinks
     from reconciler.page.plan import plan_view
-    from reconciler.page.rendering import Frame, Part, render
+    from reconciler.page.rendering import Frame, PagePart, render
 
     told = list(views.placements)[:MOST_OBJECTS]
     shown = ("plan", *VIEWS) if plan is not None else VIEWS
     views.links = ReportLinks(shown, frozenset(told))
-    parts = [] if plan is None else [Part("plan", "plan.html", plan_view(*plan))]
+    parts = [] if plan is None else [PagePart("plan", "plan.html", plan_view(*plan))]
     parts += _parts(views, told)
     names = {name: name.capitalize() for name in shown}
     frame = Frame(
@@ -147,14 +147,14 @@ def _page(views: "PageViews", rev: str, plan: "tuple[Preview, Heading] | None") 
     return render(frame, parts)
 
 
-def _parts(views: "PageViews", told: "Sequence[ObjectKey]") -> "list[Part]":
+def _parts(views: "PageViews", told: "Sequence[ObjectKey]") -> "list[PagePart]":
     """Return the views of a report."""
     from dataclasses import replace
 
     from reconciler.cli.page_object import object_detail
     from reconciler.page.matrix import MatrixQuery
     from reconciler.page.pages import Page
-    from reconciler.page.rendering import Part
+    from reconciler.page.rendering import PagePart
     from reconciler.page.timeline import TimelineView
 
     objects = [object_detail(views.revisions, views.head, views.world, key) for key in told]
@@ -169,4 +169,4 @@ def _parts(views: "PageViews", told: "Sequence[ObjectKey]") -> "list[Part]":
         "rebalancers": views.rebalancers(),
         "faults": views.status,
     }
-    return [Part(name, f"{name}.html", content) for name, content in contents.items()]
+    return [PagePart(name, f"{name}.html", content) for name, content in contents.items()]

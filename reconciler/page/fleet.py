@@ -11,7 +11,7 @@ from reconciler.model.quantity import canonical_binary, canonical_cpu
 from reconciler.model.resources import Resources
 from reconciler.page.links import Anchor, Links
 from reconciler.page.pages import Page, page_of
-from reconciler.page.timeline import Step
+from reconciler.page.timeline import PassStep
 
 PAGE = 60
 NOWHERE = "no region given"
@@ -76,7 +76,7 @@ class FleetView:
     objects: int
     replicas: int
     faults: tuple[int, Anchor]
-    steps: Sequence[Step]
+    steps: Sequence[PassStep]
     coming: Sequence[Coming] | None
     asked: Anchor
     timeline: Anchor
@@ -88,7 +88,7 @@ def fleet_view(
     *,
     objects: int,
     faults: int,
-    steps: Sequence[Step],
+    steps: Sequence[PassStep],
     coming: Sequence[Coming] | None,
     page: int = 1,
     size: int = PAGE,

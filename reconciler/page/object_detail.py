@@ -16,6 +16,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault
 from reconciler.page.links import anchor_of
 
+LEAVING = "leaves"
 PICKED, PASSED, AWAY = "chosen", "passed", "turned away"
 
 
@@ -114,7 +115,7 @@ def copy_lines(placed: Placed, copies: Sequence[DeliveredCopy]) -> list[CopyLine
     return [
         CopyLine(
             cluster=str(one.status.cluster),
-            replicas=_count(one.status.replicas),
+            replicas=LEAVING if one.status.leaving else _count(one.status.replicas),
             delivered="; ".join(f"{each.transport}: {files_text(each)}" for each in one.files),
             reported=report_text(one.status),
             waits=one.status.waits_for,

@@ -7,7 +7,7 @@ from reconciler.audit.foresight import Coming
 from reconciler.audit.preview import Preview, PreviewEntry
 from reconciler.audit.wording import Heading, footer, later_blocks, reason, summary, title
 from reconciler.page.flows import Drawing, drawing_of, flows_of
-from reconciler.page.rendering import Frame, Part, render, render_alone
+from reconciler.page.rendering import Frame, PagePart, render, render_alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def plan_page(preview: Preview, heading: Heading) -> str:
     """Return a preview as one page that needs nothing else."""
     view = plan_view(preview, heading)
     frame = Frame(title=view.title, line=view.line, single=True)
-    return render(frame, [Part("plan", "plan.html", view)])
+    return render(frame, [PagePart("plan", "plan.html", view)])
 
 
 def plan_svg(preview: Preview) -> str:

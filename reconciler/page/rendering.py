@@ -20,7 +20,7 @@ SHORT_ID = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PagePart:
     """One view on a page: the id of its part, its template, and what that shows."""
 
     name: str
@@ -55,7 +55,7 @@ class Frame:
         return f"default-src 'none'; style-src '{_digest(asset('style.css'))}'{script}"
 
 
-def render(frame: Frame, parts: Sequence[Part]) -> str:
+def render(frame: Frame, parts: Sequence[PagePart]) -> str:
     """Return a whole page."""
     return (
         environment()

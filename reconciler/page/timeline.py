@@ -24,7 +24,7 @@ class MovedObject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PassStep:
     """One pass that committed.
 
     Attributes:
@@ -60,10 +60,10 @@ class TimelineView:
         newest: The revision that the slider counts back from.
     """
 
-    steps: Sequence[Step]
+    steps: Sequence[PassStep]
     chosen: int
     then: MatrixView | None = None
-    compared: tuple[Step, Step] | None = None
+    compared: tuple[PassStep, PassStep] | None = None
     earlier: Anchor | None = None
     later: Anchor | None = None
     newest: str = ""

@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from reconciler.errors import ShellError
-from reconciler.page.rendering import Frame, Part, asset, render
+from reconciler.page.rendering import Frame, PagePart, asset, render
 from reconciler.shell.page_news import PageNews
 from reconciler.shell.page_process import PageBusy, PageProcesses, PageQuestion, PageReply
 
@@ -171,7 +171,7 @@ def _file(name: str, kind: str) -> Endpoint:
 
 def _notice(status: int, title: str, says: str, *, again: bool = False) -> Response:
     """Return a page with one sentence; with `again` the browser asks again by itself."""
-    html = render(Frame(title=title), [Part("notice", "notice.html", says)])
+    html = render(Frame(title=title), [PagePart("notice", "notice.html", says)])
     headers = {"refresh": "1"} if again else {}
     return Response(html, status, media_type="text/html", headers=headers)
 

@@ -45,7 +45,10 @@ def test_an_unknown_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     ("words", "number", "expected"),
     [
         pytest.param(
-            "reconciler re", "1", ["rebalance", "reconcile", "render", "resume"], id="verbs"
+            "reconciler re",
+            "1",
+            ["rebalance", "reconcile", "render", "report", "resume"],
+            id="verbs",
         ),
         pytest.param("reconciler why -o ", "3", ["text", "json", "yaml"], id="formats"),
         pytest.param("reconciler top ", "2", ["clusters", "cluster"], id="arguments"),

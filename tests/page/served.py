@@ -1,0 +1,84 @@
+"""The page for tests: on a free port of the loopback, by the processes that really answer."""
+
+import http.client
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from reconciler.cli.page_service import open_page
+from reconciler.shell.endpoints import page_app
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.listener import Address, Listener
+from reconciler.shell.page_endpoints import PageEndpoints
+
+PATIENCE_SECONDS = 120.0  # only ends what hangs
+VIEWS = (
+    "/",
+    "/matrix",
+    "/matrix?group=policy",
+    "/timeline",
+    "/coming",
+    "/rebalancers",
+    "/faults",
+    "/plan",
+    "/what-if",
+    "/what-if?cordon=member2",
+    "/plan?branch=main",
+    "/object?group=apps&kind=Deployment&namespace=default&name=shop",
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+
+@dataclass(frozen=True)
+class ServedPage:
+    """A page that is served."""
+
+    folder: Path
+    port: int
+    endpoints: PageEndpoints
+
+    @property
+    def address(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def get(
+        self, path: str, method: str = "GET", headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """Ask for a path."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
+        try:
+            connection.request(method, path, headers=dict(headers or {}))
+            found = connection.getresponse()
+            told = {name.lower(): value for name, value in found.getheaders()}
+            return Answer(found.status, told, found.read().decode())
+        finally:
+            connection.close()
+
+    def renew(self) -> str:
+        """Say where the branch is, as a pass does; return it."""
+        head = Repository.open(self.folder).resolve("main")
+        self.endpoints.news.tell(head)
+        return head
+
+
+@contextmanager
+def served_page(folder: Path, *, token: str = "") -> Iterator[ServedPage]:
+    """Serve the page of a checkout's branch while the block lasts."""
+    with open_page(folder, "main", "status", token=token) as endpoints:
+        endpoints.patience_seconds = PATIENCE_SECONDS
+        address = Address("127.0.0.1", 0)
+        app = page_app(endpoints)
+        with Listener(address, app, connection_seconds=PATIENCE_SECONDS) as listener:
+            found = ServedPage(folder, listener.address.port, endpoints)
+            found.renew()
+            yield found

@@ -1,0 +1,84 @@
+"""The processes that answer the page: their limits, and that a plan delays no view."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from reconciler.errors import ShellError
+from reconciler.shell.page_process import PageBusy, PageProcesses, PageQuestion
+
+VIEW = PageQuestion("fleet", (), "0" * 40)
+PLAN = PageQuestion("plan", (("branch", "x"),), "0" * 40)
+ECHO = """\
+import json, sys, os
+for line in sys.stdin:
+    print(json.dumps({"status": 200, "html": str(os.getpid())}), flush=True)
+"""
+HANGS = "import sys, signal\nsys.stdin.readline()\nsignal.pause()"
+BREAKS = "import sys\nsys.stdin.readline()\nsys.exit(1)"
+
+
+def processes(tmp_path: Path, script: str, **limits: float) -> PageProcesses:
+    """Return processes that run a script."""
+    file = tmp_path / "answers.py"
+    file.write_text(script)
+    return PageProcesses([sys.executable, str(file)], **limits)  # type: ignore[arg-type]
+
+
+def test_views_share_a_process_that_is_kept(tmp_path: Path) -> None:
+    """What it has read serves the next view."""
+    found = processes(tmp_path, ECHO)
+
+    assert found.ask(VIEW) == found.ask(VIEW)
+    found.close()
+
+
+def test_a_plan_has_a_process_of_its_own(tmp_path: Path) -> None:
+    """It begins and ends with the question."""
+    found = processes(tmp_path, ECHO)
+
+    assert 3 == len({found.ask(VIEW).html, found.ask(PLAN).html, found.ask(PLAN).html})
+    found.close()
+
+
+@pytest.mark.parametrize("question", [VIEW, PLAN], ids=["view", "plan"])
+def test_what_takes_too_long_is_ended(tmp_path: Path, question: PageQuestion) -> None:
+    """The client is told so, and the next question has a new process."""
+    found = processes(tmp_path, HANGS, view_seconds=0.5, alone_seconds=0.5)
+
+    with pytest.raises(ShellError, match=r"it took more than .* seconds, and was ended"):
+        found.ask(question)
+    found.close()
+
+
+def test_a_process_that_ends_is_told_and_replaced(tmp_path: Path) -> None:
+    """As when it asks for more memory than it may have."""
+    found = processes(tmp_path, BREAKS)
+    with pytest.raises(ShellError, match="more memory than it may have"):
+        found.ask(VIEW)
+
+    (tmp_path / "answers.py").write_text(ECHO)
+
+    assert 200 == found.ask(VIEW).status
+    found.close()
+
+
+def test_one_plan_is_computed_at_a_time(tmp_path: Path) -> None:
+    """The second one is refused at once, and views go on."""
+    found = processes(tmp_path, ECHO)
+
+    with found._alone, pytest.raises(PageBusy, match="another plan is being computed"):
+        found.ask(PLAN)
+    with found._alone:
+        assert 200 == found.ask(VIEW).status
+    found.close()
+
+
+def test_memory_is_bounded(tmp_path: Path) -> None:
+    """The limit is the kernel's: the process ends, not the machine."""
+    worker = [sys.executable, "-m", "reconciler.cli.page_worker", "-C", str(tmp_path)]
+    found = PageProcesses([*worker, "--branch", "main"], memory_bytes=64 * 1024**2)
+
+    with pytest.raises(ShellError, match="more memory than it may have"):
+        found.ask(PLAN)
