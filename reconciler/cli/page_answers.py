@@ -152,25 +152,10 @@ class PageAnswers:
         return title, [PagePart("plan", "ask_plan.html", form), *parts]
 
     def _planned(self, head: str, branch: str) -> object:
-        from reconciler.audit.look_ahead import look_ahead
-        from reconciler.audit.wording import Heading
-        from reconciler.cli.document_cache import document_cache
-        from reconciler.cli.output_branch import output_branch
-        from reconciler.cli.plan import moment
+        from reconciler.cli.page_plan import planned
         from reconciler.page.plan import plan_view
-        from reconciler.shell.merge_preview import open_sides
 
-        with open_sides(
-            self.directory,
-            base=head,
-            head=branch,
-            output_root=self.output_root,
-            documents=document_cache(),
-            output_branch=output_branch(),
-        ) as sides:
-            found = look_ahead(sides.base, sides.merged, moment(sides, None))
-            line = f"{branch} ({sides.head_revision[:SHORT_ID]}) merged into {self.branch}"
-            return plan_view(found, Heading("plan", line))
+        return plan_view(*planned(self.directory, self.output_root, (self.branch, head), branch))
 
     def _what_if(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
         """Return what would move if something happened, or the form that asks for it."""
@@ -218,7 +203,7 @@ def _key(world: "World", query: Query) -> "ObjectKey":
     Raises:
         UsageError: There is no such object.
     """
-    from reconciler.cli.objects import decided_key
+    from reconciler.audit.named_object import decided_key
     from reconciler.model.identity import ObjectKey
 
     parts = [query.get(name, "") for name in ("group", "kind", "namespace", "name")]

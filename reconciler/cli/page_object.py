@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.audit.placed import placed_on
 from reconciler.cli.event_reader import EventReader
-from reconciler.cli.subject import Subject
+from reconciler.library.subject import Subject
 from reconciler.page.matrix import called, named
 from reconciler.page.object_detail import ObjectView, copy_lines, history_line, object_view
 from reconciler.shell.branch_files import branch_files

@@ -64,6 +64,7 @@ def command(directory: Path, *, output: str, rev: str, branch: str | None, outpu
     \b
     Exit codes: 0 written, 1 the file cannot be written, 2 no such revision.
     """
+    from reconciler.cli.page_plan import planned
     from reconciler.cli.page_views import PageViews
     from reconciler.cli.world import note_if_empty, open_revisions
     from reconciler.page.links import ReportLinks
@@ -75,7 +76,7 @@ def command(directory: Path, *, output: str, rev: str, branch: str | None, outpu
     head = resolve_revision(revisions.repository, rev)
     views = PageViews(revisions, head, ReportLinks(VIEWS))
     note_if_empty(directory, views.world)
-    plan = None if branch is None else _plan(directory, head, rev, branch, output_root)
+    plan = None if branch is None else planned(directory, output_root, (rev, head), branch)
     if output == SVG:
         click.echo(_picture(views, plan), nl=False)
         return 0
@@ -88,30 +89,6 @@ def command(directory: Path, *, output: str, rev: str, branch: str | None, outpu
     except OSError as error:
         raise ShellError(f'"{output}" cannot be written: {error.strerror or error}') from None
     return 0
-
-
-def _plan(
-    directory: Path, head: str, rev: str, branch: str, output_root: str
-) -> "tuple[Preview, Heading]":
-    """Return what merging a branch would move."""
-    from reconciler.audit.look_ahead import look_ahead
-    from reconciler.audit.wording import Heading
-    from reconciler.cli.document_cache import document_cache
-    from reconciler.cli.output_branch import output_branch
-    from reconciler.cli.plan import moment
-    from reconciler.shell.merge_preview import open_sides
-
-    with open_sides(
-        directory,
-        base=head,
-        head=branch,
-        output_root=output_root,
-        documents=document_cache(),
-        output_branch=output_branch(),
-    ) as sides:
-        found = look_ahead(sides.base, sides.merged, moment(sides, None))
-    line = f"{branch} ({sides.head_revision[:SHORT_ID]}) merged into {rev} ({head[:SHORT_ID]})"
-    return found, Heading("plan", line)
 
 
 def _picture(views: "PageViews", plan: "tuple[Preview, Heading] | None") -> str:
