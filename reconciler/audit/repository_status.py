@@ -60,13 +60,12 @@ def status_of(world: World, *, changed: bool) -> RepositoryStatus:
     """
     last = last_pass(world.outputs)
     record = world.outputs.get(RECORD)
-    found = () if changed else recorded_faults(world.outputs)
     present = {*world.inputs, *world.outputs} - {*ALONE}
     return RepositoryStatus(
         last_at=None if last is None else last.at,
         inputs="" if last is None else last.revision,
         version="" if record is None else text(mapping(record.body, "status"), "version"),
-        faults=_each_once((*world.faults, *found)),
+        faults=faults_of(world, changed=changed),
         held=world.held,
         all_suspended=settings_in(world).suspend,
         suspended=tuple(sorted(k for k, one in world.inputs.items() if is_suspended(one.body))),
@@ -75,6 +74,12 @@ def status_of(world: World, *, changed: bool) -> RepositoryStatus:
         delivered=tuple(_delivered(world)),
         copies=_copies(world),
     )
+
+
+def faults_of(world: World, *, changed: bool) -> tuple[Fault, ...]:
+    """Return what is wrong, sorted; `changed` is as for `status_of`."""
+    found = () if changed else recorded_faults(world.outputs)
+    return _each_once((*world.faults, *found))
 
 
 def _delivered(world: World) -> Iterator[str]:

@@ -1,11 +1,13 @@
 """What each cluster has, what is placed on it, and what is free, in a world."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.audit.placed import placements_in
 from reconciler.core.dialects import DIALECTS
 from reconciler.dialects.view import View
+from reconciler.model.decision import Placed
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.quantity import Quantity
@@ -54,12 +56,18 @@ class _Load:
 
     objects: int = 0
     replicas: int = 0
+    shares: Counter[int] = field(default_factory=Counter)
     requested: Counter[str] = field(default_factory=Counter)
 
 
-def usage_of(world: World) -> list[Usage]:
-    """Return every cluster with what is on it, sorted by name, then kind."""
-    loads = _loads(world)
+def usage_of(world: World, placements: Mapping[ObjectKey, Placed] | None = None) -> list[Usage]:
+    """Return every cluster with what is on it, sorted by name, then kind.
+
+    Args:
+        world: Whose clusters.
+        placements: Where everything is, `None` where that was not asked yet.
+    """
+    loads = _loads(world, placements_in(world) if placements is None else placements)
     views = {dialect.cluster: dialect.view() for dialect in DIALECTS}
     settings = settings_in(world)
     keys = [key for key in world.inputs if (key.group, key.kind) in views]
@@ -70,19 +78,25 @@ def usage_of(world: World) -> list[Usage]:
     return found
 
 
-def _loads(world: World) -> dict[str, _Load]:
+def _loads(world: World, placements: Mapping[ObjectKey, Placed]) -> dict[str, _Load]:
     """Return what is placed, by name of the cluster."""
     loads: dict[str, _Load] = {}
+    requests: dict[tuple[tuple[str, Quantity], ...], int] = {}
     views = {kind: dialect.view() for dialect in DIALECTS for kind in dialect.placed}
-    for key, placed in placements_in(world).items():
+    for key, placed in placements.items():
         if key not in world.outputs:
             continue
         request = views[key.group, key.kind].requested_by(world.outputs[key].body)
+        asked = requests.setdefault(tuple(request.items()), len(requests))  # many ask the same
         for name, replicas in placed:
-            load = loads.setdefault(name, _Load())
+            load = loads.get(name) or loads.setdefault(name, _Load())
             load.objects += 1
             load.replicas += replicas
-            load.requested.update({item: amount * replicas for item, amount in request.items()})
+            load.shares[asked] += replicas
+    listed = list(requests)
+    for load in loads.values():
+        for asked, replicas in load.shares.items():
+            load.requested.update({item: amount * replicas for item, amount in listed[asked]})
     return loads
 
 

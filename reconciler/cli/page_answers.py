@@ -105,7 +105,8 @@ class PageAnswers:
     def _at(self, head: str) -> PageViews:
         """Return the views at a commit: those of the question before, if it is the same."""
         if self._views is None or self._views.head != head:
-            self._views = PageViews(self.revisions, head, LINKS)
+            steps = {} if self._views is None else self._views.steps
+            self._views = PageViews(self.revisions, head, LINKS, steps)
         return self._views
 
     def _parts(self, head: str) -> "dict[str, Callable[[Query], tuple[str, list[PagePart]]]]":
@@ -127,7 +128,7 @@ class PageAnswers:
         simply("timeline", lambda query: views.passes.view(**_only(query, TIMELINE)))
         simply("coming", lambda _: views.coming)
         simply("rebalancers", lambda _: views.rebalancers())
-        simply("faults", lambda _: views.status)
+        simply("faults", lambda _: views.wrong())
         return found
 
     def _object(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:

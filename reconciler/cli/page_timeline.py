@@ -33,6 +33,7 @@ class PassLine:
     head: str
     world: "World"
     links: Links
+    known: dict[str, PassStep]
 
     def newest(self, count: int) -> list[PassStep]:
         """Return the newest passes with what they moved, the newest first."""
@@ -123,6 +124,12 @@ class PassLine:
 
     def _step(self, commit: "Commit") -> PassStep:
         """Return a pass with what it moved."""
+        if commit.revision not in self.known:
+            self.known[commit.revision] = self._read(commit)
+        return self.known[commit.revision]
+
+    def _read(self, commit: "Commit") -> PassStep:
+        """Return a pass with what it moved, told from its files."""
         changes = self.revisions.changes(commit)
         blobs = list(needed(changes, self.world.output_root))
         if len(blobs) > MOST_BLOBS:

@@ -1,13 +1,13 @@
 """The views of the page at one commit: asked of the audit, laid out for the templates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.audit.placed import placements_in
 from reconciler.audit.printable import printable
-from reconciler.audit.repository_status import status_of
+from reconciler.audit.repository_status import faults_of
 from reconciler.audit.revisions import pass_of
 from reconciler.audit.usage import usage_of
 from reconciler.cli.coming import coming_in
@@ -15,7 +15,9 @@ from reconciler.cli.object_tables import Layout, rows_of, table_of
 from reconciler.cli.page_timeline import PassLine
 from reconciler.core.dialects import KINDS
 from reconciler.manifests.emitter import encode
+from reconciler.manifests.suspension import is_suspended
 from reconciler.model.fields import mapping
+from reconciler.model.settings import settings_in
 from reconciler.page.fleet import PAGE, FleetView, fleet_view
 from reconciler.page.links import Links
 from reconciler.page.matrix import COLUMNS, ROWS, MatrixQuery, MatrixView, matrix_view
@@ -23,15 +25,14 @@ from reconciler.shell.clock import SystemClock
 
 if TYPE_CHECKING:
     from reconciler.audit.foresight import Coming
-    from reconciler.audit.repository_status import RepositoryStatus
     from reconciler.model.decision import Placed
     from reconciler.model.identity import ObjectKey
-    from reconciler.model.world import World
+    from reconciler.model.world import Fault, HeldFile, World
+    from reconciler.page.timeline import PassStep
     from reconciler.shell.revisions import GitRevisions
 
 FEW_PLACED = 300  # up to so many, what comes is computed together with the fleet
 NEWEST = 5  # passes that the fleet shows
-UNMARKED = 200  # of people's commits since a pass; beyond, what it found may be mended
 
 
 class RebalancerRow(NamedTuple):
@@ -40,6 +41,15 @@ class RebalancerRow(NamedTuple):
     cells: Sequence[str]
     name: str
     status: Sequence[str]
+
+
+class FaultsView(NamedTuple):
+    """What is wrong, what stands in for it, and what is left alone."""
+
+    faults: "Sequence[Fault]"
+    held: "Sequence[HeldFile]"
+    suspended: "Sequence[ObjectKey]"
+    all_suspended: bool
 
 
 class RebalancersView(NamedTuple):
@@ -57,11 +67,13 @@ class PageViews:
         revisions: The history of the repository.
         head: Full hex id of the commit.
         links: Where views lead.
+        steps: What passes moved, as far as it was read; commits never change.
     """
 
     revisions: "GitRevisions"
     head: str
     links: Links
+    steps: "dict[str, PassStep]" = field(default_factory=dict)
 
     @cached_property
     def world(self) -> "World":
@@ -79,25 +91,35 @@ class PageViews:
         return coming_in(self.world)
 
     @cached_property
-    def status(self) -> "RepositoryStatus":
-        """How the repository stands."""
+    def faults(self) -> "Sequence[Fault]":
+        """What is wrong."""
         line = self.revisions.lineage(self.head, whole=False)
         changed = bool(line.revisions) and pass_of(line[0]) is None
-        return status_of(self.world, changed=changed)
+        return faults_of(self.world, changed=changed)
+
+    def wrong(self) -> FaultsView:
+        """Return what is wrong, and what is held or suspended."""
+        world = self.world
+        return FaultsView(
+            faults=self.faults,
+            held=world.held,
+            suspended=sorted(key for key, one in world.inputs.items() if is_suspended(one.body)),
+            all_suspended=settings_in(world).suspend,
+        )
 
     @cached_property
     def passes(self) -> PassLine:
         """The passes that led to the commit."""
-        return PassLine(self.revisions, self.head, self.world, self.links)
+        return PassLine(self.revisions, self.head, self.world, self.links, self.steps)
 
     def fleet(self, *, page: int = 1, size: int = PAGE) -> FleetView:
         """Return the clusters; what comes is told where it takes no time, or was computed."""
         few = len(self.placements) <= FEW_PLACED or "coming" in vars(self)
         return fleet_view(
-            usage_of(self.world),
+            usage_of(self.world, self.placements),
             self.links,
             objects=sum(bool(placed) for placed in self.placements.values()),
-            faults=len(self.status.faults),
+            faults=len(self.faults),
             steps=self.passes.newest(NEWEST),
             coming=self.coming if few else None,
             page=page,
@@ -113,7 +135,7 @@ class PageViews:
     def rebalancers(self) -> RebalancersView:
         """Return every rebalancer with its progress, and its next run."""
         kinds: dict[tuple[str, str], list[ObjectKey]] = {}
-        for key in self.status.rebalancers:
+        for key in sorted(key for key in self.world.inputs if key[:2] in KINDS.removable):
             kinds.setdefault((key.group, key.kind), []).append(key)
         every = [key for keys in kinds.values() for key in keys]
         rows = rows_of(self.world, every, SystemClock().now())

@@ -4,6 +4,7 @@ It is started by the listener's process, which ends it when an answer takes too 
 own memory before it reads anything.
 """
 
+import gc
 import json
 import resource
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from reconciler.cli.main import COLLECTIONS
 from reconciler.cli.options import output_root_option
 
 
@@ -35,6 +37,7 @@ def command(
     del context, cache_dir
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks ends this one
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    gc.set_threshold(*COLLECTIONS)
     from reconciler.cli.page_answers import PageAnswers
     from reconciler.cli.world import open_revisions
     from reconciler.dialects.object_boundary import trace_of

@@ -144,6 +144,6 @@ def _parts(views: "PageViews", told: "Sequence[ObjectKey]") -> "list[PagePart]":
         "timeline": TimelineView(steps=steps, chosen=max(0, len(steps) - 1)),
         "coming": views.coming,
         "rebalancers": views.rebalancers(),
-        "faults": views.status,
+        "faults": views.wrong(),
     }
     return [PagePart(name, f"{name}.html", content) for name, content in contents.items()]
