@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -61,6 +62,20 @@ class Browser:
         """Wait until a script in the page says true."""
         WebDriverWait(self.driver, PATIENCE_SECONDS, 0.05).until(
             lambda driver: driver.execute_script(f"return {script}")
+        )
+
+    def row_of(self, name: str, expected: str) -> str:
+        """Return the row of an object as soon as it is as expected: a page may be on its way."""
+        driver = self.driver
+        xpath = f"//tr[th/a[.='{name}']]"
+        waiting = WebDriverWait(driver, PATIENCE_SECONDS, 0.05, (WebDriverException,))
+        return waiting.until(
+            lambda _: (
+                found
+                if expected
+                in (found := " ".join(driver.find_element(By.XPATH, xpath).text.split()))
+                else ""
+            )
         )
 
     def run(self, script: str) -> Any:
