@@ -1,6 +1,7 @@
 """The branch that a verb serves, and what runs passes on it."""
 
 import hashlib
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,12 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.options import Service, parse_author
+from reconciler.cli.remote_access import CREDENTIAL
 from reconciler.cli.trust import Keys, open_trust, signing_key
 from reconciler.cli.world import fleet_of
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.shell.branches import Branch
+    from reconciler.shell.git.access import Access
     from reconciler.shell.passes import Passes
 
 
@@ -36,26 +39,47 @@ def open_passes(directory: Path, service: Service, keys: Keys) -> "Passes":
 def open_branch(directory: Path, service: Service) -> "Branch":
     """Return the branch to serve, here or at a remote."""
     from reconciler.shell.branches import LocalBranch, RemoteBranch
+    from reconciler.shell.git.access import Access
     from reconciler.shell.git.mirror import Mirror
     from reconciler.shell.git.repository import Repository
 
     if service.remote is not None:
-        mirror = Mirror.open(service.remote, service.mirror or default_mirror(service.remote))
+        mirror = Mirror.open(
+            service.remote,
+            service.mirror or default_mirror(service.remote),
+            access=access_of(service),
+            timeout_seconds=service.remote_timeout_seconds,
+        )
         click.get_current_context().call_on_close(mirror.close)
         return RemoteBranch(mirror, mirror.repository, service.branch or "main")
-    if service.mirror is not None:
-        raise UsageError("--mirror goes with --remote")
+    if service.mirror is not None or access_of(service) != Access():
+        raise UsageError("--mirror, and what lets into a remote, go with --remote")
     repository = Repository.open(directory)
     branch = service.branch or repository.head_branch()
     repository.resolve(branch)
     return LocalBranch(repository, branch)
 
 
+def access_of(service: Service) -> "Access":
+    """Return what lets git into the remote."""
+    from reconciler.shell.git.access import Access
+
+    return Access(
+        credential=os.environ.get(CREDENTIAL, ""),
+        credential_file=service.credential_file,
+        ca_file=service.ca_file,
+        ssh_key_file=service.ssh_key_file,
+        known_hosts_file=service.known_hosts_file,
+    )
+
+
 def remote_secrets(service: Service) -> tuple[str, ...]:
-    """Return the credentials in the address of the remote, none for a checkout."""
+    """Return the credentials of the remote, none for a checkout."""
     from reconciler.shell.git.remote import parse_remote
 
-    return () if service.remote is None else parse_remote(service.remote).secrets
+    if service.remote is None:
+        return ()
+    return access_of(service).applied(parse_remote(service.remote)).secrets
 
 
 def default_mirror(remote: str) -> Path:

@@ -2,15 +2,18 @@
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from reconciler.errors import UsageError
+from reconciler.shell.git.access import Access
 from reconciler.shell.git.answers import answer_to_push, answer_to_transport
 from reconciler.shell.git.command import Finished, Git
 from reconciler.shell.git.commits import check_path
-from reconciler.shell.git.errors import GitError, LostRace, RemoteRefused
+from reconciler.shell.git.errors import GitError, LostRace, RemoteMisconfigured, RemoteRefused
 from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.import_folder import remove_dead_imports
 from reconciler.shell.git.mirror_folder import MirrorFolder, open_folder
@@ -28,13 +31,16 @@ class Mirror:
     Branches have the names that they have at the remote. Only one process uses a folder at a time.
     """
 
-    def __init__(self, remote: Remote, place: MirrorFolder, repository: Repository) -> None:
+    def __init__(
+        self, remote: Remote, place: MirrorFolder, repository: Repository, access: Access
+    ) -> None:
         """Use `Mirror.open`."""
         self.remote = remote
         self.folder = place.folder
         self.repository = repository
         self.upkeep = Upkeep(repository.git)
         self._place = place
+        self._access = access
         self._closed = False
 
     @classmethod
@@ -46,7 +52,7 @@ class Mirror:
         insecure: bool = False,
         prefix: str = "",
         object_format: str = "sha1",
-        variables: Mapping[str, str] | None = None,
+        access: Access | None = None,
         timeout_seconds: float = 120.0,
     ) -> "Mirror":
         """Make or reuse the mirror of a remote.
@@ -57,14 +63,16 @@ class Mirror:
             insecure: Accept http and git, which anybody on the way can read and change.
             prefix: The folder of the repository that matters, POSIX; `""` for all of it.
             object_format: `sha1`, or `sha256` if the remote is so.
-            variables: Environment that the operator gives to git, such as `GIT_SSL_CAINFO`.
+            access: How the operator lets git into the remote; `None` adds nothing to the URL.
             timeout_seconds: Limit for a fetch or a push. Locks twice as old are removed.
 
         Raises:
-            UsageError: The URL is not accepted, or the folder holds something else.
+            UsageError: The URL or the access is not accepted, or the folder holds something else.
             MirrorBusy: Another process uses the folder.
         """
         remote = parse_remote(url, insecure=insecure)
+        access = access or Access()
+        access.check(remote)
         place = open_folder(
             folder.resolve(),
             remote,
@@ -72,7 +80,7 @@ class Mirror:
             limit_seconds=2 * timeout_seconds,
         )
         try:
-            git = _git(place, remote, variables or {}, timeout_seconds)
+            git = _git(place, remote, timeout_seconds)
             if not place.is_readable(git, thoroughly=False):
                 place.rebuild()
             repository = Repository(
@@ -86,7 +94,7 @@ class Mirror:
         except BaseException:
             os.close(place.lock)
             raise
-        return cls(remote, place, repository)
+        return cls(remote, place, repository, access)
 
     def recover(self) -> None:
         """Remove what git commands left that were killed since; call it before a pass."""
@@ -243,7 +251,11 @@ class Mirror:
     def _run(self, *arguments: str) -> Finished:
         """Run a command that talks to the remote; a time limit gone by is no answer."""
         try:
-            return self.repository.git.run(*arguments)
+            remote = self._access.applied(self.remote)
+        except UsageError as error:  # the file of a credential was there when we began
+            raise RemoteMisconfigured(str(error)) from None
+        try:
+            return _reaching(self.repository.git, remote).run(*arguments)
         except GitError as error:
             return Finished(128, b"", str(error))
 
@@ -274,20 +286,19 @@ class Mirror:
         self.close()
 
 
-def _git(
-    place: MirrorFolder, remote: Remote, variables: Mapping[str, str], timeout_seconds: float
-) -> Git:
+def _git(place: MirrorFolder, remote: Remote, timeout_seconds: float) -> Git:
+    """Return git in the mirror; the environment of a command that reaches out is added later."""
     return Git(
         folder=place.folder,
         options=(f"--git-dir={place.repository}",),
-        variables={
-            "GIT_ASKPASS": str(place.askpass),
-            **remote.variables,
-            **variables,
-            "GIT_ALLOW_PROTOCOL": remote.protocol,
-        },
-        settings=remote.settings,
+        variables={"GIT_ASKPASS": str(place.askpass), "GIT_ALLOW_PROTOCOL": remote.protocol},
         secrets=remote.secrets,
         timeout_seconds=timeout_seconds,
         inherited=(place.lock,),
     )
+
+
+def _reaching(git: Git, remote: Remote) -> Git:
+    """Return git with what lets it into the remote."""
+    reaching = git.having(variables=remote.variables, settings=remote.settings)
+    return replace(reaching, secrets=remote.secrets)
