@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from reconciler.cli.world import fleet_of
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
-    from reconciler.shell.branches import Branch
+    from reconciler.shell.branches import Branch, LocalBranch, RemoteBranch
     from reconciler.shell.git.access import Access
     from reconciler.shell.passes import Passes
 
@@ -26,17 +27,60 @@ def open_passes(directory: Path, service: Service, keys: Keys) -> "Passes":
     Raises:
         UsageError: The options name nothing that can be served; the message says what would do.
     """
+    return _passes(directory, service, keys, open_branch(directory, service))
+
+
+def open_roots(
+    directory: Path, service: Service, keys: Keys, roots: Sequence[str]
+) -> "dict[str, Passes]":
+    """Return what runs passes on each of several roots of one repository, by their names.
+
+    Args:
+        directory: The root where none is named, and where they begin in a checkout.
+        service: Options.
+        keys: Who signs, and whose commits count.
+        roots: Folders from there; of a remote from its top.
+
+    Raises:
+        UsageError: One of them is no plain path, or holds another.
+    """
+    served = open_branch(directory, service)
+    if not roots:
+        return {"": _passes(directory, service, keys, served)}
+    for root in roots:
+        _check_root(root, roots)
+    served.share()
+    return {
+        root: _passes(directory / root, service, keys, served.below(root))
+        for root in dict.fromkeys(roots)
+    }
+
+
+def _check_root(root: str, roots: Sequence[str]) -> None:
+    """Raise if a root is no folder of a repository, or holds another of them."""
+    from reconciler.manifests.names import shown
+    from reconciler.shell.git.commits import check_path
+
+    try:
+        check_path(root)
+    except ValueError as error:
+        raise UsageError(f"--root must be a folder such as teams/a: {error}") from None
+    inner = [other for other in roots if other.startswith(f"{root}/")]
+    if inner:
+        raise UsageError(f"--root {shown(root)} holds {shown(inner[0])}; name folders side by side")
+
+
+def _passes(directory: Path, service: Service, keys: Keys, served: "Branch") -> "Passes":
     from reconciler.shell.branch_delivery import BranchDelivery
 
     key = signing_key(keys)
-    served = open_branch(directory, service)
     fleet = fleet_of(directory, served.repository, service.output_root)
     passes = fleet.passes(served, author=parse_author(service.author))
     trust = open_trust(keys, key, served.repository, passes.clock.now())
     return replace(passes, delivery=BranchDelivery(key=key), trust=trust)
 
 
-def open_branch(directory: Path, service: Service) -> "Branch":
+def open_branch(directory: Path, service: Service) -> "LocalBranch | RemoteBranch":
     """Return the branch to serve, here or at a remote."""
     from reconciler.shell.branches import LocalBranch, RemoteBranch
     from reconciler.shell.git.access import Access

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,8 @@ NEVER_THERE = "refs/heads/reconciler-checks-whether-it-may-push"
 class Mirror:
     """A remote, and the bare repository in which it is read and written.
 
-    Branches have the names that they have at the remote. Only one process uses a folder at a time.
+    Branches have the names that they have at the remote. Only one process uses a folder at a time;
+    once it is shared its threads do, and take turns.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Mirror:
         self._place = place
         self._access = access
         self._closed = False
+        self._turn = threading.RLock()
 
     @classmethod
     def open(
@@ -96,21 +99,29 @@ class Mirror:
             raise
         return cls(remote, place, repository, access)
 
+    def share(self) -> None:
+        """Let threads use it together: leftovers go once no command can be writing them still."""
+        self.recover()
+        limit_seconds = 2 * self.repository.git.timeout_seconds
+        self._place = replace(self._place, youngest_seconds=limit_seconds)
+
     def recover(self) -> None:
         """Remove what git commands left that were killed since; call it before a pass."""
-        if not self.upkeep.is_running():  # or else what it is writing would go
-            self._place.remove_leftovers()
-        remove_dead_imports(self.repository)
+        with self._turn:
+            if not self.upkeep.is_running():  # or else what it is writing would go
+                self._place.remove_leftovers()
+            remove_dead_imports(self.repository)
 
     def repair(self) -> bool:
         """Begin anew if git cannot read the mirror, and return whether that was so.
 
         All in it can be had again from the remote; what was not pushed will be decided again.
         """
-        if self._place.is_readable(self.repository.git, thoroughly=True):
-            return False
-        self._rebuild()
-        return True
+        with self._turn:
+            if self._place.is_readable(self.repository.git, thoroughly=True):
+                return False
+            self._rebuild()
+            return True
 
     def fetch(self, branch: str) -> str | None:
         """Bring a branch here as the remote has it, rewinds included.
@@ -122,16 +133,17 @@ class Mirror:
             RemoteUnreachable: Back off and retry.
             RemoteMisconfigured: An operator must act.
         """
-        reference = f"refs/heads/{check_branch(branch)}"
-        finished = self._fetch(reference)
-        if finished.code != 0 and not self._is_readable():
-            self._rebuild()
+        git, reference = self.repository.git, f"refs/heads/{check_branch(branch)}"
+        with self._turn:
             finished = self._fetch(reference)
-        if finished.code == 0:
-            return self.repository.find(branch)
-        if f"couldn't find remote ref {reference}" in finished.stderr:
-            self.repository.git.output("update-ref", "-d", reference)
-            return None
+            if finished.code != 0 and not self._place.is_readable(git, thoroughly=False):
+                self._rebuild()
+                finished = self._fetch(reference)
+            if finished.code == 0:
+                return self.repository.find(branch)
+            if f"couldn't find remote ref {reference}" in finished.stderr:
+                git.output("update-ref", "-d", reference)
+                return None
         raise answer_to_transport(self.remote.url, finished)
 
     def try_push(self) -> None:
@@ -158,9 +170,6 @@ class Mirror:
     def _rebuild(self) -> None:
         self.upkeep.end()
         self._place.rebuild()
-
-    def _is_readable(self) -> bool:
-        return self._place.is_readable(self.repository.git, thoroughly=False)
 
     def push(self, branch: str, *, old: str | None, new: str) -> None:
         """Move a branch at the remote from `old` to `new`, or leave it as it was.
@@ -189,7 +198,7 @@ class Mirror:
         )  # fmt: skip
         if finished.code != 0:
             self._finish(branch, finished, old=old, new=new)
-        with contextlib.suppress(GitError):  # the remote has it; the next fetch brings it here
+        with self._turn, contextlib.suppress(GitError):  # the next fetch brings it here
             publish(self.repository, branch, old=self.repository.find(branch), new=new)
 
     def push_together(self, moves: Sequence[tuple[str, str | None, str]]) -> bool:
@@ -217,7 +226,7 @@ class Mirror:
         if finished.code != 0:
             return False
         for branch, _, new in moves:
-            with contextlib.suppress(GitError):  # the next fetch brings it here
+            with self._turn, contextlib.suppress(GitError):  # the next fetch brings it here
                 publish(self.repository, branch, old=self.repository.find(branch), new=new)
         return True
 
@@ -265,7 +274,8 @@ class Mirror:
         Git's own is off, so that it never runs in the middle of a pass. This one may: it starts a
         process or looks at one, and waits for none.
         """
-        self.upkeep.go_on()
+        with self._turn:
+            self.upkeep.go_on()
 
     def close(self) -> None:
         """Let another process use the folder."""
@@ -287,7 +297,7 @@ class Mirror:
 
 
 def _git(place: MirrorFolder, remote: Remote, timeout_seconds: float) -> Git:
-    """Return git in the mirror; the environment of a command that reaches out is added later."""
+    """Return git in the mirror; what lets a command into the remote is added when it runs."""
     return Git(
         folder=place.folder,
         options=(f"--git-dir={place.repository}",),
@@ -300,5 +310,5 @@ def _git(place: MirrorFolder, remote: Remote, timeout_seconds: float) -> Git:
 
 def _reaching(git: Git, remote: Remote) -> Git:
     """Return git with what lets it into the remote."""
-    reaching = git.having(variables=remote.variables, settings=remote.settings)
-    return replace(reaching, secrets=remote.secrets)
+    git = git.having(variables=remote.variables, settings=remote.settings)
+    return replace(git, secrets=remote.secrets)
