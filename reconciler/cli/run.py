@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
@@ -13,6 +14,7 @@ from reconciler.cli.observers import operated
 from reconciler.cli.operation import Operation, operation_options, read_secrets
 from reconciler.cli.options import Service, service_options
 from reconciler.cli.serving import open_roots, remote_secrets
+from reconciler.cli.settings import RELOAD, ReloadingCommand, read_settings, take_settings
 from reconciler.cli.trust import Keys, key_options
 
 if TYPE_CHECKING:
@@ -20,12 +22,22 @@ if TYPE_CHECKING:
     from reconciler.shell.daemon_events import Observer
     from reconciler.shell.passes import Passes
     from reconciler.shell.roots import ServedRoot
+    from reconciler.shell.settings_file import SettingsWatch
 
 LOCAL_POLL_SECONDS = 5.0
 REMOTE_POLL_SECONDS = 60.0
 
 
-@click.command(name="run")
+@click.command(name="run", cls=ReloadingCommand)
+@click.option(
+    "--settings",
+    metavar="FILE",
+    envvar="RECONCILER_SETTINGS",
+    type=click.Path(path_type=Path),
+    is_eager=True,
+    callback=take_settings,
+    help="YAML with any of these options, such as poll-seconds: 60; read again when it changes.",
+)
 @service_options
 @key_options
 @click.option(
@@ -55,6 +67,7 @@ REMOTE_POLL_SECONDS = 60.0
 def command(
     directory: Path,
     *,
+    settings: Path | None,
     service: Service,
     keys: Keys,
     operation: Operation,
@@ -74,7 +87,8 @@ def command(
     from reconciler.shell.log import configure_log
     from reconciler.shell.roots import run_beside
 
-    early: list[int] = []
+    # Kept while settings are renewed, or a signal between two of them would be lost.
+    early: list[int] = click.get_current_context().meta.setdefault("reconciler.signals", [])
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: early.append(number))
     terminal = sys.stderr.isatty()
@@ -89,7 +103,8 @@ def command(
         served = [_served(name, one, seconds, stack) for name, one in passes.items()]
 
         def stop(number: int, frame: FrameType | None) -> None:
-            del number, frame
+            del frame
+            early.append(number)
             for root in served:
                 root.wakeups.stop()
 
@@ -97,9 +112,27 @@ def command(
             signal.signal(number, stop)
         if early:
             return 0
+        watch = None if settings is None else stack.enter_context(_watch(settings, served))
         observers = stack.enter_context(operated(operation, secrets, served))
         run_beside({root.name: _daemon(root, observers[root.name]) for root in served})
-    return 0
+    return RELOAD if watch is not None and watch.reload else 0
+
+
+def _watch(settings: Path, served: "Sequence[ServedRoot]") -> "SettingsWatch":
+    """Return what ends the daemons when the settings have changed."""
+    from reconciler.shell.settings_file import SettingsWatch
+
+    context = click.get_current_context()
+
+    def check() -> None:
+        with context.scope(cleanup=False):
+            read_settings(context, settings)
+
+    def changed() -> None:
+        for root in served:
+            root.wakeups.stop()
+
+    return SettingsWatch(settings, check=check, changed=changed)
 
 
 def _served(name: str, passes: "Passes", seconds: float, stack: ExitStack) -> "ServedRoot":
