@@ -53,7 +53,8 @@ class Image:
     def check(self) -> int:
         """Run the command as the image's user, on a root that is mounted read-only."""
         words = "reconciler version && reconciler demo --folder /tmp/fleet && ! touch /opt/x"
-        inner = f"exec {shutil.which('chroot')} --userspec={self.user} {self.root} /bin/sh -ec '{words}'"
+        chroot = f"{shutil.which('chroot')} --userspec={self.user} {self.root}"
+        inner = f"exec {chroot} /bin/sh -ec '{words}'"
         mounts = f"mount --bind {self.root} {self.root} && mount -o remount,ro,bind {self.root}"
         for kind, place in (("tmpfs", "tmp"), ("proc", "proc")):
             mounts += f" && mount -t {kind} none {self.root / place}"

@@ -58,7 +58,7 @@ def test_the_settings_are_options_of_the_daemon() -> None:
     context = click.Context(command, info_name="run")
     found = read_settings(context, FOLDER / "settings.yaml")
 
-    assert {"remote", "branch", "credential_file", "listen"} == found.keys()
+    assert {"remote", "branch", "mirror", "credential_file", "listen"} == found.keys()
     assert ["run", "--settings=/settings/settings.yaml"] == container()["args"]
     mounts = {str(one["mountPath"]) for one in bodies(container(), "volumeMounts")}
     assert {"/settings", str(Path(str(found["credential_file"])).parent)} <= mounts
