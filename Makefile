@@ -8,7 +8,7 @@ LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
 
-.PHONY: demo test kubectl editors browser pictures fuzz crash soak check format docs schemas bench bench-large bench-page wheel clean
+.PHONY: demo test kubectl editors browser pictures fuzz crash soak check format docs schemas bench bench-large bench-page wheel release lock image-steps pin clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
@@ -73,6 +73,24 @@ bench-page: $(INSTALLED)
 
 wheel: $(INSTALLED)
 	$(BIN)/python -m build --wheel --outdir dist
+
+# Wheel, sdist, bill of materials and checksums in dist/, if two builds have the same bytes.
+release: $(INSTALLED)
+	rm -rf dist
+	$(BIN)/python -m release
+
+# The versions and digests that images and the bill of materials have.
+lock: $(INSTALLED)
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header \
+	  pyproject.toml -o deploy/requirements.txt
+
+# The digests of the base images, from their registry.
+pin: $(INSTALLED)
+	$(BIN)/python -m release.base_images
+
+# What the Dockerfile does, in a root of Debian's: needs root, debootstrap and the network.
+image-steps: wheel
+	$(BIN)/python -m release.image_steps
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

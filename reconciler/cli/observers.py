@@ -1,7 +1,7 @@
 """Who hears what the daemon does: the listener and the reporters that the options ask for."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,51 +10,64 @@ from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.shell.daemon_events import Observer
-    from reconciler.shell.daemon_health import DaemonHealth
     from reconciler.shell.metrics import Metrics
     from reconciler.shell.page_endpoints import PageEndpoints
-    from reconciler.shell.passes import Passes
+    from reconciler.shell.roots import JointHealth, ServedRoot
     from reconciler.shell.service_manager import ServiceManager
-    from reconciler.shell.watch import Wakeups
 
 
 @contextmanager
 def operated(
-    operation: Operation,
-    secrets: OperationSecrets,
-    passes: "Passes",
-    wakeups: "Wakeups",
-) -> "Iterator[tuple[Observer, ...]]":
+    operation: Operation, secrets: OperationSecrets, roots: "Sequence[ServedRoot]"
+) -> "Iterator[Mapping[str, tuple[Observer, ...]]]":
     """Serve what the options ask for while the block lasts.
 
     Yields:
-        Who must hear what the daemon does.
+        By the name of the root, who must hear what its daemon does.
     """
-    from reconciler.shell.daemon_health import DaemonHealth
+    from reconciler.shell.roots import JointHealth
 
-    health = DaemonHealth(poll_seconds=wakeups.poll_seconds)
-    observers: list[Observer] = [health]
-    counted: Callable[[str, str], None] = lambda *_: None  # noqa: E731  # counts nothing
+    health = JointHealth(roots)
+    observers: dict[str, list[Observer]] = {root.name: [root.health] for root in roots}
     with ExitStack() as stack:
+        metrics = _metrics_of(roots)
         if operation.listen is not None:
-            address, wake = operation.listen, wakeups.wake
-            page = _page(address, secrets, passes, observers, stack)
-            metrics = _listen(address, wake, secrets, passes, health, page, stack)
-            observers.append(metrics)
-            counted = metrics.reported
+            page = _page(operation.listen, secrets, roots, observers, stack)
+            _listen(operation.listen, secrets, roots, health, metrics, page, stack)
+            for name, of_one in metrics.items():
+                observers[name].append(of_one)
         if os.environ.get("NOTIFY_SOCKET"):
-            observers.append(stack.enter_context(_service_manager(health, secrets)))
-        for kind, url in operation.report:
-            reporter = _reporter(kind, url, operation, secrets, passes, counted)
-            observers.append(stack.enter_context(reporter))
-            if operation.propose and kind != WEBHOOK:
-                observers.append(stack.enter_context(_proposer(kind, url, secrets, passes)))
-        yield tuple(observers)
+            manager = stack.enter_context(_service_manager(health, secrets))
+            for heard in observers.values():
+                heard.append(manager)
+        for root in roots:
+            for kind, url in operation.report:
+                counted = metrics[root.name].reported
+                reporter = _reporter(kind, url, operation, secrets, root, counted)
+                observers[root.name].append(stack.enter_context(reporter))
+                if operation.propose and kind != WEBHOOK:
+                    proposer = stack.enter_context(_proposer(kind, url, secrets, root))
+                    observers[root.name].append(proposer)
+        yield {name: tuple(heard) for name, heard in observers.items()}
+
+
+def _metrics_of(roots: "Sequence[ServedRoot]") -> "dict[str, Metrics]":
+    """Return what counts for each root."""
+    from reconciler.shell.git.history import read_commit
+    from reconciler.shell.metrics import Metrics
+
+    def metrics_of(root: "ServedRoot") -> Metrics:
+        repository = root.passes.branch.repository
+        counting = Metrics(lambda revision: read_commit(repository, revision).committed_at)
+        counting.ready_if(lambda: not root.health.not_ready())
+        return counting
+
+    return {root.name: metrics_of(root) for root in roots}
 
 
 @contextmanager
 def _proposer(
-    kind: str, url: str, secrets: OperationSecrets, passes: "Passes"
+    kind: str, url: str, secrets: OperationSecrets, root: "ServedRoot"
 ) -> "Iterator[Observer]":
     """Propose to let held removals go while the block lasts."""
     import httpx
@@ -65,18 +78,18 @@ def _proposer(
     from reconciler.shell.outbox import ANSWER_SECONDS
     from reconciler.shell.proposer import Proposer
 
-    branch = passes.branch.name
-    forge = open_forge(kind, url, secrets.report_token, branch=branch)
+    branch = root.passes.branch
+    forge = open_forge(kind, url, secrets.report_token, branch=branch.name)
     with (
         httpx.Client(timeout=ANSWER_SECONDS, follow_redirects=False) as client,
         Proposer(
-            MergeRequests(client, forge), passes.branch.repository, branch, mask_of(secrets.texts)
+            MergeRequests(client, forge), branch.repository, branch.name, mask_of(secrets.texts)
         ) as proposer,
     ):
         yield proposer
 
 
-def _service_manager(health: "DaemonHealth", secrets: OperationSecrets) -> "ServiceManager":
+def _service_manager(health: "JointHealth", secrets: OperationSecrets) -> "ServiceManager":
     """Return what tells systemd how the daemon does, by what systemd put into the environment."""
     from reconciler.shell.git.masking import mask_of
     from reconciler.shell.service_manager import ServiceManager
@@ -94,17 +107,22 @@ def _service_manager(health: "DaemonHealth", secrets: OperationSecrets) -> "Serv
 def _page(
     listen: str,
     secrets: OperationSecrets,
-    passes: "Passes",
-    observers: "list[Observer]",
+    roots: "Sequence[ServedRoot]",
+    observers: "Mapping[str, list[Observer]]",
     stack: ExitStack,
 ) -> "PageEndpoints | None":
-    """Return the page of the branch that is served; `None` where anybody could see it."""
+    """Return the page of the root that is served.
+
+    Of several roots there is none, `reconciler serve` shows each; nor where anybody could see it.
+    """
     from reconciler.cli.page_service import is_loopback, open_page
     from reconciler.shell.daemon_events import DaemonEvent, PassFinished
     from reconciler.shell.listener import parse_address
 
-    if not secrets.page_token and not is_loopback(parse_address(listen).host):
+    seen = not secrets.page_token and not is_loopback(parse_address(listen).host)
+    if seen or len(roots) > 1:
         return None
+    passes = roots[0].passes
     page = stack.enter_context(
         open_page(
             passes.branch.repository.folder,
@@ -118,39 +136,38 @@ def _page(
         if isinstance(event, PassFinished):
             page.news.tell(event.report.left.inputs)
 
-    observers.append(renew)
+    observers[roots[0].name].append(renew)
     return page
 
 
 def _listen(
     listen: str,
-    wake: Callable[[], None],
     secrets: OperationSecrets,
-    passes: "Passes",
-    health: "DaemonHealth",
+    roots: "Sequence[ServedRoot]",
+    health: "JointHealth",
+    metrics: "Mapping[str, Metrics]",
     page: "PageEndpoints | None",
     stack: ExitStack,
-) -> "Metrics":
-    """Begin to listen; return what must hear of passes."""
+) -> None:
+    """Begin to listen; a hook wakes the daemon of each root."""
     import structlog
 
     from reconciler.shell.endpoints import new_app
-    from reconciler.shell.git.history import read_commit
     from reconciler.shell.listener import Listener, parse_address
-    from reconciler.shell.metrics import Metrics
+    from reconciler.shell.metrics import MetricsOfRoots
     from reconciler.shell.webhook import Webhook
 
+    def wake() -> None:
+        for root in roots:
+            root.wakeups.wake()
+
     address = parse_address(listen)
-    repository = passes.branch.repository
-    metrics = Metrics(lambda revision: read_commit(repository, revision).committed_at)
-    metrics.ready_if(lambda: not health.not_ready())
-    hook = None
-    if secrets.webhook:
-        hook = Webhook(secrets.webhook, wake, metrics.hook_answered)
-    app = new_app(health, metrics, hook, secrets=secrets.texts, page=page)
+    first = metrics[roots[0].name]
+    hook = Webhook(secrets.webhook, wake, first.hook_answered) if secrets.webhook else None
+    counted = MetricsOfRoots(metrics) if roots[0].name else first
+    app = new_app(health, counted, hook, secrets=secrets.texts, page=page)
     place = stack.enter_context(Listener(address, app)).address
     structlog.get_logger().info("listening", host=place.host, port=place.port)
-    return metrics
 
 
 @contextmanager
@@ -159,7 +176,7 @@ def _reporter(
     url: str,
     operation: Operation,
     secrets: OperationSecrets,
-    passes: "Passes",
+    root: "ServedRoot",
     counted: Callable[[str, str], None],
 ) -> "Iterator[Observer]":
     """Send reports of one kind to one place while the block lasts.
@@ -173,9 +190,11 @@ def _reporter(
     from reconciler.shell.outbox import Outbox
     from reconciler.shell.status_reporter import StatusReporter
 
-    context = operation.report_context
+    context, passes = operation.report_context, root.passes
     if not context.strip() or not context.isprintable():
         raise UsageError("--report-context must be a name, such as reconciler/production")
+    if root.name:  # or else one status of a commit would hide that of another root
+        context = f"{context}/{root.name}"
     outbox = Outbox(kind, secrets=secrets.texts, counted=counted)
     mask = mask_of(secrets.texts)
     reporter: Observer
@@ -185,6 +204,7 @@ def _reporter(
             url=url,
             secret=secrets.report_secret,
             branch=passes.branch.name,
+            root=root.name,
             clock=passes.clock,
             post=outbox.post,
             mask=mask,

@@ -11,6 +11,7 @@ import click
 
 from reconciler.cli import complete
 from reconciler.cli.output_branch import keep_output_branch
+from reconciler.cli.remote_access import ACCESS_OPTIONS
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,12 +52,17 @@ class Service:
     """Which branch is served, and who commits.
 
     `branch` of `None` is the one that is checked out, `remote` of `None` a checkout here,
-    `mirror` of `None` a folder below the user's cache.
+    `mirror` of `None` a folder below the user's cache. The files let git into the remote.
     """
 
     branch: str | None
     remote: str | None
     mirror: Path | None
+    credential_file: Path | None
+    ca_file: Path | None
+    ssh_key_file: Path | None
+    known_hosts_file: Path | None
+    remote_timeout_seconds: float
     output_root: str
     author: str
 
@@ -176,6 +182,7 @@ SERVICE_OPTIONS = (
         type=click.Path(path_type=Path),
         help="Where the mirror of --remote is kept  [default: ~/.cache/reconciler/...]",
     ),
+    *ACCESS_OPTIONS,
     output_root_option,
     click.option(
         "--author",

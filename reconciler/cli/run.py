@@ -2,24 +2,52 @@
 
 import signal
 import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
 from reconciler.cli.observers import operated
 from reconciler.cli.operation import Operation, operation_options, read_secrets
 from reconciler.cli.options import Service, service_options
-from reconciler.cli.serving import open_passes, remote_secrets
+from reconciler.cli.serving import open_roots, remote_secrets
+from reconciler.cli.settings import RELOAD, ReloadingCommand, read_settings, take_settings
 from reconciler.cli.trust import Keys, key_options
+
+if TYPE_CHECKING:
+    from reconciler.shell.daemon import Daemon
+    from reconciler.shell.daemon_events import Observer
+    from reconciler.shell.passes import Passes
+    from reconciler.shell.roots import ServedRoot
+    from reconciler.shell.settings_file import SettingsWatch
 
 LOCAL_POLL_SECONDS = 5.0
 REMOTE_POLL_SECONDS = 60.0
 
 
-@click.command(name="run")
+@click.command(name="run", cls=ReloadingCommand)
+@click.option(
+    "--settings",
+    metavar="FILE",
+    envvar="RECONCILER_SETTINGS",
+    type=click.Path(path_type=Path),
+    is_eager=True,
+    callback=take_settings,
+    help="YAML with any of these options, such as poll-seconds: 60; read again when it changes.",
+)
 @service_options
 @key_options
+@click.option(
+    "--root",
+    "roots",
+    metavar="DIR",
+    multiple=True,
+    envvar="RECONCILER_ROOTS",
+    help="Serve this folder of the repository; repeated, each by itself  [default: as -C]",
+)
 @click.option(
     "--poll-seconds",
     type=click.FloatRange(min=0.1),
@@ -39,9 +67,11 @@ REMOTE_POLL_SECONDS = 60.0
 def command(
     directory: Path,
     *,
+    settings: Path | None,
     service: Service,
     keys: Keys,
     operation: Operation,
+    roots: tuple[str, ...],
     poll_seconds: float | None,
     log_format: str,
 ) -> int:
@@ -52,13 +82,13 @@ def command(
       reconciler run
       reconciler run --remote git@git.example.org:platform/fleet.git --branch main
       reconciler run --listen 9440 --webhook-secret-file /etc/reconciler/hook
+      reconciler run --root teams/a --root teams/b
     """
-    from reconciler.shell.branches import RemoteBranch
-    from reconciler.shell.daemon import Daemon
     from reconciler.shell.log import configure_log
-    from reconciler.shell.watch import Wakeups
+    from reconciler.shell.roots import run_beside
 
-    early: list[int] = []
+    # Kept while settings are renewed, or a signal between two of them would be lost.
+    early: list[int] = click.get_current_context().meta.setdefault("reconciler.signals", [])
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: early.append(number))
     terminal = sys.stderr.isatty()
@@ -67,20 +97,64 @@ def command(
     secrets = read_secrets(operation)
     hidden = (*secrets.texts, *remote_secrets(service))
     configure_log(sys.stderr, text=text, colours=colours, secrets=hidden)
-    passes = open_passes(directory, service, keys)
-    distant = isinstance(passes.branch, RemoteBranch)
-    seconds = poll_seconds or (REMOTE_POLL_SECONDS if distant else LOCAL_POLL_SECONDS)
-    watched = None if distant else passes.branch.repository.common_dir
-    with Wakeups(watched, poll_seconds=seconds) as wakeups:
+    passes = open_roots(directory, service, keys, roots)
+    seconds = poll_seconds or (REMOTE_POLL_SECONDS if service.remote else LOCAL_POLL_SECONDS)
+    with ExitStack() as stack:
+        served = [_served(name, one, seconds, stack) for name, one in passes.items()]
 
         def stop(number: int, frame: FrameType | None) -> None:
-            del number, frame
-            wakeups.stop()
+            del frame
+            early.append(number)
+            for root in served:
+                root.wakeups.stop()
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, stop)
         if early:
             return 0
-        with operated(operation, secrets, passes, wakeups) as observers:
-            Daemon(passes=passes, wakeups=wakeups, poll_seconds=seconds, observers=observers).run()
-    return 0
+        watch = None if settings is None else stack.enter_context(_watch(settings, served))
+        observers = stack.enter_context(operated(operation, secrets, served))
+        run_beside({root.name: _daemon(root, observers[root.name]) for root in served})
+    return RELOAD if watch is not None and watch.reload else 0
+
+
+def _watch(settings: Path, served: "Sequence[ServedRoot]") -> "SettingsWatch":
+    """Return what ends the daemons when the settings have changed."""
+    from reconciler.shell.settings_file import SettingsWatch
+
+    context = click.get_current_context()
+
+    def check() -> None:
+        with context.scope(cleanup=False):
+            read_settings(context, settings)
+
+    def changed() -> None:
+        for root in served:
+            root.wakeups.stop()
+
+    return SettingsWatch(settings, check=check, changed=changed)
+
+
+def _served(name: str, passes: "Passes", seconds: float, stack: ExitStack) -> "ServedRoot":
+    """Return a root that is watched."""
+    from reconciler.shell.branches import RemoteBranch
+    from reconciler.shell.daemon_health import DaemonHealth
+    from reconciler.shell.roots import ServedRoot
+    from reconciler.shell.watch import Wakeups
+
+    distant = isinstance(passes.branch, RemoteBranch)
+    watched = None if distant else passes.branch.repository.common_dir
+    wakeups = stack.enter_context(Wakeups(watched, poll_seconds=seconds))
+    health = DaemonHealth(poll_seconds=seconds)
+    return ServedRoot(name=name, passes=passes, wakeups=wakeups, health=health)
+
+
+def _daemon(root: "ServedRoot", observers: "tuple[Observer, ...]") -> "Daemon":
+    from reconciler.shell.daemon import Daemon
+
+    return Daemon(
+        passes=root.passes,
+        wakeups=root.wakeups,
+        poll_seconds=root.wakeups.poll_seconds,
+        observers=observers,
+    )

@@ -1,6 +1,8 @@
 """The branch that a verb serves, and what runs passes on it."""
 
 import hashlib
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,12 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.options import Service, parse_author
+from reconciler.cli.remote_access import CREDENTIAL
 from reconciler.cli.trust import Keys, open_trust, signing_key
 from reconciler.cli.world import fleet_of
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
-    from reconciler.shell.branches import Branch
+    from reconciler.shell.branches import Branch, LocalBranch, RemoteBranch
+    from reconciler.shell.git.access import Access
     from reconciler.shell.passes import Passes
 
 
@@ -23,39 +27,103 @@ def open_passes(directory: Path, service: Service, keys: Keys) -> "Passes":
     Raises:
         UsageError: The options name nothing that can be served; the message says what would do.
     """
+    return _passes(directory, service, keys, open_branch(directory, service))
+
+
+def open_roots(
+    directory: Path, service: Service, keys: Keys, roots: Sequence[str]
+) -> "dict[str, Passes]":
+    """Return what runs passes on each of several roots of one repository, by their names.
+
+    Args:
+        directory: The root where none is named, and where they begin in a checkout.
+        service: Options.
+        keys: Who signs, and whose commits count.
+        roots: Folders from there; of a remote from its top.
+
+    Raises:
+        UsageError: One of them is no plain path, or holds another.
+    """
+    served = open_branch(directory, service)
+    if not roots:
+        return {"": _passes(directory, service, keys, served)}
+    for root in roots:
+        _check_root(root, roots)
+    served.share()
+    return {
+        root: _passes(directory / root, service, keys, served.below(root))
+        for root in dict.fromkeys(roots)
+    }
+
+
+def _check_root(root: str, roots: Sequence[str]) -> None:
+    """Raise if a root is no folder of a repository, or holds another of them."""
+    from reconciler.manifests.names import shown
+    from reconciler.shell.git.commits import check_path
+
+    try:
+        check_path(root)
+    except ValueError as error:
+        raise UsageError(f"--root must be a folder such as teams/a: {error}") from None
+    inner = [other for other in roots if other.startswith(f"{root}/")]
+    if inner:
+        raise UsageError(f"--root {shown(root)} holds {shown(inner[0])}; name folders side by side")
+
+
+def _passes(directory: Path, service: Service, keys: Keys, served: "Branch") -> "Passes":
     from reconciler.shell.branch_delivery import BranchDelivery
 
     key = signing_key(keys)
-    served = open_branch(directory, service)
     fleet = fleet_of(directory, served.repository, service.output_root)
     passes = fleet.passes(served, author=parse_author(service.author))
     trust = open_trust(keys, key, served.repository, passes.clock.now())
     return replace(passes, delivery=BranchDelivery(key=key), trust=trust)
 
 
-def open_branch(directory: Path, service: Service) -> "Branch":
+def open_branch(directory: Path, service: Service) -> "LocalBranch | RemoteBranch":
     """Return the branch to serve, here or at a remote."""
     from reconciler.shell.branches import LocalBranch, RemoteBranch
+    from reconciler.shell.git.access import Access
     from reconciler.shell.git.mirror import Mirror
     from reconciler.shell.git.repository import Repository
 
     if service.remote is not None:
-        mirror = Mirror.open(service.remote, service.mirror or default_mirror(service.remote))
+        mirror = Mirror.open(
+            service.remote,
+            service.mirror or default_mirror(service.remote),
+            access=access_of(service),
+            timeout_seconds=service.remote_timeout_seconds,
+        )
         click.get_current_context().call_on_close(mirror.close)
         return RemoteBranch(mirror, mirror.repository, service.branch or "main")
-    if service.mirror is not None:
-        raise UsageError("--mirror goes with --remote")
+    if service.mirror is not None or access_of(service) != Access():
+        raise UsageError("--mirror, and what lets into a remote, go with --remote")
     repository = Repository.open(directory)
     branch = service.branch or repository.head_branch()
     repository.resolve(branch)
     return LocalBranch(repository, branch)
 
 
+def access_of(service: Service) -> "Access":
+    """Return what lets git into the remote."""
+    from reconciler.shell.git.access import Access
+
+    return Access(
+        credential=os.environ.get(CREDENTIAL, ""),
+        credential_file=service.credential_file,
+        ca_file=service.ca_file,
+        ssh_key_file=service.ssh_key_file,
+        known_hosts_file=service.known_hosts_file,
+    )
+
+
 def remote_secrets(service: Service) -> tuple[str, ...]:
-    """Return the credentials in the address of the remote, none for a checkout."""
+    """Return the credentials of the remote, none for a checkout."""
     from reconciler.shell.git.remote import parse_remote
 
-    return () if service.remote is None else parse_remote(service.remote).secrets
+    if service.remote is None:
+        return ()
+    return access_of(service).applied(parse_remote(service.remote)).secrets
 
 
 def default_mirror(remote: str) -> Path:

@@ -1,11 +1,13 @@
 """Where inputs are read from and outputs are put: a branch, here or at a remote."""
 
+import threading
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from reconciler.errors import ShellError
 from reconciler.shell.git.edited import files_being_edited
+from reconciler.shell.git.kept import KeptProcesses
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import Repository
@@ -58,10 +60,21 @@ class Branch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalBranch:
-    """A branch of a repository on this machine; checkouts of it follow."""
+    """A branch of a repository on this machine; checkouts of it follow.
+
+    `turn` is whose turn it is to move it, where several threads serve the same repository.
+    """
 
     repository: Repository
     name: str
+    turn: threading.RLock = field(default_factory=threading.RLock, compare=False, repr=False)
+
+    def share(self) -> None:
+        """Let several threads serve folders of it: only moves must take turns, and they do."""
+
+    def below(self, folder: str) -> "LocalBranch":
+        """Return the same branch, of which only a folder matters."""
+        return replace(self, repository=_below(self.repository, folder))
 
     def head(self) -> str:
         """Return the branch's commit."""
@@ -69,7 +82,8 @@ class LocalBranch:
 
     def recover(self) -> None:
         """Finish what the journal holds, or else its locks would block people, too."""
-        recover(self.repository)
+        with self.turn:
+            recover(self.repository)
 
     def repair(self) -> bool:
         """Return false: it is a person's repository, and nothing else has what is in it."""
@@ -81,7 +95,8 @@ class LocalBranch:
 
     def publish(self, *, old: str, new: str) -> None:
         """Move the branch and the checkouts that have it checked out."""
-        advance(self.repository, self.name, old=old, new=new)
+        with self.turn:
+            advance(self.repository, self.name, old=old, new=new)
 
     def beside(self, name: str) -> str | None:
         """Return the commit of another branch."""
@@ -89,7 +104,8 @@ class LocalBranch:
 
     def publish_beside(self, name: str, *, old: str | None, new: str) -> None:
         """Move another branch and its checkouts."""
-        advance(self.repository, name, old=old, new=new)
+        with self.turn:
+            advance(self.repository, name, old=old, new=new)
 
     def maintain(self) -> None:
         """Leave a person's repository to the person, and to git."""
@@ -102,6 +118,14 @@ class RemoteBranch:
     mirror: Mirror
     repository: Repository
     name: str
+
+    def share(self) -> None:
+        """Let several threads serve folders of it, through one mirror."""
+        self.mirror.share()
+
+    def below(self, folder: str) -> "RemoteBranch":
+        """Return the same branch, of which only a folder matters."""
+        return replace(self, repository=_below(self.repository, folder))
 
     def head(self) -> str:
         """Fetch the branch and return its commit."""
@@ -141,3 +165,9 @@ class RemoteBranch:
     def maintain(self) -> None:
         """Look after the mirror."""
         self.mirror.maintain()
+
+
+def _below(repository: Repository, folder: str) -> Repository:
+    """Return a repository of which only a folder matters; its questions have their own git."""
+    prefix = repository.from_top(folder)
+    return replace(repository, prefix=prefix, kept=KeptProcesses())

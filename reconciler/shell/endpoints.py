@@ -5,6 +5,7 @@ content of a repository, but for the reason why a pass fails, from which credent
 """
 
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -14,16 +15,31 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
 
 from reconciler.dialects.object_boundary import trace_of
-from reconciler.shell.daemon_health import DaemonHealth
 from reconciler.shell.git.masking import mask_of
-from reconciler.shell.metrics import Metrics
 from reconciler.shell.page_endpoints import PageEndpoints
 from reconciler.shell.webhook import Webhook
 
 
+class Health(Protocol):
+    """Who is asked whether the daemon, or all daemons, are well."""
+
+    def not_alive(self) -> str:
+        """Return why it counts as stuck, `""` if it does not."""
+
+    def not_ready(self) -> str:
+        """Return why nobody should rely on it, `""` if it is ready."""
+
+
+class MetricsPage(Protocol):
+    """What is counted."""
+
+    def text(self) -> bytes:
+        """Return all series in Prometheus's text format."""
+
+
 def new_app(
-    health: DaemonHealth,
-    metrics: Metrics,
+    health: Health,
+    metrics: MetricsPage,
     webhook: Webhook | None,
     *,
     secrets: Iterable[str] = (),

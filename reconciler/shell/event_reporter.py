@@ -33,6 +33,7 @@ class EventReporter:
         url: Who gets them.
         secret: What both sides know.
         branch: The branch that is served.
+        root: The folder that is served, `""` if it is the only one.
         clock: For failures, which have no moment of a pass.
         post: Takes a request; it must not wait.
         mask: Takes credentials out of a text.
@@ -44,6 +45,7 @@ class EventReporter:
         url: str,
         secret: str,
         branch: str,
+        root: str = "",
         clock: Clock,
         post: Callable[[OutgoingRequest], None],
         mask: Callable[[str], str] = masked,
@@ -51,7 +53,7 @@ class EventReporter:
         self._mask = mask
         self._url = url
         self._secret = secret.encode()
-        self._branch = branch
+        self._place = {"branch": branch, "root": root} if root else {"branch": branch}
         self._clock = clock
         self._post = post
         self._faults: frozenset[Fault] = frozenset()
@@ -103,7 +105,7 @@ class EventReporter:
             "reason": reason,
             "message": message,
             "reportingController": "reconciler",
-            "metadata": {"branch": self._branch, **metadata},
+            "metadata": {**self._place, **metadata},
             **lists,
         }
         name = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]

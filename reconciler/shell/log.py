@@ -33,6 +33,7 @@ def configure_log(
     )
     structlog.configure(
         processors=[
+            structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
             structlog.processors.EventRenamer("msg"),
@@ -41,6 +42,7 @@ def configure_log(
         ]
         if not text
         else [
+            structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
             redact,

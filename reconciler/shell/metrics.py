@@ -4,7 +4,7 @@ No label has values that a repository chooses: their number is bounded, and no n
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 import prometheus_client as prometheus
@@ -25,8 +25,38 @@ from reconciler.shell.step_times import STEPS
 PREFIX = "reconciler"
 PASS_BUCKETS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)  # warm passes, and cold starts
 LAG_BUCKETS = (1, 2, 5, 10, 30, 60, 120, 300, 900, 3600)  # a poll of a remote is one minute
+OF_THE_PROCESS = frozenset({f"{PREFIX}_build_info"})
 REBALANCER_STATES = ("pending", "finished", "recurring")  # what recurs never finishes
 prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]  # or each counter has a second series, which says nothing
+
+
+class MetricsOfRoots:
+    """The metrics of several roots as one page: each series has a label `root` in addition.
+
+    Args:
+        by_root: Metrics by the name of the root; what the process says of itself stands there once.
+    """
+
+    def __init__(self, by_root: Mapping[str, "Metrics"]) -> None:
+        self._by_root = by_root
+
+    def collect(self) -> Iterable[prometheus.Metric]:
+        """Return each family once."""
+        families: dict[str, prometheus.Metric] = {}
+        for root, metrics in self._by_root.items():
+            for family in metrics.registry.collect():
+                if family.name in OF_THE_PROCESS or not family.name.startswith(PREFIX):
+                    families.setdefault(family.name, family)
+                    continue
+                joint = prometheus.Metric(family.name, family.documentation, family.type)
+                joint = families.setdefault(family.name, joint)
+                for sample in family.samples:
+                    joint.samples.append(sample._replace(labels={**sample.labels, "root": root}))
+        return families.values()
+
+    def text(self) -> bytes:
+        """Return all series in Prometheus's text format."""
+        return prometheus.generate_latest(self)
 
 
 class Metrics:

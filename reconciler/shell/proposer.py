@@ -26,6 +26,7 @@ from reconciler.shell.merge_requests import MergeRequests, Proposal
 
 PREFIX = "reconciler-allow-"
 SHORT_DIGEST = 12
+ROOT_DIGEST = 8
 FIRST_DELAY_SECONDS = 5.0
 LONGEST_DELAY_SECONDS = 600.0
 GRACE_SECONDS = 5.0
@@ -65,6 +66,7 @@ class Proposer:
         self._base = base
         self._mask = mask
         self._first_delay_seconds = first_delay_seconds
+        self._prefix = prefix_of(repository.prefix)
         self._known: str | None = None
         self._wanted: _Held | None = None
         self._changed = threading.Condition()
@@ -131,13 +133,15 @@ class Proposer:
 
     def _once(self, held: _Held) -> None:
         """Open what is missing and close what is out of date."""
-        branch = f"{PREFIX}{held.allow.rpartition(':')[2][:SHORT_DIGEST]}" if held.allow else ""
-        found = self._requests.open_branches(PREFIX)
+        digest = held.allow.rpartition(":")[2][:SHORT_DIGEST]
+        branch = f"{self._prefix}{digest}" if held.allow else ""
+        found = self._requests.open_branches(self._prefix)
         if branch and branch not in found:
             self._requests.open(self._proposal(held, branch))
             structlog.get_logger().info("removals are proposed", branch=branch)
+        length = len(self._prefix) + SHORT_DIGEST  # the top's prefix is one of every root's
         for name, number in found.items():
-            if name != branch:
+            if name != branch and len(name) == length:
                 self._requests.close(name, number)
 
     def _proposal(self, held: _Held, branch: str) -> Proposal:
@@ -154,3 +158,12 @@ class Proposer:
             title=f"Allow the removals of {held.allow[:24]}",
             text=permission_text(world, held.allow, held.now),
         )
+
+
+def prefix_of(root: str) -> str:
+    """Return how the branches of a root's proposals begin: roots close only what is theirs.
+
+    Args:
+        root: Its folder from the top of the repository, `""` for the top.
+    """
+    return f"{PREFIX}{blob_id(root.encode(), like='')[:ROOT_DIGEST]}-" if root else PREFIX

@@ -435,7 +435,7 @@ def test_credentials_go_to_their_own_host_only(
 ) -> None:
     """A redirect elsewhere gets none."""
     with Mirror.open("https://me:p%40w@h/x", tmp_path / "m") as mirror:
-        variables = mirror.repository.git.variables
+        variables = {**mirror.repository.git.variables, **mirror.remote.variables}
         said = subprocess.run(
             [variables["GIT_ASKPASS"], prompt],
             env={"PATH": os.environ["PATH"], **variables}, capture_output=True, check=False,

@@ -75,7 +75,7 @@ class FakeForge:
                     for n, one in self.requests.items()
                     if one["state"] == "open"
                 ]
-            case (("PUT" | "POST"), ["contents", _]):
+            case (("PUT" | "POST"), ["contents", *_]):
                 branch = body.get("new_branch", body["branch"])
                 self.files[branch] = base64.b64decode(body["content"])
                 return 201, {}
@@ -206,6 +206,25 @@ def test_another_digest_replaces_the_request(tmp_path: Path) -> None:
         proposer(passed(other))
         eventually(lambda: len(forge.requests) == 2 and len(forge.open) == 1, "another one")
     assert ["reconciler-allow-111111111111"] == [one["head"] for one in forge.open]
+
+
+@pytest.mark.parametrize(("holds", "calm"), [("a", "b"), ("a", "."), (".", "a")])
+def test_roots_leave_requests_of_others_alone(tmp_path: Path, holds: str, calm: str) -> None:
+    """A root that holds nothing closes only what it proposed itself."""
+    fleet, report = held(tmp_path)
+    nothing = replace(report, outcome=replace(report.outcome, allow=""))
+    for root in {holds, calm} - {"."}:
+        (fleet.folder / root).mkdir()
+    with forge_server() as forge:
+        with proposing(forge, "gitea", Checkout(fleet.folder / holds)) as proposer:
+            proposer(passed(report))
+            eventually(lambda: bool(forge.open), "a proposal")
+        asked = len(forge.calls)
+        with proposing(forge, "gitea", Checkout(fleet.folder / calm)) as proposer:
+            proposer(passed(nothing))
+            eventually(lambda: len(forge.calls) > asked, "a look at what is open")
+
+    assert 1 == len(forge.open)
 
 
 def test_what_was_proposed_before_a_restart_is_not_proposed_twice(tmp_path: Path) -> None:

@@ -36,6 +36,12 @@ LOCKED = (
 )
 OPERATOR = ("branch is currently checked out", "refusing to update checked out branch")
 
+REDIRECTED = (
+    "returned error: 301",
+    "returned error: 302",
+    "returned error: 307",
+    "returned error: 308",
+)
 MISCONFIGURED = (
     "authentication failed",
     "could not read username",
@@ -54,7 +60,15 @@ MISCONFIGURED = (
     "not exported",
     "mismatched algorithms",
     "no such file or directory",
+    *REDIRECTED,
 )
+HINTS = (
+    ("host key verification failed", "compare its key and add it to --known-hosts-file"),
+    ("certificate", "the machine or --ca-file must have the authority that signed it"),
+    *((sign, "name the address that it redirects to") for sign in REDIRECTED),
+)
+"""What git says of a misconfiguration, to what an operator does about it."""
+CHECK = "check the URL and the credentials"
 MISCONFIGURED_EXCEPTIONS = ("could not resolve host",)
 
 
@@ -93,7 +107,8 @@ def answer_to_transport(url: str, finished: Finished) -> GitError:
     text = ours.lower()  # a server may print anything: its words decide nothing
     known = any(sign in text for sign in MISCONFIGURED)
     if known and not any(sign in text for sign in MISCONFIGURED_EXCEPTIONS):
-        return RemoteMisconfigured(f"{url}: {said}; check the URL and the credentials")
+        hint = next((hint for sign, hint in HINTS if sign in text), CHECK)
+        return RemoteMisconfigured(f"{url}: {said}; {hint}")
     return RemoteUnreachable(f"{url}: {said}")
 
 

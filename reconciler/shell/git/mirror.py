@@ -2,15 +2,19 @@
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from reconciler.errors import UsageError
+from reconciler.shell.git.access import Access
 from reconciler.shell.git.answers import answer_to_push, answer_to_transport
 from reconciler.shell.git.command import Finished, Git
 from reconciler.shell.git.commits import check_path
-from reconciler.shell.git.errors import GitError, LostRace, RemoteRefused
+from reconciler.shell.git.errors import GitError, LostRace, RemoteMisconfigured, RemoteRefused
 from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.import_folder import remove_dead_imports
 from reconciler.shell.git.mirror_folder import MirrorFolder, open_folder
@@ -25,17 +29,22 @@ NEVER_THERE = "refs/heads/reconciler-checks-whether-it-may-push"
 class Mirror:
     """A remote, and the bare repository in which it is read and written.
 
-    Branches have the names that they have at the remote. Only one process uses a folder at a time.
+    Branches have the names that they have at the remote. Only one process uses a folder at a time;
+    once it is shared its threads do, and take turns.
     """
 
-    def __init__(self, remote: Remote, place: MirrorFolder, repository: Repository) -> None:
+    def __init__(
+        self, remote: Remote, place: MirrorFolder, repository: Repository, access: Access
+    ) -> None:
         """Use `Mirror.open`."""
         self.remote = remote
         self.folder = place.folder
         self.repository = repository
         self.upkeep = Upkeep(repository.git)
         self._place = place
+        self._access = access
         self._closed = False
+        self._turn = threading.RLock()
 
     @classmethod
     def open(
@@ -46,7 +55,7 @@ class Mirror:
         insecure: bool = False,
         prefix: str = "",
         object_format: str = "sha1",
-        variables: Mapping[str, str] | None = None,
+        access: Access | None = None,
         timeout_seconds: float = 120.0,
     ) -> "Mirror":
         """Make or reuse the mirror of a remote.
@@ -57,14 +66,16 @@ class Mirror:
             insecure: Accept http and git, which anybody on the way can read and change.
             prefix: The folder of the repository that matters, POSIX; `""` for all of it.
             object_format: `sha1`, or `sha256` if the remote is so.
-            variables: Environment that the operator gives to git, such as `GIT_SSL_CAINFO`.
+            access: How the operator lets git into the remote; `None` adds nothing to the URL.
             timeout_seconds: Limit for a fetch or a push. Locks twice as old are removed.
 
         Raises:
-            UsageError: The URL is not accepted, or the folder holds something else.
+            UsageError: The URL or the access is not accepted, or the folder holds something else.
             MirrorBusy: Another process uses the folder.
         """
         remote = parse_remote(url, insecure=insecure)
+        access = access or Access()
+        access.check(remote)
         place = open_folder(
             folder.resolve(),
             remote,
@@ -72,7 +83,7 @@ class Mirror:
             limit_seconds=2 * timeout_seconds,
         )
         try:
-            git = _git(place, remote, variables or {}, timeout_seconds)
+            git = _git(place, remote, timeout_seconds)
             if not place.is_readable(git, thoroughly=False):
                 place.rebuild()
             repository = Repository(
@@ -86,23 +97,31 @@ class Mirror:
         except BaseException:
             os.close(place.lock)
             raise
-        return cls(remote, place, repository)
+        return cls(remote, place, repository, access)
+
+    def share(self) -> None:
+        """Let threads use it together: leftovers go once no command can be writing them still."""
+        self.recover()
+        limit_seconds = 2 * self.repository.git.timeout_seconds
+        self._place = replace(self._place, youngest_seconds=limit_seconds)
 
     def recover(self) -> None:
         """Remove what git commands left that were killed since; call it before a pass."""
-        if not self.upkeep.is_running():  # or else what it is writing would go
-            self._place.remove_leftovers()
-        remove_dead_imports(self.repository)
+        with self._turn:
+            if not self.upkeep.is_running():  # or else what it is writing would go
+                self._place.remove_leftovers()
+            remove_dead_imports(self.repository)
 
     def repair(self) -> bool:
         """Begin anew if git cannot read the mirror, and return whether that was so.
 
         All in it can be had again from the remote; what was not pushed will be decided again.
         """
-        if self._place.is_readable(self.repository.git, thoroughly=True):
-            return False
-        self._rebuild()
-        return True
+        with self._turn:
+            if self._place.is_readable(self.repository.git, thoroughly=True):
+                return False
+            self._rebuild()
+            return True
 
     def fetch(self, branch: str) -> str | None:
         """Bring a branch here as the remote has it, rewinds included.
@@ -114,16 +133,17 @@ class Mirror:
             RemoteUnreachable: Back off and retry.
             RemoteMisconfigured: An operator must act.
         """
-        reference = f"refs/heads/{check_branch(branch)}"
-        finished = self._fetch(reference)
-        if finished.code != 0 and not self._is_readable():
-            self._rebuild()
+        git, reference = self.repository.git, f"refs/heads/{check_branch(branch)}"
+        with self._turn:
             finished = self._fetch(reference)
-        if finished.code == 0:
-            return self.repository.find(branch)
-        if f"couldn't find remote ref {reference}" in finished.stderr:
-            self.repository.git.output("update-ref", "-d", reference)
-            return None
+            if finished.code != 0 and not self._place.is_readable(git, thoroughly=False):
+                self._rebuild()
+                finished = self._fetch(reference)
+            if finished.code == 0:
+                return self.repository.find(branch)
+            if f"couldn't find remote ref {reference}" in finished.stderr:
+                git.output("update-ref", "-d", reference)
+                return None
         raise answer_to_transport(self.remote.url, finished)
 
     def try_push(self) -> None:
@@ -150,9 +170,6 @@ class Mirror:
     def _rebuild(self) -> None:
         self.upkeep.end()
         self._place.rebuild()
-
-    def _is_readable(self) -> bool:
-        return self._place.is_readable(self.repository.git, thoroughly=False)
 
     def push(self, branch: str, *, old: str | None, new: str) -> None:
         """Move a branch at the remote from `old` to `new`, or leave it as it was.
@@ -181,7 +198,7 @@ class Mirror:
         )  # fmt: skip
         if finished.code != 0:
             self._finish(branch, finished, old=old, new=new)
-        with contextlib.suppress(GitError):  # the remote has it; the next fetch brings it here
+        with self._turn, contextlib.suppress(GitError):  # the next fetch brings it here
             publish(self.repository, branch, old=self.repository.find(branch), new=new)
 
     def push_together(self, moves: Sequence[tuple[str, str | None, str]]) -> bool:
@@ -209,7 +226,7 @@ class Mirror:
         if finished.code != 0:
             return False
         for branch, _, new in moves:
-            with contextlib.suppress(GitError):  # the next fetch brings it here
+            with self._turn, contextlib.suppress(GitError):  # the next fetch brings it here
                 publish(self.repository, branch, old=self.repository.find(branch), new=new)
         return True
 
@@ -243,7 +260,11 @@ class Mirror:
     def _run(self, *arguments: str) -> Finished:
         """Run a command that talks to the remote; a time limit gone by is no answer."""
         try:
-            return self.repository.git.run(*arguments)
+            remote = self._access.applied(self.remote)
+        except UsageError as error:  # the file of a credential was there when we began
+            raise RemoteMisconfigured(str(error)) from None
+        try:
+            return _reaching(self.repository.git, remote).run(*arguments)
         except GitError as error:
             return Finished(128, b"", str(error))
 
@@ -253,7 +274,8 @@ class Mirror:
         Git's own is off, so that it never runs in the middle of a pass. This one may: it starts a
         process or looks at one, and waits for none.
         """
-        self.upkeep.go_on()
+        with self._turn:
+            self.upkeep.go_on()
 
     def close(self) -> None:
         """Let another process use the folder."""
@@ -274,20 +296,19 @@ class Mirror:
         self.close()
 
 
-def _git(
-    place: MirrorFolder, remote: Remote, variables: Mapping[str, str], timeout_seconds: float
-) -> Git:
+def _git(place: MirrorFolder, remote: Remote, timeout_seconds: float) -> Git:
+    """Return git in the mirror; what lets a command into the remote is added when it runs."""
     return Git(
         folder=place.folder,
         options=(f"--git-dir={place.repository}",),
-        variables={
-            "GIT_ASKPASS": str(place.askpass),
-            **remote.variables,
-            **variables,
-            "GIT_ALLOW_PROTOCOL": remote.protocol,
-        },
-        settings=remote.settings,
+        variables={"GIT_ASKPASS": str(place.askpass), "GIT_ALLOW_PROTOCOL": remote.protocol},
         secrets=remote.secrets,
         timeout_seconds=timeout_seconds,
         inherited=(place.lock,),
     )
+
+
+def _reaching(git: Git, remote: Remote) -> Git:
+    """Return git with what lets it into the remote."""
+    git = git.having(variables=remote.variables, settings=remote.settings)
+    return replace(git, secrets=remote.secrets)

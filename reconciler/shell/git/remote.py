@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from reconciler.errors import UsageError
 
@@ -20,7 +20,8 @@ ASKPASS = """\
 # Answers git for one host only, so that a redirect elsewhere gets nothing.
 case "$1" in
 Username*"'$RECONCILER_GIT_ORIGIN'"*) printf '%s\\n' "$RECONCILER_GIT_USERNAME" ;;
-Password*"'$RECONCILER_GIT_ORIGIN_USER'"*) printf '%s\\n' "$RECONCILER_GIT_PASSWORD" ;;
+Password*"'$RECONCILER_GIT_ORIGIN_USER'"* | \
+Password*"'$RECONCILER_GIT_ORIGIN_ENCODED'"*) printf '%s\\n' "$RECONCILER_GIT_PASSWORD" ;;
 *) exit 1 ;;
 esac
 """
@@ -122,17 +123,28 @@ def _with_credentials(origin: str, path: str, username: str | None, password: st
     # A lone token stands where the user name is; forges accept it with any password.
     user, secret = unquote(username), unquote(password or "")
     shown = username if password is not None else "***"
-    named = origin.replace("://", f"://{username}@", 1)
     return Remote(
         url=origin + path,
         protocol=protocol,
-        variables={
-            "RECONCILER_GIT_ORIGIN": origin,
-            "RECONCILER_GIT_ORIGIN_USER": named,
-            "RECONCILER_GIT_USERNAME": user,
-            "RECONCILER_GIT_PASSWORD": secret,
-        },
+        variables=askpass_variables(origin, user, secret),
         secrets=tuple(
             text for text in (password, secret, user if shown == "***" else None) if text
         ),
     )
+
+
+def askpass_variables(origin: str, user: str, password: str) -> dict[str, str]:
+    """Return the environment in which git gets a password for one server.
+
+    Args:
+        origin: Scheme, host and port, such as `https://git.example.com`.
+        user: Name as it is, not encoded.
+        password: As it is.
+    """
+    return {
+        "RECONCILER_GIT_ORIGIN": origin,
+        "RECONCILER_GIT_ORIGIN_USER": origin.replace("://", f"://{user}@", 1),
+        "RECONCILER_GIT_ORIGIN_ENCODED": origin.replace("://", f"://{quote(user, safe='')}@", 1),
+        "RECONCILER_GIT_USERNAME": user,
+        "RECONCILER_GIT_PASSWORD": password,
+    }

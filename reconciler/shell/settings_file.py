@@ -1,0 +1,82 @@
+"""Watches the settings file of the operator, by content: a mounted one is swapped as a link."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import structlog
+
+from reconciler.errors import UsageError
+
+LOOK_SECONDS = 1.0
+
+
+class SettingsWatch:
+    """Looks at a file while a block lasts, and says once when it holds other settings.
+
+    Args:
+        file: The settings.
+        check: Raises `UsageError` if what the file holds now are no settings.
+        changed: Called in a thread when the file holds other settings that are good.
+        look_seconds: How often it looks.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        *,
+        check: Callable[[], object],
+        changed: Callable[[], None],
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
+        self._file = file
+        self._check = check
+        self._changed = changed
+        self._look_seconds = look_seconds
+        self._seen = content_of(file)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="settings", daemon=True)
+        self.reload = False
+        """Whether it said so."""
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self.reload and not self._stopped.wait(self._look_seconds):
+            found = content_of(self._file)
+            if found == self._seen:
+                continue
+            self._seen = found
+            try:
+                self._check()
+            except UsageError as error:
+                refused(str(error))
+            else:
+                self.reload = True
+                self._changed()
+
+
+def refused(error: str) -> None:
+    """Log that settings are not taken over."""
+    structlog.get_logger().error("settings refused, the last good ones stay", error=error)
+
+
+def content_of(file: Path) -> bytes:
+    """Return what a file holds; nothing if it cannot be read, which is told when it is parsed."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
