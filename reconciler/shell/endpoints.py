@@ -20,7 +20,7 @@ from reconciler.shell.page_endpoints import PageEndpoints
 from reconciler.shell.webhook import Webhook
 
 
-class Health(Protocol):
+class HealthOfDaemons(Protocol):
     """Who is asked whether the daemon, or all daemons, are well."""
 
     def not_alive(self) -> str:
@@ -38,7 +38,7 @@ class MetricsPage(Protocol):
 
 
 def new_app(
-    health: Health,
+    health: HealthOfDaemons,
     metrics: MetricsPage,
     webhook: Webhook | None,
     *,

@@ -17,7 +17,7 @@ class NewerFormat(ShellError):
     """A repository has a format that this release does not know; a newer one may take it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class FormatGuard:
     """Looks at the documents that say which format a repository has, each version once."""
 

@@ -158,4 +158,4 @@ def test_a_union_of_both_records_holds_everything(
     moment = "2026-11-20T14:00:00Z"
     assert 1 == run(["-C", str(repository.folder), "reconcile", "--now", moment])
 
-    assert f"{RECORD}:8:3: an output cannot be read and is left" in capsys.readouterr().err
+    assert f"{RECORD}:9:3: an output cannot be read and is left" in capsys.readouterr().err
