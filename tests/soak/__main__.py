@@ -94,6 +94,7 @@ def soak(
 
 def come_to_rest(remote: Path, daemons: Sequence[Daemon]) -> None:
     """Wait until no daemon has anything to commit, then ask them to end."""
+    assert all(daemon.running for daemon in daemons)
     head, since = "", time.monotonic()
     end = since + PATIENCE_SECONDS
     while time.monotonic() - since < QUIET_SECONDS:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 from tests.shell.fleet import PATIENCE_SECONDS, ROOT, eventually, process_environment
 
 POLL = ("--poll-seconds", "0.2")
+START_SECONDS = 1.0
+AWAY = ("is not in a git repository", "not a git repository")
 
 
 @dataclass(kw_only=True)
@@ -45,10 +48,20 @@ class Daemon:
 
     @property
     def running(self) -> "subprocess.Popen[bytes]":
-        """Its process; it must be alive, for nothing but us ends it."""
+        """Its process; it must be alive, for nothing but us ends it.
+
+        One that found no repository when it began is started again, as a service manager does.
+        """
         assert self._process is not None
+        while self._process.poll() is not None and self._found_nothing():
+            self.start()
+            time.sleep(START_SECONDS)
         assert self._process.poll() is None, f"{self.name} ended: {self.log.read_text()[-2000:]}"
         return self._process
+
+    def _found_nothing(self) -> bool:
+        """Return whether it ended since the remote was away just when it began."""
+        return any(said in self.log.read_text()[-300:] for said in AWAY)
 
     def kill(self) -> None:
         """Kill its whole process group, git and all."""
