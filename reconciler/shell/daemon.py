@@ -34,6 +34,7 @@ from reconciler.shell.sources import Heads
 
 FIRST_DELAY_SECONDS = 1.0
 LONGEST_DELAY_SECONDS = 60.0
+MOST_DOUBLED = 16  # far beyond the longest delay; a power of all failures has no float one day
 SHORTEST_SLEEP_SECONDS = 0.05
 LEAST_SHARE = 0.9  # of the time between two polls: daemons spread, and none looks too rarely
 
@@ -142,7 +143,8 @@ class Daemon:
     def _sleep_seconds(self, seen: _Seen | None, failures: int) -> float:
         """Return how long to sleep at most."""
         if failures:
-            delay: float = min(FIRST_DELAY_SECONDS * 2 ** (failures - 1), LONGEST_DELAY_SECONDS)
+            doubled = min(failures - 1, MOST_DOUBLED)
+            delay: float = min(FIRST_DELAY_SECONDS * 2**doubled, LONGEST_DELAY_SECONDS)
             return random.uniform(0.5, 1.0) * delay  # noqa: S311  # only spreads the retries
         poll = random.uniform(LEAST_SHARE, 1.0) * self.poll_seconds  # noqa: S311  # spreads polls
         recheck_at = seen.recheck_at if seen is not None else None

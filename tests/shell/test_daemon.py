@@ -223,3 +223,21 @@ def test_who_watches_a_pass_never_fails_it(tmp_path: Path) -> None:
         type(event) for event in heard
     ]
     assert 1 == len([entry for entry in logs if "KeyError" in entry.get("trace", "")])
+
+
+def test_it_outlives_a_thousand_failures(tmp_path: Path) -> None:
+    """A repository that is away for a day is served when it is back; the delay has an end."""
+    fleet = new_fleet(tmp_path / "fleet")
+    away = fleet.folder / ".git/HEAD.away"
+
+    def leave() -> None:
+        (fleet.folder / ".git/refs/heads/main").rename(away)
+
+    def come_back() -> None:
+        away.rename(fleet.folder / ".git/refs/heads/main")
+
+    wait = [lambda: None] * 1030
+    wakeups = served(fleet, Clock(NOW), leave, *wait, come_back)
+
+    assert max(wakeups.timeouts) <= 60
+    assert (fleet.folder / "status/reconciler.yaml").is_file()

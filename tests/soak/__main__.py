@@ -80,6 +80,7 @@ def soak(
             choice.choice(writers).edit()
             edit_at = time.monotonic() + choice.uniform(*BETWEEN_EDITS)
         if now >= kill_at:
+            faults.mend()  # who found no repository is started again
             daemon = choice.choice(daemons)
             daemon.kill()
             daemon.start()

@@ -53,7 +53,7 @@ class Daemon:
         One that found no repository when it began is started again, as a service manager does.
         """
         assert self._process is not None
-        while self._process.poll() is not None and self._found_nothing():
+        if self._process.poll() is not None and self._found_nothing():
             self.start()
             time.sleep(START_SECONDS)
         assert self._process.poll() is None, f"{self.name} ended: {self.log.read_text()[-2000:]}"
