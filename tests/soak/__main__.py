@@ -16,13 +16,13 @@ from pathlib import Path
 
 from reconciler.manifests.paths import FAULTS
 from reconciler.model.fields import bodies, mapping, text
-from tests.shell.fleet import PATIENCE_SECONDS, load_world
+from tests.shell.fleet import PATIENCE_SECONDS, eventually, load_world
 from tests.shell.repositories import git, new_bare
 from tests.soak.daemons import Daemon, four_daemons
 from tests.soak.faults import RemoteFaults
 from tests.soak.growth import grow
 from tests.soak.replay import rebalanced, recorded, replay
-from tests.soak.writers import Writer, first_files, new_writer
+from tests.soak.writers import WORKLOADS, Writer, first_files, new_writer
 
 QUIET_SECONDS = 8.0  # without a commit: longer than any wait of the fleet
 BETWEEN_EDITS = (0.1, 1.2)
@@ -72,6 +72,7 @@ def soak(
     daemons: Sequence[Daemon], writers: Sequence[Writer], faults: RemoteFaults, seconds: float
 ) -> None:
     """Let people edit, daemons die and the remote fail, then leave nothing broken."""
+    begin_calmly(faults.remote, writers[0])
     choice = faults.choice
     now = begin = time.monotonic()
     edit_at = kill_at = begin
@@ -91,6 +92,17 @@ def soak(
     faults.mend()
     for writer in writers:
         writer.mend_all()
+
+
+def begin_calmly(remote: Path, writer: Writer) -> None:
+    """Wait until every workload is placed, and edit on top, so that no rewriting undoes it.
+
+    A file that was broken before its first decision has no last good one: its rebalancer would
+    rightly fail, and the checks at the end could not tell that from one that was lost.
+    """
+    names = ("ls-tree", "-r", "--name-only", "main", "status/resourcebindings.work.karmada.io")
+    eventually(lambda: len(git(remote, *names).split()) == len(WORKLOADS), "the first placement")
+    eventually(writer.scale, "an edit that the remote takes")
 
 
 def come_to_rest(remote: Path, daemons: Sequence[Daemon]) -> None:

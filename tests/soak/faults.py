@@ -36,7 +36,7 @@ class RemoteFaults:
     choice: random.Random
     counts: Counter[str] = field(default_factory=Counter)
     _present: str = ""
-    _due_at: float = field(default_factory=lambda: time.monotonic() + 2.0)
+    _due_at: float = 0.0
 
     def __post_init__(self) -> None:
         """Give the remote the hook that refuses and stalls."""

@@ -73,6 +73,10 @@ class Writer:
         ]
         return self._push(self.choice.choice(edits))
 
+    def scale(self) -> bool:
+        """Give a workload other replicas; return whether the remote took it."""
+        return self._push(self._scale)
+
     def mend_all(self) -> None:
         """Leave nothing broken."""
         while self.broken:
