@@ -12,8 +12,6 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.listings import Listings
 from reconciler.shell.trees import GitTrees
 
-PLACES = ("refs/heads", "refs/remotes/origin")
-
 
 def branch_files(repository: Repository, world: World) -> dict[str, Mapping[str, str]]:
     """Return path to blob id of what is delivered, by branch, as the branches are now.
@@ -24,8 +22,7 @@ def branch_files(repository: Repository, world: World) -> dict[str, Mapping[str,
     delivery = decode_delivery(settings_in(world))
     found = {}
     for name in delivery.branches:
-        heads = (repository.find_reference(f"{place}/{name}") for place in PLACES)
-        head = next((head for head in heads if head is not None), None)
+        head = repository.find_fetched(name)
         if head is not None:
             listed = Listings(GitTrees(repository), DELIVERY.name).entries(head)
             roots = frozenset(roots_of(delivery.on(name).destinations))

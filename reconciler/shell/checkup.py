@@ -113,7 +113,7 @@ def _write(served: ServedBranches) -> str:
 
 
 def _state(served: ServedBranches, loader: Loader) -> str:
-    _, world = served.load(loader, served.heads())
+    world = served.load(loader, served.heads())
     last = last_pass(world.outputs)
     return "no pass yet" if last is None else f"the last pass was at {format_moment(last.at)}"
 

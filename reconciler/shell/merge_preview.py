@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from reconciler.model.world import World
@@ -14,7 +13,7 @@ from reconciler.shell.git.scratch import merge_trees, scratch
 from reconciler.shell.git.snapshot import take_files
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.sources import finding_sources, reports_on
+from reconciler.shell.sources import finding_sources
 from reconciler.shell.tree_cache import Track, untracked
 from reconciler.shell.trees import GitTrees
 from reconciler.shell.workers import processors
@@ -90,7 +89,7 @@ def open_sides(
             sources=finding_sources(repository, output_branch),
         )
         outputs = loader.sources_of(base_revision)[1] if output_branch else None
-        reports = partial(reports_on, repository)
+        reports = repository.find_fetched
         yield Sides(
             base=loader.load(base_revision, outputs=outputs, reports=reports),
             merged=loader.load(tree, outputs=outputs, reports=reports),

@@ -98,7 +98,7 @@ class Passes:
             heads = branches.heads()
         self.began(heads.inputs)
         with times.step("load"):
-            _, world = branches.load(self.loader, heads)
+            world = branches.load(self.loader, heads)
         heads = heads._replace(reports=world.reported_at or None)
         now = self._moment(world) if at is None else later(world, at)
         with times.step("schedule"):

@@ -10,13 +10,11 @@ from reconciler.errors import ShellError, UsageError
 from reconciler.model.world import World
 from reconciler.shell.branches import Branch, BranchMove, RemoteBranch
 from reconciler.shell.git.history import read_commits
-from reconciler.shell.git.repository import COMMIT_ID, EMPTY_TREES, Repository
+from reconciler.shell.git.repository import COMMIT_ID, EMPTY_TREES, Repository, check_branch
 from reconciler.shell.git.revisions import is_ancestor, list_range
 from reconciler.shell.load import Loader
 from reconciler.shell.reported_trees import SourcesOf
 from reconciler.shell.trust import NothingTrusted, Trust
-
-FETCHED = "refs/remotes/origin/"
 
 
 class Sources(NamedTuple):
@@ -108,8 +106,8 @@ class ServedBranches:
         except NothingTrusted as refused:
             raise ShellError(f"reports cannot be read: {refused}") from None
 
-    def load(self, loader: Loader, heads: Heads) -> tuple[Sources, World]:
-        """Load the world at some heads, and return the commits that it was made from.
+    def load(self, loader: Loader, heads: Heads) -> World:
+        """Return the world at some heads.
 
         Raises:
             UsageError: The branch of outputs is not there, and the inputs hold outputs.
@@ -123,8 +121,7 @@ class ServedBranches:
                     f"outputs: start it from them with git branch {self.output_branch} "
                     f"{self.inputs.name}, and remove them from {self.inputs.name} afterwards"
                 )
-        found = Sources(heads.inputs, outputs)
-        return found, found.load(loader, self.reports)
+        return Sources(heads.inputs, outputs).load(loader, self.reports)
 
     def publish_together(self, heads: Heads, new: str, others: Sequence[BranchMove]) -> bool:
         """Move the branch of the outputs and others at once; false if none has moved.
@@ -147,7 +144,7 @@ def finding_sources(repository: Repository, output_branch: str | None) -> Source
     """Return what finds the sources at a revision; `None` where outputs have no branch."""
     if output_branch is None:
         return None
-    return partial(sources_at, repository, output_branch=output_branch)
+    return partial(sources_at, repository, output_branch=check_branch(output_branch))
 
 
 def sources_at(repository: Repository, revision: str, *, output_branch: str) -> Sources:
@@ -162,7 +159,7 @@ def sources_at(repository: Repository, revision: str, *, output_branch: str) -> 
         Of a commit of outputs, it and the inputs that it names. Of one of inputs, it and the
         newest outputs that were made of it or of what came before it, or no outputs.
     """
-    head = repository.find(output_branch) or repository.find_reference(FETCHED + output_branch)
+    head = repository.find_fetched(output_branch)
     line = [] if head is None else list_range(repository, head)
     newest: str | None = None
     if revision in line:
@@ -177,15 +174,6 @@ def sources_at(repository: Repository, revision: str, *, output_branch: str) -> 
             return Sources(revision, newest)
         newest = None
     return Sources(revision, EMPTY_TREES[repository.object_format])
-
-
-def reports_on(repository: Repository, branch: str) -> str | None:
-    """Return the commit of a branch that clusters report on, here or as it was fetched."""
-    try:
-        found = repository.find(branch)
-    except UsageError:  # the configuration names what git takes for no branch
-        return None
-    return found or repository.find_reference(FETCHED + branch)
 
 
 def inputs_named(trailers: tuple[tuple[str, str], ...]) -> str | None:

@@ -15,12 +15,12 @@ from reconciler.shell.git.answers import answer_to_push, answer_to_transport
 from reconciler.shell.git.command import Finished, Git
 from reconciler.shell.git.commits import check_path
 from reconciler.shell.git.errors import GitError, LostRace, RemoteMisconfigured, RemoteRefused
-from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.import_folder import remove_dead_imports
 from reconciler.shell.git.mirror_folder import MirrorFolder, open_folder
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.remote import Remote, parse_remote
-from reconciler.shell.git.repository import Repository, check_branch, check_commit
+from reconciler.shell.git.repository import Repository, check_branch
+from reconciler.shell.git.revisions import check_forward, is_ancestor
 from reconciler.shell.git.upkeep import Upkeep
 
 NEVER_THERE = "refs/heads/reconciler-checks-whether-it-may-push"
@@ -189,17 +189,10 @@ class Mirror:
             RemoteMisconfigured: An operator must act.
             ValueError: `new` does not come after `old`: it would remove commits of others.
         """
-        reference = f"refs/heads/{check_branch(branch)}"
-        self._check_forward(old, check_commit(new))
-        finished = self._run(
-            "push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", "--no-verify",
-            f"--force-with-lease={reference}:{old or ''}", "--end-of-options",
-            self.remote.url, f"{new}:{reference}",
-        )  # fmt: skip
+        finished = self._push([(branch, old, new)])
         if finished.code != 0:
             self._finish(branch, finished, old=old, new=new)
-        with self._turn, contextlib.suppress(GitError):  # the next fetch brings it here
-            publish(self.repository, branch, old=self.repository.find(branch), new=new)
+        self._follow(branch, new)
 
     def push_together(self, moves: Sequence[tuple[str, str | None, str]]) -> bool:
         """Move branches at the remote in one transaction, or none of them.
@@ -213,22 +206,29 @@ class Mirror:
         Returns:
             Whether all of them have moved for certain.
         """
+        if self._push(moves, "--atomic").code != 0:
+            return False
+        for branch, _, new in moves:
+            self._follow(branch, new)
+        return True
+
+    def _push(self, moves: Sequence[tuple[str, str | None, str]], *options: str) -> Finished:
+        """Push branches, each only from where it must be, and only forward."""
         leases, pairs = [], []
         for branch, old, new in moves:
             reference = f"refs/heads/{check_branch(branch)}"
-            self._check_forward(old, check_commit(new))
+            check_forward(self.repository, old, new)
             leases.append(f"--force-with-lease={reference}:{old or ''}")
             pairs.append(f"{new}:{reference}")
-        finished = self._run(
-            "push", "--porcelain", "--atomic", "--no-follow-tags", "--recurse-submodules=no",
+        return self._run(
+            "push", "--porcelain", *options, "--no-follow-tags", "--recurse-submodules=no",
             "--no-verify", *leases, "--end-of-options", self.remote.url, *pairs,
         )  # fmt: skip
-        if finished.code != 0:
-            return False
-        for branch, _, new in moves:
-            with self._turn, contextlib.suppress(GitError):  # the next fetch brings it here
-                publish(self.repository, branch, old=self.repository.find(branch), new=new)
-        return True
+
+    def _follow(self, branch: str, new: str) -> None:
+        """Move a branch here to where it is at the remote; if not, the next fetch does."""
+        with self._turn, contextlib.suppress(GitError):
+            publish(self.repository, branch, old=self.repository.find(branch), new=new)
 
     def _finish(self, branch: str, finished: Finished, *, old: str | None, new: str) -> None:
         """Find out what became of a push that did not succeed; raise unless it arrived."""
@@ -239,23 +239,11 @@ class Mirror:
             present = self.fetch(branch)
         except GitError:
             raise answer from None
-        if present is not None and self._contains(present, new):
+        if present is not None and is_ancestor(self.repository, new, present):
             return
         if present != old:
             raise LostRace(f"{self.remote.url} moved while it was not reachable") from answer
         raise answer
-
-    def _check_forward(self, old: str | None, new: str) -> None:
-        if old is None:
-            return
-        parents = [commit.parents for commit in read_commits(self.repository, [new])]
-        if any(check_commit(old) in of_one for of_one in parents):
-            return
-        if not self._contains(new, old):
-            raise ValueError(f"{new} does not come after {old}")
-
-    def _contains(self, tip: str, commit: str) -> bool:
-        return self.repository.git.run("merge-base", "--is-ancestor", commit, tip).code == 0
 
     def _run(self, *arguments: str) -> Finished:
         """Run a command that talks to the remote; a time limit gone by is no answer."""

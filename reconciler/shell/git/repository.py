@@ -141,6 +141,16 @@ class Repository:
         """Return the full hex id of the commit a branch points to, `None` if there is no branch."""
         return self.find_reference(f"refs/heads/{check_branch(branch)}")
 
+    def find_fetched(self, branch: str) -> str | None:
+        """Return the commit of a branch here, or else of one of its origin as it was fetched.
+
+        Returns:
+            Its full hex id; `None` if there is no such branch, as of a name that none can have.
+        """
+        with contextlib.suppress(UsageError):
+            return self.find(branch) or self.find_reference(f"refs/remotes/origin/{branch}")
+        return None
+
     def find_reference(self, reference: str) -> str | None:
         """Return the id of the commit that a full reference name points to, `None` if absent.
 

@@ -99,6 +99,21 @@ def is_ancestor(repository: Repository, ancestor: str, revision: str) -> bool:
     return repository.git.run("merge-base", *arguments).code == 0
 
 
+def check_forward(repository: Repository, old: str | None, new: str) -> None:
+    """Check that moving a branch removes nothing: the old commit comes before the new one.
+
+    Raises:
+        ValueError: It does not.
+    """
+    if old is None:
+        return
+    parents = [commit.parents for commit in read_commits(repository, [check_commit(new)])]
+    if any(check_commit(old) in of_one for of_one in parents):
+        return
+    if not is_ancestor(repository, old, new):
+        raise ValueError(f"{new} does not come after {old}")
+
+
 def changes_of(
     repository: Repository, commits: Sequence[CommitRecord]
 ) -> dict[str, list[ChangedFile]]:
