@@ -1,14 +1,14 @@
 """The decisions about one object over time, and which commits of people caused them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import NamedTuple
 
 from reconciler.audit.placed import Side, decided_on, paths_of, places_of, sides_of
 from reconciler.audit.replay import Replay, Run
 from reconciler.audit.revisions import Commit, Lineage, Revisions, UnreadableRevision, pass_of
+from reconciler.audit.steps_since import Step, is_by_hand, steps_since
 from reconciler.core.changes import WriteFile
 from reconciler.manifests.paths import blob_id
 from reconciler.model.decision import Decision, Placed
@@ -121,52 +121,6 @@ def blame_of(events: Iterable[Event], present: Placed) -> list[Blame]:
     return [found[name] for name in sorted(found)]
 
 
-def is_by_hand(commit: Commit) -> bool:
-    """Return whether a commit is a person's: it does not claim what a pass claims."""
-    return pass_of(commit) is None
-
-
-class _Step(NamedTuple):
-    """A commit that a pass took up, with the inputs and outputs as it left them."""
-
-    commit: Commit
-    inputs: str
-    outputs: str | None
-
-
-def _since(lineage: Lineage, position: int, revisions: Revisions) -> tuple[_Step, ...]:
-    """Return people's commits between one and the pass before, the newest first, then that pass."""
-    found: list[Commit] = []
-    for before in range(position + 1, len(lineage.revisions)):
-        found.append(lineage[before])
-        if not is_by_hand(found[-1]):
-            break
-    if not revisions.apart:
-        return tuple(_Step(one, one.revision, one.revision) for one in found)
-    return _steps_apart(lineage[position], found, revisions)
-
-
-def _steps_apart(
-    commit: Commit, found: Sequence[Commit], revisions: Revisions
-) -> tuple[_Step, ...]:
-    """Return the same where people write to another branch: what they edited here comes last."""
-    read = pass_of(commit)
-    if read is None:
-        return ()
-    before = pass_of(found[-1]) if found else None
-    if before is None:
-        return tuple(_Step(one, one.revision, None) for one in revisions.between("", read.inputs))
-    *edits, last = found
-    return (
-        *(_Step(one, read.inputs, one.revision) for one in edits),
-        *(
-            _Step(one, one.revision, last.revision)
-            for one in revisions.between(before.inputs, read.inputs)
-        ),
-        _Step(last, before.inputs, last.revision),
-    )
-
-
 def _pieces(revisions: Iterable[str], first: int) -> Iterator[list[str]]:
     """Yield revisions in pieces that grow: whoever asks for the last one pays for no other.
 
@@ -183,7 +137,7 @@ def _event(key: ObjectKey, lineage: Lineage, position: int, replay: Replay) -> E
     commit = lineage[position]
     if is_by_hand(commit):
         return _edit(key, commit, replay.revisions)
-    return _pass(key, commit, _since(lineage, position, replay.revisions), replay)
+    return _pass(key, commit, steps_since(lineage, position, replay.revisions), replay)
 
 
 def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
@@ -212,7 +166,7 @@ def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
     )
 
 
-def _pass(key: ObjectKey, commit: Commit, since: tuple[_Step, ...], replay: Replay) -> Event | None:
+def _pass(key: ObjectKey, commit: Commit, since: tuple[Step, ...], replay: Replay) -> Event | None:
     """Compute a pass again; `None` if it decided nothing about the object."""
     read = pass_of(commit)
     at = commit.committed_at if read is None else read.at
@@ -284,7 +238,7 @@ def _causes(
     decision: Decision,
     asked: tuple[str | None, str | None],
     now: datetime,
-    since: tuple[_Step, ...],
+    since: tuple[Step, ...],
     replay: Replay,
 ) -> tuple[Commit, ...]:
     """Return the first of people's commits that is enough for a decision.

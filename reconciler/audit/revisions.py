@@ -132,10 +132,10 @@ class Revisions(Provable, Protocol):
         """Return the world at a commit of the branch that passes move."""
 
     def between(self, old: str, new: str, /) -> tuple[Commit, ...]:
-        """Return the commits that lead to one and not to an older one, the newest first.
+        """Return the commits that lead to one and not to an older one, the newest first."""
 
-        Of `""` as the older one only the newest commit.
-        """
+    def commit_at(self, revision: str, /) -> Commit:
+        """Return one commit."""
 
     def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
         """Return the newest commits that a merge brought and that changed some files.

@@ -86,7 +86,7 @@ class PassLine:
 
     def _compared(self, since: str, here: PassStep, after: "World") -> tuple[PassStep, PassStep]:
         """Return two passes, the later one with all that moved in between."""
-        [commit] = self.revisions.between("", since)
+        commit = self.revisions.commit_at(since)
         before = self._world(since)
         first, last = (self._bare(commit), here)
         earlier, later = placements_in(before), placements_in(after)

@@ -65,7 +65,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
     if output == "json":
         waiting = since if status.last_at is not None else []
         told = [coming_json(one) for one in coming]
-        inputs = revisions.between("", world.revision)[0] if world.apart else commits[0]
+        inputs = revisions.commit_at(world.revision) if world.apart else commits[0]
         outputs = commits[0] if world.apart and commits else None
         answer = _as_json(status, branch, (inputs, outputs), waiting)
         print_json({**answer, "coming": told})
@@ -102,7 +102,7 @@ def _branches(
     if not world.apart:
         yield "Branch:", f"{branch} at {_named(commits[0])}"
         return
-    yield "Branch:", f"{branch} at {_named(revisions.between('', world.revision)[0])}"
+    yield "Branch:", f"{branch} at {_named(revisions.commit_at(world.revision))}"
     if commits:
         yield "Outputs:", f"{output_branch()} at {_named(commits[0])}"
     else:

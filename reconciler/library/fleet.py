@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from reconciler.errors import UsageError
 from reconciler.manifests.scope import DEFAULT_NAMESPACE
-from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
 from reconciler.shell.clock import SystemClock
 from reconciler.shell.document_cache import DocumentCache
@@ -210,10 +209,6 @@ class FleetRepository:
         head = resolve_revision(self.repository, (end or "HEAD") if dots else start)
         but = resolve_revision(self.repository, start or "HEAD") if dots else None
         return self.revisions.commits(head, but=but)
-
-    def key_of(self, word: str, *, namespace: str = DEFAULT_NAMESPACE) -> ObjectKey:
-        """Return the key that decisions about an object bear, such as that of its binding."""
-        return self.subject(word, namespace=namespace).key
 
 
 def open_repository(

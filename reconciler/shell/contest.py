@@ -46,7 +46,7 @@ class Contest:
 
     def wrote(self, world: World, outcome: Outcome, now: datetime) -> None:
         """Remember what a pass published."""
-        for change in outcome.files:
+        for change in outcome.files[-REMEMBERED:]:
             if self._is_undone(change.path, world):
                 self._undone[change.path] = (*self._within_hour(change.path, now), now)
             blob = None

@@ -54,7 +54,6 @@ class Forge:
     Attributes:
         kind: github, gitlab or gitea.
         project: Address of the repository in the forge's API.
-        statuses: Address to which the id of a commit is added.
         commits: Address of a commit for people, but for its id.
         headers: Who asks, with the token.
         body: The fields of a status, given its context and its link.
@@ -62,10 +61,14 @@ class Forge:
 
     kind: str
     project: str
-    statuses: str
     commits: str
     headers: Mapping[str, str]
     body: Callable[[CommitStatus, str, str], Mapping[str, str]]
+
+    @property
+    def statuses(self) -> str:
+        """Address to which the id of a commit is added."""
+        return f"{self.project}/statuses/"
 
     def request(self, status: CommitStatus, *, context: str) -> OutgoingRequest:
         """Return the request that posts a status; a newer one of the same commit replaces it."""
@@ -103,7 +106,6 @@ def open_forge(kind: str, address: str, token: str, *, branch: str) -> Forge:
             return Forge(
                 kind=kind,
                 project=f"{origin}/api/v4/projects/{project}",
-                statuses=f"{origin}/api/v4/projects/{project}/statuses/",
                 commits=f"{page}/-/commit/",
                 headers={"PRIVATE-TOKEN": token},
                 body=partial(_gitlab_body, branch),
@@ -112,7 +114,6 @@ def open_forge(kind: str, address: str, token: str, *, branch: str) -> Forge:
             return Forge(
                 kind=kind,
                 project=f"{base}/api/v1/repos/{tail}",
-                statuses=f"{base}/api/v1/repos/{tail}/statuses/",
                 commits=f"{page}/commit/",
                 headers={"Authorization": f"token {token}", "Accept": "application/json"},
                 body=_github_body,
@@ -122,7 +123,6 @@ def open_forge(kind: str, address: str, token: str, *, branch: str) -> Forge:
     return Forge(
         kind=kind,
         project=f"{api}/repos/{tail}",
-        statuses=f"{api}/repos/{tail}/statuses/",
         commits=f"{page}/commit/",
         headers={
             "Authorization": f"Bearer {token}",

@@ -6,9 +6,9 @@ GitLab, its Commits, Branches and Merge requests APIs; Gitea, `repoCreateFile`, 
 """
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import httpx
@@ -65,7 +65,7 @@ class MergeRequests:
 
     def open(self, proposal: Proposal) -> None:
         """Open one; what is there from an attempt that was cut off is gone on with."""
-        for method, path, body in self._steps(proposal):
+        for method, path, body in STEPS[self.forge.kind](proposal):
             self._ask(method, path, body, accept=ALREADY)
 
     def close(self, branch: str, number: int) -> None:
@@ -80,73 +80,6 @@ class MergeRequests:
             case _:
                 self._ask("PATCH", f"pulls/{number}", {"state": "closed"})
                 self._ask("DELETE", f"git/refs/heads/{branch}", accept=ALREADY | {404})
-
-    def _steps(self, one: Proposal) -> Iterator[tuple[str, str, dict[str, object]]]:
-        """Yield the requests that open a proposal, in order."""
-        encoded = base64.b64encode(one.content).decode()
-        known = {} if one.blob is None else {"sha": one.blob}
-        path = quote(one.path)
-        match self.forge.kind:
-            case "gitlab":
-                action = "create" if one.blob is None else "update"
-                file = {"action": action, "file_path": one.path, "encoding": "base64"}
-                yield (
-                    "POST",
-                    "repository/commits",
-                    {
-                        "branch": one.branch,
-                        "start_sha": one.revision,
-                        "commit_message": one.title,
-                        "actions": [{**file, "content": encoded}],
-                    },
-                )
-                yield (
-                    "POST",
-                    "merge_requests",
-                    {
-                        "source_branch": one.branch,
-                        "target_branch": one.base,
-                        "title": one.title,
-                        "description": one.text,
-                        "remove_source_branch": True,
-                    },
-                )
-                return
-            case "gitea":
-                yield (
-                    "POST" if one.blob is None else "PUT",
-                    f"contents/{path}",
-                    {
-                        "branch": one.base,
-                        "new_branch": one.branch,
-                        "message": one.title,
-                        "content": encoded,
-                        **known,
-                    },
-                )
-            case _:
-                reference = f"refs/heads/{one.branch}"
-                yield "POST", "git/refs", {"ref": reference, "sha": one.revision}
-                yield (
-                    "PUT",
-                    f"contents/{path}",
-                    {
-                        "branch": one.branch,
-                        "message": one.title,
-                        "content": encoded,
-                        **known,
-                    },
-                )
-        yield (
-            "POST",
-            "pulls",
-            {
-                "title": one.title,
-                "head": one.branch,
-                "base": one.base,
-                "body": one.text,
-            },
-        )
 
     def _ask(
         self,
@@ -174,3 +107,65 @@ class MergeRequests:
             return response.json()
         except ValueError as error:
             raise ShellError(f"{method} {path} answered no JSON") from error
+
+
+Request: TypeAlias = tuple[str, str, dict[str, object]]  # method, path below the project, body
+
+
+def _github_steps(one: Proposal) -> Iterator[Request]:
+    yield "POST", "git/refs", {"ref": f"refs/heads/{one.branch}", "sha": one.revision}
+    yield "PUT", f"contents/{quote(one.path)}", {"branch": one.branch, **_file(one)}
+    yield "POST", "pulls", _pull(one)
+
+
+def _gitea_steps(one: Proposal) -> Iterator[Request]:
+    method = "POST" if one.blob is None else "PUT"
+    branches = {"branch": one.base, "new_branch": one.branch}
+    yield method, f"contents/{quote(one.path)}", {**branches, **_file(one)}
+    yield "POST", "pulls", _pull(one)
+
+
+def _gitlab_steps(one: Proposal) -> Iterator[Request]:
+    change = {
+        "action": "create" if one.blob is None else "update",
+        "file_path": one.path,
+        "encoding": "base64",
+        "content": _encoded(one),
+    }
+    commit: dict[str, object] = {
+        "branch": one.branch,
+        "start_sha": one.revision,
+        "commit_message": one.title,
+        "actions": [change],
+    }
+    request: dict[str, object] = {
+        "source_branch": one.branch,
+        "target_branch": one.base,
+        "title": one.title,
+        "description": one.text,
+        "remove_source_branch": True,
+    }
+    yield "POST", "repository/commits", commit
+    yield "POST", "merge_requests", request
+
+
+STEPS: Mapping[str, Callable[[Proposal], Iterator[Request]]] = {
+    "github": _github_steps,
+    "gitlab": _gitlab_steps,
+    "gitea": _gitea_steps,
+}
+
+
+def _file(one: Proposal) -> dict[str, object]:
+    """Return the fields of a written file that GitHub and Gitea share."""
+    known = {} if one.blob is None else {"sha": one.blob}
+    return {"message": one.title, "content": _encoded(one), **known}
+
+
+def _pull(one: Proposal) -> dict[str, object]:
+    """Return the fields of a pull request that GitHub and Gitea share."""
+    return {"title": one.title, "head": one.branch, "base": one.base, "body": one.text}
+
+
+def _encoded(one: Proposal) -> str:
+    return base64.b64encode(one.content).decode()

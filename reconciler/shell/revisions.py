@@ -125,8 +125,13 @@ class GitRevisions:
 
     def between(self, old: str, new: str, /) -> tuple[Commit, ...]:
         """Return the commits that lead to one and not to an older one, the newest first."""
-        listed = list_range(self.repository, new, but=(old,)) if old else [new]
+        listed = list_range(self.repository, new, but=(old,))
         return tuple(map(_commit, read_commits(self.repository, listed)))
+
+    def commit_at(self, revision: str, /) -> Commit:
+        """Return one commit."""
+        [found] = read_commits(self.repository, [revision])
+        return _commit(found)
 
     def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
         """Return the commits that a merge brought and that changed some files, the oldest first."""
