@@ -3,23 +3,20 @@
 What a commit changed is told by git, and patched into what was known, so a warm load costs that.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation, Rules
 from reconciler.core.input_index import InputIndex, follow_inputs, index_inputs
-from reconciler.core.last_known_good import LastKnownGood, last_known_good
 from reconciler.core.past_versions import with_past
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import StateTree, blocks_of, check_ours, follow_state, read_state
-from reconciler.core.step import Step
 from reconciler.core.world_composition import compose, configuration_of
 from reconciler.delivery.destinations import roots_of
 from reconciler.delivery.record import recorded
 from reconciler.delivery.settings import Destination, decode_delivery
-from reconciler.errors import ShellError
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.manifests.schema import Schemas
 from reconciler.manifests.scope import CRD
@@ -29,6 +26,7 @@ from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.document_cache import INPUTS, OUTPUTS, DocumentCache
 from reconciler.shell.format_guard import FormatGuard
 from reconciler.shell.git.errors import GitError
+from reconciler.shell.good_versions import GoodVersions
 from reconciler.shell.listings import Listings
 from reconciler.shell.reported_trees import ReportedTrees, Reports, SourcesOf, paired
 from reconciler.shell.tree_cache import Below, Inputs, Track, TreeCache, untracked
@@ -75,6 +73,7 @@ class Loader:
             TreeCache(trees, listings, name, track=track, documents=documents)
             for name, listings in ((INPUTS, self._listings), (OUTPUTS, self._output_listings))
         )
+        self._good_versions = GoodVersions(self._listings, self.version)
         self._surveyed: InputIndex | None = None
         self._state: StateTree | None = None
         self._delivered = DeliveredFiles()
@@ -173,10 +172,18 @@ class Loader:
             reported_at = reports(branch) or ""
         inputs = paired(revision, reported_at) if branch else revision
         index = self._follow_survey(inputs, settings, by)
-        good = self._good(index, inputs, last, settings, used)
+        good_versions = partial(
+            self._good_versions.find,
+            last=last,
+            covers=self._inputs_of(settings),
+            recorded=state.manifests,
+            used=used,
+            allow=settings.safety.allow,
+        )
+        good = good_versions(index, inputs)
         if any((key.group, key.kind) == CRD for key in good.manifests):
             index = index_inputs(self._inputs.files, KINDS, good.manifests.values())
-            good = self._good(index, inputs, last, settings, used)
+            good = good_versions(index, inputs)
         world = compose(
             index,
             good,
@@ -250,62 +257,15 @@ class Loader:
         found = [] if entry is None else [self.version(CONFIGURATION_PATH, entry.blob)]
         used.update((CONFIGURATION_PATH, file.blob) for file in found)
         index = index_inputs(found, KINDS)
-        step = self._step(index, revision, last, CONFIGURATION_PATH.__eq__, used)
-        return decode_settings(configuration_of(index, last_known_good(index, step)))
-
-    def _good(
-        self,
-        index: InputIndex,
-        revision: str,
-        last: LastPass | None,
-        settings: Settings,
-        used: set[tuple[str, str]],
-    ) -> LastKnownGood:
-        """Return what stands in for the files that cannot be understood."""
-        step = self._step(index, revision, last, self._inputs_of(settings), used)
-        return last_known_good(index, step, allow=settings.safety.allow)
-
-    def _step(
-        self,
-        index: InputIndex,
-        revision: str,
-        last: LastPass | None,
-        covers: Callable[[str], bool],
-        used: set[tuple[str, str]],
-    ) -> Step | None:
-        """Return the step from the last pass with the versions it needs; `None` if none matters.
-
-        Raises:
-            ShellError: A file is faulty and its last good version is not in this repository.
-        """
-        now = self._listings.listing(revision)
-        doubts = index.broken or index.partial or now.links
-        if last is None or not (doubts or last.held):
-            return None
-        recorded = {} if self._state is None else self._state.manifests
-        try:
-            then = self._listings.listing(
-                paired(last.revision, last.reported_at) if last.reported_at else last.revision
-            )
-            step = Step(
-                index=index,
-                now=now.tree,
-                then=then.tree,
-                last=last,
-                covers=covers,
-                recorded=recorded,
-            )
-            needed = step.versions_needed()
-            used.update(needed)
-            return step.with_versions({pair: self.version(*pair) for pair in sorted(needed)})
-        except GitError as error:
-            if not index.broken and not last.held:
-                return None  # a clone without history; nothing is known to be faulty
-            path = next(iter(index.broken), "") or last.held[0].path
-            raise ShellError(
-                f"{path} is faulty, and its last good version (commit {last.revision[:12]}) is not "
-                "in this repository; mend the file, or fetch the history"
-            ) from error
+        good = self._good_versions.find(
+            index,
+            revision,
+            last=last,
+            covers=CONFIGURATION_PATH.__eq__,
+            recorded={} if self._state is None else self._state.manifests,
+            used=used,
+        )
+        return decode_settings(configuration_of(index, good))
 
     def version(self, path: str, blob: str) -> FileValidation:
         """Return what a version of an input file holds."""
