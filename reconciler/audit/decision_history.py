@@ -8,7 +8,7 @@ from itertools import islice
 from reconciler.audit.placed import Side, decided_on, paths_of, places_of, sides_of
 from reconciler.audit.replay import Replay, Run
 from reconciler.audit.revisions import Commit, Lineage, Revisions, UnreadableRevision, pass_of
-from reconciler.audit.steps_since import Step, is_by_hand, steps_since
+from reconciler.audit.steps_since import TakenUp, is_by_hand, steps_since
 from reconciler.core.changes import WriteFile
 from reconciler.manifests.paths import blob_id
 from reconciler.model.decision import Decision, Placed
@@ -166,7 +166,9 @@ def _edit(key: ObjectKey, commit: Commit, revisions: Revisions) -> Event | None:
     )
 
 
-def _pass(key: ObjectKey, commit: Commit, since: tuple[Step, ...], replay: Replay) -> Event | None:
+def _pass(
+    key: ObjectKey, commit: Commit, since: tuple[TakenUp, ...], replay: Replay
+) -> Event | None:
     """Compute a pass again; `None` if it decided nothing about the object."""
     read = pass_of(commit)
     at = commit.committed_at if read is None else read.at
@@ -238,7 +240,7 @@ def _causes(
     decision: Decision,
     asked: tuple[str | None, str | None],
     now: datetime,
-    since: tuple[Step, ...],
+    since: tuple[TakenUp, ...],
     replay: Replay,
 ) -> tuple[Commit, ...]:
     """Return the first of people's commits that is enough for a decision.

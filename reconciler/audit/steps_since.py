@@ -6,7 +6,7 @@ from typing import NamedTuple
 from reconciler.audit.revisions import Commit, Lineage, Revisions, pass_of
 
 
-class Step(NamedTuple):
+class TakenUp(NamedTuple):
     """A commit that a pass took up, with the inputs and outputs as it left them."""
 
     commit: Commit
@@ -19,7 +19,7 @@ def is_by_hand(commit: Commit) -> bool:
     return pass_of(commit) is None
 
 
-def steps_since(lineage: Lineage, position: int, revisions: Revisions) -> tuple[Step, ...]:
+def steps_since(lineage: Lineage, position: int, revisions: Revisions) -> tuple[TakenUp, ...]:
     """Return people's commits between one and the pass before, the newest first, then that pass."""
     found: list[Commit] = []
     for before in range(position + 1, len(lineage.revisions)):
@@ -27,24 +27,26 @@ def steps_since(lineage: Lineage, position: int, revisions: Revisions) -> tuple[
         if not is_by_hand(found[-1]):
             break
     if not revisions.apart:
-        return tuple(Step(one, one.revision, one.revision) for one in found)
+        return tuple(TakenUp(one, one.revision, one.revision) for one in found)
     return _steps_apart(lineage[position], found, revisions)
 
 
-def _steps_apart(commit: Commit, found: Sequence[Commit], revisions: Revisions) -> tuple[Step, ...]:
+def _steps_apart(
+    commit: Commit, found: Sequence[Commit], revisions: Revisions
+) -> tuple[TakenUp, ...]:
     """Return the same where people write to another branch: what they edited here comes last."""
     read = pass_of(commit)
     if read is None:
         return ()
     before = pass_of(found[-1]) if found else None
     if before is None:
-        return (Step(revisions.commit_at(read.inputs), read.inputs, None),)
+        return (TakenUp(revisions.commit_at(read.inputs), read.inputs, None),)
     *edits, last = found
     return (
-        *(Step(one, read.inputs, one.revision) for one in edits),
+        *(TakenUp(one, read.inputs, one.revision) for one in edits),
         *(
-            Step(one, one.revision, last.revision)
+            TakenUp(one, one.revision, last.revision)
             for one in revisions.between(before.inputs, read.inputs)
         ),
-        Step(last, before.inputs, last.revision),
+        TakenUp(last, before.inputs, last.revision),
     )

@@ -7,10 +7,8 @@ from typing import cast
 from reconciler.dialects.karmada.api.admission import refuse_policy
 from reconciler.dialects.karmada.api.defaults import mutated
 from reconciler.dialects.karmada.api.policies import decode_policy, template_of
-from reconciler.dialects.karmada.detector.binding_draft import (
-    claimant,
-    draft_binding,
-)
+from reconciler.dialects.karmada.detector.binding_draft import draft_binding
+from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.errors import UserError
 from reconciler.model.identity import ObjectKey
 from reconciler.shell.resources import load_schemas

@@ -5,8 +5,12 @@ from dataclasses import dataclass
 
 from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
 from reconciler.dialects.karmada.api.interpreter import demand_of
-from reconciler.dialects.karmada.api.policies import NAMESPACED, Policy, Template
+from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements
+from reconciler.dialects.karmada.detector.claim_marks import (
+    claim_annotations,
+    claim_labels,
+)
 from reconciler.errors import UserError
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, uid_of
@@ -16,12 +20,6 @@ GROUP = "work.karmada.io"
 API_VERSION = "work.karmada.io/v1alpha2"
 BINDING = "ResourceBinding"
 CLUSTER_BINDING = "ClusterResourceBinding"
-
-POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
-POLICY_NAME = "propagationpolicy.karmada.io/name"
-POLICY_ID = "propagationpolicy.karmada.io/permanent-id"
-CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
-CLUSTER_POLICY_ID = "clusterpropagationpolicy.karmada.io/permanent-id"
 
 TEMPLATE_DIGEST = "reconciler.dev/template-digest"
 """Annotation, under Lazy policies only: the workload that the binding last followed."""
@@ -185,43 +183,9 @@ def binding_key(template: ObjectKey) -> ObjectKey:
     return ObjectKey(GROUP, kind, template.namespace, binding_name(template.kind, template.name))
 
 
-def claimant(binding: Body | None) -> ObjectKey | None:
-    """Return the policy that a binding belongs to, `None` if to none.
-
-    Source: karmada@f8fdd02 pkg/detector/claim.go; the claim stands on the binding here, since a
-    person's file is never rewritten.
-    """
-    metadata = mapping(binding or {}, "metadata")
-    annotations, labels = mapping(metadata, "annotations"), mapping(metadata, "labels")
-    namespace, name = text(annotations, POLICY_NAMESPACE), text(annotations, POLICY_NAME)
-    if namespace and name and text(labels, POLICY_ID):
-        return ObjectKey("policy.karmada.io", NAMESPACED, namespace, name)
-    name = text(annotations, CLUSTER_POLICY_NAME)
-    if name and text(labels, CLUSTER_POLICY_ID):
-        return ObjectKey("policy.karmada.io", "ClusterPropagationPolicy", "", name)
-    return None
-
-
 def named_by(draft: Draft) -> frozenset[str]:
     """Return the clusters that a binding names."""
     return frozenset(text(item, "name") for item in bodies(draft.spec, "clusters"))
-
-
-def claim_labels(policy: Policy | None) -> dict[str, str]:
-    """Return the labels that a claim puts on a binding."""
-    if policy is None:
-        return {}
-    label = POLICY_ID if policy.key.kind == NAMESPACED else CLUSTER_POLICY_ID
-    return {label: uid_of(policy.key)}
-
-
-def claim_annotations(policy: Policy | None) -> dict[str, str]:
-    """Return the annotations that a claim puts on a binding."""
-    if policy is None:
-        return {}
-    if policy.key.kind == NAMESPACED:
-        return {POLICY_NAMESPACE: policy.key.namespace, POLICY_NAME: policy.key.name}
-    return {CLUSTER_POLICY_NAME: policy.key.name}
 
 
 def claimed_spec(

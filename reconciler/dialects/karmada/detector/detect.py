@@ -17,10 +17,10 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     GROUP,
     Draft,
     binding_key,
-    claimant,
     draft_binding,
     named_by,
 )
+from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable, WorkloadClaim
 from reconciler.dialects.karmada.detector.dependencies import dependencies_of
 from reconciler.dialects.karmada.detector.known_policies import policies_in, priority_classes_in

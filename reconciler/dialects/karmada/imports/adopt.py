@@ -10,14 +10,16 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     API_VERSION,
     BINDING,
     CLUSTER_BINDING,
+    GROUP,
+    ordered,
+)
+from reconciler.dialects.karmada.detector.claim_marks import (
     CLUSTER_POLICY_ID,
     CLUSTER_POLICY_NAME,
-    GROUP,
     POLICY_ID,
     POLICY_NAME,
     POLICY_NAMESPACE,
     claimant,
-    ordered,
 )
 from reconciler.dialects.karmada.view.aggregated_status import PLACED_AT
 from reconciler.dialects.karmada.view.binding_rendering import DECISION_DIGEST, digest_of, placed

@@ -3,13 +3,8 @@
 from reconciler.dialects.karmada.api import admitted_cluster
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED
 from reconciler.dialects.karmada.api.policies import GROUP as POLICIES
-from reconciler.dialects.karmada.detector.binding_draft import (
-    BINDING,
-    CLUSTER_BINDING,
-    CLUSTER_POLICY_NAME,
-    GROUP,
-    POLICY_NAME,
-)
+from reconciler.dialects.karmada.detector.binding_draft import BINDING, CLUSTER_BINDING, GROUP
+from reconciler.dialects.karmada.detector.claim_marks import CLUSTER_POLICY_NAME, POLICY_NAME
 from reconciler.manifests.columns import (
     FILE,
     NONE,

@@ -12,7 +12,8 @@ from reconciler.dialects.karmada.api.policies import (
     implicit_priority,
     template_of,
 )
-from reconciler.dialects.karmada.detector.binding_draft import GROUP, claimant
+from reconciler.dialects.karmada.detector.binding_draft import GROUP
+from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
 from reconciler.dialects.karmada.api.interpreter import is_interpreted
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, GROUP, NAMESPACED
-from reconciler.dialects.karmada.detector.binding_draft import binding_key, claimant
+from reconciler.dialects.karmada.detector.binding_draft import binding_key
+from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.scheduler.batched_moves import MOVING_TO, read_goal
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.manifests.paths import output_path

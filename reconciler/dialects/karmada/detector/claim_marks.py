@@ -1,0 +1,46 @@
+"""The marks by which a binding says which policy claims it: a label, and annotations.
+
+Source: karmada@f8fdd02 pkg/detector/claim.go; the claim stands on the binding here, since a
+person's file is never rewritten.
+"""
+
+from reconciler.dialects.karmada.api.policies import NAMESPACED, Policy
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ObjectKey, uid_of
+from reconciler.model.world import Body
+
+POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
+POLICY_NAME = "propagationpolicy.karmada.io/name"
+POLICY_ID = "propagationpolicy.karmada.io/permanent-id"
+CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
+CLUSTER_POLICY_ID = "clusterpropagationpolicy.karmada.io/permanent-id"
+
+
+def claimant(binding: Body | None) -> ObjectKey | None:
+    """Return the policy that a binding belongs to, `None` if to none."""
+    metadata = mapping(binding or {}, "metadata")
+    annotations, labels = mapping(metadata, "annotations"), mapping(metadata, "labels")
+    namespace, name = text(annotations, POLICY_NAMESPACE), text(annotations, POLICY_NAME)
+    if namespace and name and text(labels, POLICY_ID):
+        return ObjectKey("policy.karmada.io", NAMESPACED, namespace, name)
+    name = text(annotations, CLUSTER_POLICY_NAME)
+    if name and text(labels, CLUSTER_POLICY_ID):
+        return ObjectKey("policy.karmada.io", "ClusterPropagationPolicy", "", name)
+    return None
+
+
+def claim_labels(policy: Policy | None) -> dict[str, str]:
+    """Return the labels that a claim puts on a binding."""
+    if policy is None:
+        return {}
+    label = POLICY_ID if policy.key.kind == NAMESPACED else CLUSTER_POLICY_ID
+    return {label: uid_of(policy.key)}
+
+
+def claim_annotations(policy: Policy | None) -> dict[str, str]:
+    """Return the annotations that a claim puts on a binding."""
+    if policy is None:
+        return {}
+    if policy.key.kind == NAMESPACED:
+        return {POLICY_NAMESPACE: policy.key.namespace, POLICY_NAME: policy.key.name}
+    return {CLUSTER_POLICY_NAME: policy.key.name}
