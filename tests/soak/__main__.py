@@ -21,7 +21,7 @@ from tests.shell.repositories import git, new_bare
 from tests.soak.daemons import Daemon, four_daemons
 from tests.soak.faults import RemoteFaults
 from tests.soak.growth import grow
-from tests.soak.replay import rebalanced, recorded, replay
+from tests.soak.replay import astray, rebalanced, recorded, replay
 from tests.soak.writers import WORKLOADS, Writer, first_files, new_writer
 
 QUIET_SECONDS = 8.0  # without a commit: longer than any wait of the fleet
@@ -135,11 +135,13 @@ def report(remote: Path, folder: Path, daemons: Sequence[Daemon], writers: Seque
         "\n  ".join([name, *lines]) for name, lines in rebalanced(remote).items() if len(lines) > 1
     ]
     differing = replay(remote, folder)
+    strayed = astray(remote)
     for title, found in (
         ("lost", lost),
         ("not finished once", undone),
         ("twice", twice),
         ("differing", differing),
+        ("astray", strayed),
         ("unsettled", unsettled(remote)),
         ("traceback", [daemon.name for daemon in daemons if daemon.crashed()]),
     ):
@@ -150,8 +152,9 @@ def report(remote: Path, folder: Path, daemons: Sequence[Daemon], writers: Seque
     print(f"{len(edits)} edits pushed, {len(lost)} lost; {len(passes)} passes committed")
     print(f"{len(demanded)} rebalancers, {len(undone)} not finished once, {len(twice)} done twice")
     print(f"{len(passes)} passes replayed by a calm daemon, {len(differing)} differ")
+    print(f"the branch of deliveries is {'astray' if strayed else 'as the decisions ask for'}")
     crashed = any(daemon.crashed() for daemon in daemons)
-    wrong = lost or undone or twice or differing or unsettled(remote) or crashed
+    wrong = lost or undone or twice or differing or strayed or unsettled(remote) or crashed
     return 1 if wrong or not passes else 0
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.model.moments import parse_moment
+from reconciler.shell.branch_proof import prove_branches
 from reconciler.shell.branches import LocalBranch
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
@@ -65,6 +66,18 @@ def replay(remote: Path, folder: Path) -> list[str]:
             wrong.append(f"{one.commit[:12]} {one.subject}: a calm daemon makes {made}")
             git(calm, "update-ref", "refs/heads/calm", one.commit)
     return wrong
+
+
+def astray(remote: Path) -> list[str]:
+    """Return what is wrong with the branch of deliveries: it holds what a decision asks for."""
+    repository = Repository.open(remote)
+    loader = Loader(GitTrees(repository), load_schemas(), output_root="status")
+    line = {one.commit for one in recorded(remote)}
+    [proof] = prove_branches(repository, loader, loader.load(repository.resolve("main")))
+    wrong = [f"{proof.branch}: {one.path}: {one.message}" for one in proof.findings]
+    if proof.commit not in line:
+        wrong.append(f"{proof.branch} follows {proof.commit or 'nothing'}, which is not on main")
+    return wrong if proof.files else [*wrong, f"{proof.branch} has no files"]
 
 
 def rebalanced(remote: Path) -> dict[str, list[str]]:

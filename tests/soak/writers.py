@@ -24,7 +24,10 @@ CONFIGURATION = {
     "apiVersion": "reconciler.dev/v1alpha1",
     "kind": "ReconcilerConfiguration",
     "metadata": {"name": "soak"},
-    "spec": {"feedback": {"assumeAfterSeconds": 2}},
+    "spec": {
+        "feedback": {"assumeAfterSeconds": 2},
+        "delivery": {"folders": {"branch": "fleet"}},
+    },
 }
 NO_SCHEDULE = taint("soak", "NoSchedule")
 NO_EXECUTE = taint("soak", "NoExecute")
