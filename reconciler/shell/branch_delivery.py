@@ -19,13 +19,14 @@ from reconciler.manifests.reader import read
 from reconciler.model.moments import format_moment
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Body, Fault, World
-from reconciler.shell.branches import Branch, BranchMove
+from reconciler.shell.branches import Branch
 from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.objects import TreeEntry, read_blobs
+from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.repository import COMMIT_ID, Repository
 from reconciler.shell.git.signing import SigningKey
 from reconciler.shell.listings import Listings
@@ -75,8 +76,9 @@ class PreparedDelivery:
 class BranchDelivery:
     """Delivers what was decided to the branches that the configuration names.
 
-    Where the remote can, they move together with the decision. Else the decision comes first; a
-    branch that lags, as after a crash, catches up with the next pass.
+    They move together with the decision, unless the remote has no transactions, or a checkout must
+    follow one of them. Then the decision comes first; a branch that lags, as after a crash, catches
+    up with the next pass.
 
     Attributes:
         key: Who signs the commits, `None` for nobody.

@@ -3,23 +3,16 @@
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from reconciler.errors import ShellError
 from reconciler.shell.git.edited import files_being_edited
 from reconciler.shell.git.kept import KeptProcesses
 from reconciler.shell.git.mirror import Mirror
+from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.worktree import advance
-
-
-class BranchMove(NamedTuple):
-    """A branch, the commit that it must be at (`None`: it must not be there), and the next one."""
-
-    name: str
-    old: str | None
-    new: str
+from reconciler.shell.git.worktree import advance, advance_together, has_checkouts
 
 
 class Branch(Protocol):
@@ -53,6 +46,16 @@ class Branch(Protocol):
 
     def publish_beside(self, name: str, *, old: str | None, new: str) -> None:
         """Move another branch, or raise `LostRace`."""
+
+    def may_move_together(self, names: Collection[str]) -> bool:
+        """Return whether branches may move in one transaction."""
+
+    def publish_together(self, moves: Sequence[BranchMove]) -> bool:
+        """Move branches in one transaction; false if that cannot be, and none has moved.
+
+        Raises:
+            LostRace: One of them is elsewhere, and none has moved.
+        """
 
     def maintain(self) -> None:
         """Start what keeps reading fast, or look after it; wait for nothing."""
@@ -107,6 +110,15 @@ class LocalBranch:
         with self.turn:
             advance(self.repository, name, old=old, new=new)
 
+    def may_move_together(self, names: Collection[str]) -> bool:
+        """Return false where a checkout has one of them: its files follow each branch by itself."""
+        return not has_checkouts(self.repository, names)
+
+    def publish_together(self, moves: Sequence[BranchMove]) -> bool:
+        """Move branches that no checkout has in one transaction."""
+        with self.turn:
+            return advance_together(self.repository, moves)
+
     def maintain(self) -> None:
         """Leave a person's repository to the person, and to git."""
 
@@ -157,6 +169,10 @@ class RemoteBranch:
     def publish_beside(self, name: str, *, old: str | None, new: str) -> None:
         """Push another branch."""
         self.mirror.push(name, old=old, new=new)
+
+    def may_move_together(self, names: Collection[str]) -> bool:  # noqa: ARG002  # it is asked
+        """Return true: whether the remote can is found out by asking it."""
+        return True
 
     def publish_together(self, moves: Sequence[BranchMove]) -> bool:
         """Push branches in one transaction; false if the remote cannot, and none has moved."""

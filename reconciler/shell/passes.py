@@ -43,9 +43,9 @@ RACES = 5  # several writers on one branch settle in two or three rounds
 PIECES = 10  # of parsed documents, written between two looks at the branch; half a second
 
 
-def _delivers(report: PassReport) -> bool:
-    """Return whether a world is delivered to other branches."""
-    return bool(decode_delivery(settings_in(report.world)).branches)
+def _delivered_to(report: PassReport) -> tuple[str, ...]:
+    """Return the names of the other branches that a world is delivered to."""
+    return decode_delivery(settings_in(report.world)).branches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,7 @@ class Passes:
 
     def _delivered(self, report: PassReport, *, publish: bool) -> PassReport:
         """Bring other branches to what was decided."""
-        if not publish or report.beside or not _delivers(report):
+        if not publish or report.beside or not _delivered_to(report):
             return report
         found = self.delivery.deliver(
             self.branches, self.loader, self.author, report.sources, report.now
@@ -164,11 +164,15 @@ class Passes:
 
         Returns:
             What became of the other branches; `None` if none has moved.
+
+        Raises:
+            LostRace: A branch is elsewhere, and none has moved.
         """
-        if not _delivers(report) or not self.branches.are_remote:
-            return None
+        names = _delivered_to(report)
         prepared: list[PreparedDelivery] = []
         try:
+            if not names or not self.branches.may_move_with(names):
+                return None
             prepared.extend(
                 self.delivery.prepare(
                     self.branches, self.loader, self.author, report.sources, report.now
@@ -177,6 +181,9 @@ class Passes:
             moves = [one.move for one in prepared if one.move is not None]
             if moves and self.branches.publish_together(report.heads, report.outputs, moves):
                 return tuple(one.told for one in prepared)
+        except LostRace:
+            self.delivery.forget()
+            raise
         except ReconcilerError:
             pass  # what is wrong with another branch is told after the decision, which goes first
         self.delivery.forget()

@@ -1,6 +1,6 @@
 """Which commits a world is made from: outputs and reports may have branches of their own."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -8,8 +8,9 @@ from typing import NamedTuple
 from reconciler.audit.revisions import FROM
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.world import World
-from reconciler.shell.branches import Branch, BranchMove, RemoteBranch
+from reconciler.shell.branches import Branch
 from reconciler.shell.git.history import read_commits
+from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.repository import COMMIT_ID, EMPTY_TREES, Repository, check_branch
 from reconciler.shell.git.revisions import is_ancestor, list_range
 from reconciler.shell.load import Loader
@@ -65,11 +66,6 @@ class ServedBranches:
         return self.inputs.repository
 
     @property
-    def are_remote(self) -> bool:
-        """Whether they are at a remote, where several may move at once."""
-        return isinstance(self.inputs, RemoteBranch)
-
-    @property
     def moved(self) -> str:
         """Name of the branch that passes move."""
         return self.inputs.name if self.output_branch is None else self.output_branch
@@ -123,13 +119,16 @@ class ServedBranches:
                 )
         return Sources(heads.inputs, outputs).load(loader, self.reports)
 
-    def publish_together(self, heads: Heads, new: str, others: Sequence[BranchMove]) -> bool:
-        """Move the branch of the outputs and others at once; false if none has moved.
+    def may_move_with(self, others: Iterable[str]) -> bool:
+        """Return whether the branch of the outputs and others may move in one transaction."""
+        return self.inputs.may_move_together([self.moved, *others])
 
-        Not here: checkouts follow each branch by itself, and what lags is seen and mended.
+    def publish_together(self, heads: Heads, new: str, others: Sequence[BranchMove]) -> bool:
+        """Move the branch of the outputs and others in one transaction; false if none has moved.
+
+        Raises:
+            LostRace: One of them is elsewhere, and none has moved.
         """
-        if not isinstance(self.inputs, RemoteBranch):
-            return False
         return self.inputs.publish_together([BranchMove(self.moved, heads.parent, new), *others])
 
     def publish(self, heads: Heads, new: str) -> None:

@@ -13,13 +13,14 @@ from pathlib import Path
 from reconciler.core.record import last_pass
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.world import Body, World
-from reconciler.shell.branches import LocalBranch
+from reconciler.shell.branches import Branch, LocalBranch
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
 from reconciler.shell.pass_report import PassReport
 from reconciler.shell.passes import Passes
 from reconciler.shell.resources import load_schemas
+from reconciler.shell.sources import finding_sources
 from reconciler.shell.trees import GitTrees
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, FixedClock, new_checkout
 
@@ -59,15 +60,26 @@ class Clock(FixedClock):
         self.moment += timedelta(seconds=seconds)
 
 
-def new_passes(folder: Path, clock: Clock) -> Passes:
+def new_passes(folder: Path, clock: Clock, output_branch: str | None = None) -> Passes:
     """Return what a process that was just started would run passes with."""
-    repository = Repository.open(folder)
+    return passes_of(LocalBranch(Repository.open(folder), "main"), clock, output_branch)
+
+
+def passes_of(branch: Branch, clock: Clock, output_branch: str | None = None) -> Passes:
+    """Return what runs passes on a branch, with nothing that it remembers."""
+    repository = branch.repository
     return Passes(
-        branch=LocalBranch(repository, "main"),
-        loader=Loader(GitTrees(repository), load_schemas(), output_root="status"),
+        branch=branch,
+        loader=Loader(
+            GitTrees(repository),
+            load_schemas(),
+            output_root="status",
+            sources=finding_sources(repository, output_branch),
+        ),
         clock=clock,
         author=DAEMON,
         pause=clock.pause,
+        output_branch=output_branch,
     )
 
 

@@ -348,7 +348,7 @@ def test_a_git_command_that_is_killed_alone_is_cleared_up(
         raise GitError("git update-ref: exit code -9")
 
     with monkeypatch.context() as patched:
-        patched.setattr(worktree, "publish", killed_half_way)
+        patched.setattr(worktree, "publish_together", killed_half_way)
         with pytest.raises(StepUnfinished):
             worktree.advance(repository, "main", old=old, new=new)
     settle(repository)

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.index import locked_index
 from reconciler.shell.git.journal import HeldEntry, journalled
-from reconciler.shell.git.publish import publish
+from reconciler.shell.git.publish import BranchMove, publish_together
 from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.worktree import advance
@@ -296,15 +296,13 @@ def test_an_edit_after_the_dry_run_puts_the_branch_back(
 ) -> None:
     """The moment between looking and moving belongs to nobody."""
     checkout, repository, old, new = start(tmp_path)
-    real = publish
+    real = publish_together
 
-    def publish_slowly(
-        repository: Repository, branch: str, *, old: str | None, new: str, reason: str
-    ) -> None:
-        real(repository, branch, old=old, new=new, reason=reason)
+    def publish_slowly(repository: Repository, moves: Sequence[BranchMove], *, reason: str) -> None:
+        real(repository, moves, reason=reason)
         checkout.write({"status/a.yaml": "in between\n"})
 
-    monkeypatch.setattr(worktree, "publish", publish_slowly)
+    monkeypatch.setattr(worktree, "publish_together", publish_slowly)
 
     with pytest.raises(CheckoutBusy, match="has changes; commit"):
         advance(repository, "main", old=old, new=new)
@@ -455,8 +453,8 @@ def half(prepared, move):
     die()
 
 match sys.argv[1]:
-    case "before": worktree.publish = die
-    case "swapped": worktree.publish = then_die(worktree.publish)
+    case "before": worktree.publish_together = die
+    case "swapped": worktree.publish_together = then_die(worktree.publish_together)
     case "half": worktree._move = half
     case "moved": worktree._move = then_die(worktree._move)
     case "installed": index.LockedIndex.install = then_die(index.LockedIndex.install)

@@ -11,8 +11,8 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reconciler.shell.durable import sync_folder
@@ -43,6 +43,7 @@ class JournalEntry:
         new: Full hex id.
         git_dir: Whose `HEAD` git locks together with the branch.
         checkouts: Folders whose files follow.
+        beside: Other branches that move in the same transaction, full name to new id.
     """
 
     owner: ProcessIdentity
@@ -51,6 +52,12 @@ class JournalEntry:
     new: str
     git_dir: Path
     checkouts: tuple[Path, ...] = ()
+    beside: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Full names of all branches that move."""
+        return (self.reference, *self.beside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +90,13 @@ class HeldEntry:
 
 @contextlib.contextmanager
 def journalled(
-    repository: Repository, reference: str, *, old: str, new: str, checkouts: Sequence[Path]
+    repository: Repository,
+    reference: str,
+    *,
+    old: str,
+    new: str,
+    checkouts: Sequence[Path] = (),
+    beside: Mapping[str, str] | None = None,
 ) -> Iterator[HeldEntry]:
     """Keep an entry in the journal for the length of a block; it is durable when the block begins.
 
@@ -96,6 +109,7 @@ def journalled(
         new=new,
         git_dir=repository.git_dir,
         checkouts=tuple(checkouts),
+        beside=beside or {},
     )
     folder = repository.common_dir / FOLDER
     folder.mkdir(exist_ok=True)
@@ -197,6 +211,7 @@ def _encode(entry: JournalEntry) -> bytes:
         "new": entry.new,
         "git_dir": str(entry.git_dir),
         "checkouts": [str(folder) for folder in entry.checkouts],
+        "beside": dict(entry.beside),
     }
     return json.dumps(fields).encode() + b"\n"  # ASCII, odd bytes of paths are escaped surrogates
 
@@ -207,7 +222,8 @@ def _decode(content: bytes) -> JournalEntry:
     Raises:
         ValueError: It is not whole.
     """
-    match json.loads(content):
+    fields = json.loads(content)
+    match fields:
         case {
             "owner": dict(owner),
             "reference": str(reference),
@@ -226,4 +242,5 @@ def _decode(content: bytes) -> JournalEntry:
         new=new,
         git_dir=Path(git_dir),
         checkouts=tuple(Path(str(folder)) for folder in checkouts),
+        beside={str(name): str(new) for name, new in fields.get("beside", {}).items()},
     )

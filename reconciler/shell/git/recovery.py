@@ -77,7 +77,7 @@ def _recover_entry(repository: Repository, place: Path, sleep: Callable[[float],
 def _doubt(repository: Repository, step: HeldEntry) -> str:
     """Return what a person must find out and do, since no process here can judge."""
     entry = step.entry
-    locks = [*places_of(repository, entry.reference, entry.git_dir)]
+    locks = [*places_of(repository, entry.references, entry.git_dir)]
     locks += [lock for lock in _index_locks(repository, entry) if step.is_linked_at(lock)]
     left = " ".join(shlex.quote(str(lock)) for lock in (*locks, step.place) if lock.exists())
     return (

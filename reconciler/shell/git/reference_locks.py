@@ -7,7 +7,7 @@ import contextlib
 import os
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from reconciler.shell.durable import sync_folder
@@ -18,9 +18,9 @@ QUIET_SECONDS = 1.0
 """How long a lock must have been as it is: git holds one for milliseconds, a slow hook excepted."""
 
 
-def places_of(repository: Repository, reference: str, git_dir: Path) -> tuple[Path, Path]:
-    """Return the locks that git takes when it moves a branch: the branch's, and that of `HEAD`."""
-    return repository.common_dir / f"{reference}.lock", git_dir / "HEAD.lock"
+def places_of(repository: Repository, references: Iterable[str], git_dir: Path) -> list[Path]:
+    """Return the locks that git takes when it moves branches: each one's, and that of `HEAD`."""
+    return [*_branch_locks(repository, references), git_dir / "HEAD.lock"]
 
 
 def remove_reference_locks(
@@ -33,10 +33,12 @@ def remove_reference_locks(
         step: Its process and the git commands of it are gone.
         sleep: Waits that many seconds, until a lock is old enough to be judged.
     """
-    branch, head = places_of(repository, step.entry.reference, step.entry.git_dir)
-    if branch.exists() and not _is_ours(branch, step):
-        return  # another git moves the branch now, and may hold HEAD for it
-    for lock in (branch, head):
+    entry = step.entry
+    locks = places_of(repository, entry.references, entry.git_dir)
+    branches = _branch_locks(repository, entry.references)
+    if any(lock.exists() and not _is_ours(lock, step) for lock in branches):
+        locks = branches  # another git moves a branch now, and may hold HEAD for it
+    for lock in locks:
         if _is_ours(lock, step) and _rests(lock, sleep) and _is_ours(lock, step):
             lock.unlink(missing_ok=True)
             sync_folder(lock.parent)
@@ -44,28 +46,33 @@ def remove_reference_locks(
 
 def left_locks(repository: Repository, step: HeldEntry) -> bool:
     """Return whether a step that failed left a lock that may be its own."""
-    places = places_of(repository, step.entry.reference, step.entry.git_dir)
+    places = places_of(repository, step.entry.references, step.entry.git_dir)
     return any(_is_ours(lock, step) for lock in places)
 
 
-def advice_on_locks(repository: Repository, reference: str) -> str:
-    """Return what a person may do about the locks that hold a branch, `""` if none does."""
-    places = places_of(repository, reference, repository.git_dir)
+def advice_on_locks(repository: Repository, references: Iterable[str]) -> str:
+    """Return what a person may do about the locks that hold branches, `""` if none does."""
+    places = places_of(repository, references, repository.git_dir)
     found = [shlex.quote(str(lock)) for lock in places if lock.exists()]
     if not found:
         return ""
     return f"; if no git command is running, remove what a killed one left: rm {' '.join(found)}"
 
 
+def _branch_locks(repository: Repository, references: Iterable[str]) -> list[Path]:
+    return [repository.common_dir / f"{reference}.lock" for reference in references]
+
+
 def _is_ours(lock: Path, step: HeldEntry) -> bool:
-    """Return whether a lock appeared after the entry, and holds nothing or the new id."""
+    """Return whether a lock appeared after the entry, and holds nothing or a new id."""
     try:
         facts = os.lstat(lock)
         content = lock.read_bytes()
     except OSError:
         return False
     younger = min(facts.st_mtime_ns, facts.st_ctime_ns) > step.written_ns
-    return younger and content.strip() in (b"", step.entry.new.encode())
+    ids = ("", step.entry.new, *step.entry.beside.values())
+    return younger and content.strip().decode(errors="replace") in ids
 
 
 def _rests(lock: Path, sleep: Callable[[float], None]) -> bool:

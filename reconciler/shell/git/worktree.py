@@ -7,7 +7,7 @@ touched: whatever is in the way refuses the move before anything has changed.
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from reconciler.shell.git.index_entries import IndexEntries, index_entries
 from reconciler.shell.git.journal import HeldEntry, StepUnfinished, journalled
 from reconciler.shell.git.objects import ChangedFile, changed_files
 from reconciler.shell.git.plain_move import enter_plainly, move_plainly
-from reconciler.shell.git.publish import publish
+from reconciler.shell.git.publish import BranchMove, publish, publish_together
 from reconciler.shell.git.recovery import recover, unfinished
 from reconciler.shell.git.reference_locks import left_locks
 from reconciler.shell.git.repository import Repository, check_branch
@@ -82,9 +82,50 @@ def advance(
         checkouts=[checkout.folder for checkout in checkouts],
     ) as step:
         if old is None or not checkouts:
-            _publish(repository, branch, step, reason=reason)
+            _publish(repository, [BranchMove(branch, old, new)], step, reason=reason)
         else:
             _advance_all(repository, branch, checkouts, step, reason=reason)
+
+
+def advance_together(
+    repository: Repository, moves: Sequence[BranchMove], *, reason: str = "reconcile"
+) -> bool:
+    """Move branches that no checkout has in one transaction, or none of them.
+
+    Args:
+        repository: Where the branches are.
+        moves: From where to where; what is killed in between has moved those that come first.
+        reason: For the log of the references.
+
+    Returns:
+        False if a checkout has one of them, so its files would have to follow; none has moved.
+
+    Raises:
+        LostRace: A branch is elsewhere. None has moved.
+        GitError: Git failed.
+    """
+    if has_checkouts(repository, [move.name for move in moves]):
+        return False
+    recover(repository)
+    first, *others = moves
+    with journalled(
+        repository,
+        first.reference,
+        old=first.old or "0" * len(first.new),
+        new=first.new,
+        beside={move.reference: move.new for move in others},
+    ) as step:
+        _publish(repository, moves, step, reason=reason)
+    return True
+
+
+def has_checkouts(repository: Repository, branches: Iterable[str]) -> bool:
+    """Return whether a checkout has one of some branches, and must follow it.
+
+    Raises:
+        CheckoutBusy: One is being rebased.
+    """
+    return any(find_checkouts(repository, check_branch(name)) for name in branches)
 
 
 def _advance_all(
@@ -102,7 +143,7 @@ def _advance_all(
         prepared = [
             locks.enter_context(_prepared(checkout, branch, move, step)) for checkout in checkouts
         ]
-        _publish(repository, branch, step, reason=reason)
+        _publish(repository, [BranchMove(branch, old, new)], step, reason=reason)
         begun: list[LockedIndex] = []
         try:
             for one in prepared:
@@ -122,18 +163,18 @@ def _advance_all(
             raise StepUnfinished(unfinished(move.new, error)) from error
 
 
-def _publish(repository: Repository, branch: str, step: HeldEntry, *, reason: str) -> None:
-    """Move the branch for good.
+def _publish(
+    repository: Repository, moves: Sequence[BranchMove], step: HeldEntry, *, reason: str
+) -> None:
+    """Move branches for good.
 
     Raises:
-        StepUnfinished: Git was killed, and left a lock; the next pass judges it. Or the branch
-            has moved, but the disk did not confirm it.
+        StepUnfinished: Git was killed, and left a lock; the next pass judges it. Or the branches
+            have moved, but the disk did not confirm it.
     """
-    entry = step.entry
     joined = replace(repository, git=step.joined(repository.git))
-    old = entry.old if entry.old.strip("0") else None
     try:
-        publish(joined, branch, old=old, new=entry.new, reason=reason)
+        publish_together(joined, moves, reason=reason)
     except LostRace:
         raise
     except GitError as error:
@@ -141,9 +182,9 @@ def _publish(repository: Repository, branch: str, step: HeldEntry, *, reason: st
             raise StepUnfinished(str(error)) from error
         raise
     try:  # or else a loss of power could leave moved files beside a branch that is where it was
-        sync_places([repository.common_dir / entry.reference])
+        sync_places([repository.common_dir / move.reference for move in moves])
     except OSError as error:
-        raise StepUnfinished(unfinished(entry.new, error)) from error
+        raise StepUnfinished(unfinished(step.entry.new, error)) from error
 
 
 @contextlib.contextmanager
