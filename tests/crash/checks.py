@@ -22,7 +22,8 @@ class EndState:
     """Everything that counts of a place.
 
     Attributes:
-        head: Id of the branch's commit: its tree, its history and its messages, byte for byte.
+        head: Id of the commit of the branch of outputs: its tree, its history and its messages,
+            byte for byte.
         rebalanced: How many commits moved the workload by the rebalancer.
         files: What the person's checkout holds, path to content; empty for a remote.
         status: What git says of that checkout.
@@ -39,7 +40,8 @@ class EndState:
 def end_state(scenario: Scenario, root: Path) -> EndState:
     """Return the state of a place at rest."""
     served = scenario.served(root)
-    subjects = git(served, "log", "--format=%s", "main").splitlines()
+    branch = scenario.output_branch or "main"
+    subjects = git(served, "log", "--format=%s", branch).splitlines()
     files: dict[str, bytes] = {}
     status = ""
     if not scenario.remote:
@@ -51,7 +53,7 @@ def end_state(scenario: Scenario, root: Path) -> EndState:
             if path.is_file() and ".git" not in path.parts
         }
     return EndState(
-        head=git(served, "rev-parse", "main"),
+        head=git(served, "rev-parse", branch),
         rebalanced=sum(subject.startswith("Rebalance default/web") for subject in subjects),
         files=files,
         status=status,

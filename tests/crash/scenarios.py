@@ -4,18 +4,15 @@ import contextlib
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
 from reconciler.shell.branches import RemoteBranch
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.load import Loader
 from reconciler.shell.pass_report import PassReport
 from reconciler.shell.passes import Passes
-from reconciler.shell.resources import load_schemas
-from reconciler.shell.trees import GitTrees
 from tests.builders import (
     after,
     cluster,
@@ -28,13 +25,16 @@ from tests.builders import (
     rebalancer,
     text,
 )
-from tests.shell.fleet import DAEMON, Clock, new_passes
+from tests.shell.fleet import Clock, new_passes, passes_of
 from tests.shell.left_behind import leave_behind
 from tests.shell.repositories import NOW, Checkout, git, new_checkout
 
 REBALANCER = "rebalancers/back.yaml"
 TTL_SECONDS = 60
-DELIVERED = "fleet"
+DELIVERED, OUTPUTS = "fleet", "decisions"
+FOLDERS = {
+    "reconciler.yaml": text(configuration(delivery={"folders": {"branch": DELIVERED}})),
+}
 REMOTE, PERSON, MIRROR = "remote.git", "person", "mirror"
 MOST_PASSES = 5
 
@@ -60,12 +60,14 @@ class Scenario:
         seconds: Moment of the pass, after `NOW`.
         remote: Whether the branch is served through a mirror.
         prepare: Makes everything below an empty folder.
+        output_branch: Which branch outputs have for themselves, `None` if they have none.
     """
 
     name: str
     seconds: int
     remote: bool
     prepare: Callable[[Path], None]
+    output_branch: str | None = None
 
     def person(self, root: Path) -> Checkout:
         """Return the checkout in which a person works."""
@@ -102,16 +104,11 @@ class Scenario:
     @contextlib.contextmanager
     def _passes(self, root: Path, clock: Clock) -> Iterator[Passes]:
         if not self.remote:
-            yield new_passes(root / PERSON, clock)
+            yield new_passes(root / PERSON, clock, self.output_branch)
             return
         with Mirror.open(f"file://{root / REMOTE}", root / MIRROR) as mirror:
-            yield Passes(
-                branch=RemoteBranch(mirror, mirror.repository, "main"),
-                loader=Loader(GitTrees(mirror.repository), load_schemas(), output_root="status"),
-                clock=clock,
-                author=DAEMON,
-                pause=clock.pause,
-            )
+            branch = RemoteBranch(mirror, mirror.repository, "main")
+            yield passes_of(branch, clock, self.output_branch)
 
 
 def _share(root: Path, *, remote: bool) -> None:
@@ -120,11 +117,19 @@ def _share(root: Path, *, remote: bool) -> None:
         git(root, "clone", "--quiet", "--bare", str(root / PERSON), str(root / REMOTE))
 
 
-def _fled(root: Path, *, remote: bool, more: Mapping[str, str] | None = None) -> Scenario:
+def _fled(
+    root: Path,
+    *,
+    remote: bool,
+    more: Mapping[str, str] | None = None,
+    output_branch: str | None = None,
+) -> Scenario:
     """Web fled to b, a is back, and a rebalancer that brings it home was merged."""
-    scenario = Scenario(name="", seconds=0, remote=remote, prepare=lambda _: None)
+    local = Scenario(
+        name="", seconds=0, remote=False, prepare=lambda _: None, output_branch=output_branch
+    )
+    scenario = replace(local, remote=remote)
     person = new_checkout(root / PERSON, {**manifests(), **(more or {})})
-    local = Scenario(name="", seconds=0, remote=False, prepare=lambda _: None)
     local.run_pass(root, 0)
     person.commit(manifests(failed=True), "PassReport a as failed")
     local.run_pass(root, 1)
@@ -147,8 +152,16 @@ def _pass(remote: bool) -> Callable[[Path], None]:  # noqa: FBT001  # one per mo
 
 def _delivery(remote: bool) -> Callable[[Path], None]:  # noqa: FBT001  # one per mode
     def prepare(root: Path) -> None:
-        branch = {"folders": {"branch": DELIVERED}}
-        _fled(root, remote=remote, more={"reconciler.yaml": text(configuration(delivery=branch))})
+        _fled(root, remote=remote, more=FOLDERS)
+
+    return prepare
+
+
+def _outputs(remote: bool) -> Callable[[Path], None]:  # noqa: FBT001  # one per mode
+    """Outputs have a branch of their own, and so has what they deliver: both move at once."""
+
+    def prepare(root: Path) -> None:
+        _fled(root, remote=remote, more=FOLDERS, output_branch=OUTPUTS)
 
     return prepare
 
@@ -218,11 +231,13 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
         seconds=seconds,
         remote=remote,
         prepare=prepare(remote),
+        output_branch=OUTPUTS if prepare is _outputs else None,
     )
     for remote in (False, True)
     for name, seconds, prepare in (
         ("pass", 500, _pass),
         ("delivery", 500, _delivery),
+        ("outputs", 500, _outputs),
         ("removal", 500 + TTL_SECONDS, _removal),
         ("start", 502, _start),
         ("recovery", 502, _recovery),
