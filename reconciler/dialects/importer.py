@@ -35,10 +35,12 @@ class AgentReport:
     Attributes:
         counted: Returns what of it counts.
         about: Returns the objects of a repository that it is of; it is kept if one is there.
+        heartbeats: Moments that count only where something else changed, as of a kind.
     """
 
     counted: Callable[[Body], Body]
     about: Callable[[Body], Iterable[ObjectKey]]
+    heartbeats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,8 @@ class Became(StrEnum):
 
 KEPT = (Became.CREATED, Became.UPDATED, Became.UNCHANGED)
 """What is in the repository afterwards."""
+PLAIN = AgentReport(counted=report_of, about=lambda _: ())
+"""What a cluster says of its own workloads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +204,7 @@ class _Import:
             reporter = reporter_of(one.key, self.world.known)
             if report is not None and not self._left_out(one, report, reporter, there):
                 reported = one.key._replace(reporter=reporter)
-                self._write(reported, None, partial(_both, report.counted, one.body))
+                self._write(reported, None, partial(_both, report, one.body))
 
     def _left_out(
         self, one: LiveObject, report: AgentReport, reporter: str, there: Collection[ObjectKey]
@@ -222,7 +224,7 @@ class _Import:
             self._add(key, Became.SKIPPED, why="it has no status to report")
         else:
             reported = key._replace(reporter=self.wanted.cluster)
-            self._write(reported, None, partial(_both, report_of, body))
+            self._write(reported, None, partial(_both, PLAIN, body))
 
     def _write(
         self,
@@ -275,9 +277,13 @@ class _Import:
         self.objects.append(ImportedObject(key=key, became=became, path=path, why=why))
 
 
-def _both(counted: Callable[[Body], Body], body: Body, known: Body | None) -> tuple[Body, Body]:
+def _both(report: AgentReport, body: Body, known: Body | None) -> tuple[Body, Body]:
     """Return what counts of a file, nothing if there is none, and of the live object."""
-    return ({} if known is None else counted(known)), counted(body)
+    fresh = report.counted(body)
+    if known is None:
+        return {}, fresh
+    before = report.counted(known)
+    return before, with_moments_of(before, fresh, report.heartbeats)
 
 
 def decisions_among(live: Iterable[LiveObject]) -> dict[ObjectKey, Body]:

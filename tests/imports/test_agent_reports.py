@@ -25,6 +25,7 @@ IDENTIFIER = {
     "version": "v1",
 }
 APPLIED = condition("Applied", observedGeneration=3)
+AVAILABLE = condition("Available", observedGeneration=3)
 WORK: Kind = ("work.karmada.io", "Work")
 
 
@@ -138,6 +139,56 @@ def test_of_a_work_of_kubefleet_counts_of_which_snapshot_it_is() -> None:
         },
         "status": {"conditions": [APPLIED]},
     } == told(files, "feedback/member1/fleet-member-member1/web-work-work.yaml")
+
+
+def troubled(kind: str = "ConfigMap", *, at: str = THEN) -> Body:
+    """A Work of KubeFleet in which one resource is as it should be, and another drifted."""
+    details = {
+        "observationTime": at,
+        "firstDriftedObservedTime": THEN,
+        "observedInMemberClusterGeneration": 4,
+        "observedDrifts": [{"path": "/data/x", "valueInMember": "secret"}],
+    }
+    named = {"ordinal": 1, "version": "v1", "kind": kind, "name": "x", "namespace": "default"}
+    failed = [{**APPLIED, "status": "False"}]
+    listed = [
+        {"conditions": [APPLIED], "identifier": IDENTIFIER},
+        {"conditions": [*failed, AVAILABLE], "identifier": named, "driftDetails": details},
+    ]
+    return {**kubefleet_work(), "status": {"conditions": failed, "manifestConditions": listed}}
+
+
+TROUBLED = "feedback/member1/fleet-member-member1/web-work-work.yaml"
+
+
+def test_of_a_work_of_kubefleet_counts_what_is_wrong() -> None:
+    """What is as it should be is left out."""
+    files = texts(import_into({}, [placement(), troubled()]))
+    status = told(files, TROUBLED)["status"]
+    assert isinstance(status, dict)
+
+    (one,) = status["manifestConditions"]
+    assert ("x", ["False"]) == (
+        one["identifier"]["name"],
+        [item["status"] for item in one["conditions"]],
+    )
+    assert [{"path": "/data/x", "valueInMember": "secret"}] == one["driftDetails"]["observedDrifts"]
+
+
+def test_that_a_drift_was_seen_again_counts_for_nothing() -> None:
+    """The agent looks every few minutes."""
+    files = texts(import_into({}, [placement(), troubled()]))
+    again = import_into(files, [placement(), troubled(at="2026-11-20T13:00:00Z")])
+
+    assert {} == again.files
+
+
+def test_what_drifted_in_a_secret_becomes_no_file() -> None:
+    """That it did is told, and where."""
+    files = texts(import_into({}, [placement(), troubled("Secret")]))
+
+    assert "path: /data/x" in files[TROUBLED]
+    assert "valueInMember: secret" not in files[TROUBLED]
 
 
 def test_of_a_manifest_work_counts_its_feedback() -> None:

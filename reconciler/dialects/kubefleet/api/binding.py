@@ -45,6 +45,7 @@ class Binding(NamedTuple):
         deleting: Whether it is being deleted.
         annotations: Annotations.
         conditions: Status conditions, as written.
+        problems: Lists of its status that name resources which failed, drifted or differ.
         body: The manifest as read, empty for a new one.
     """
 
@@ -62,6 +63,7 @@ class Binding(NamedTuple):
     deleting: bool = False
     annotations: Mapping[str, str] = {}
     conditions: tuple[Body, ...] = ()
+    problems: Body = NOTHING
     body: Body = NOTHING
 
 
@@ -118,6 +120,7 @@ def encode_binding(binding: Binding) -> dict[str, object]:
     if binding.apply_strategy is not None:
         spec["applyStrategy"] = binding.apply_strategy
     status = {**fields.mapping(binding.body, "status"), "conditions": list(binding.conditions)}
+    status |= binding.problems
     return {
         "apiVersion": API_VERSION,
         "kind": kinds_in(binding.namespace).binding,

@@ -61,7 +61,9 @@ def observe(
             for kind in reported(binding.apply_strategy)
         ]
     marked = binding._replace(
-        annotations=marks, conditions=_conditions(binding, known, at=stamp(now))
+        annotations=marks,
+        conditions=_conditions(binding, known, at=stamp(now)),
+        problems=reports.problems(binding),
     )
     return marked, assumption.until
 

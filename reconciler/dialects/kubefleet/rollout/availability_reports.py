@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.rollout.work_conditions import work_conditions
+from reconciler.dialects.kubefleet.rollout.work_problems import work_problems
 from reconciler.dialects.kubefleet.snapshots.resource_entry import resource_key
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource
 from reconciler.dialects.kubefleet.view.status_conditions import APPLIED, AVAILABLE, reported
@@ -33,6 +34,11 @@ class AvailabilityReports:
     copies: CopyReports = field(default_factory=CopyReports, repr=False)
     works: Mapping[str, Sequence[Body]] = field(default_factory=dict, repr=False)
     assume_after_seconds: int | None = None
+
+    def problems(self, binding: Binding) -> Body:
+        """Return what the Works of a binding's cluster say of single resources."""
+        works = self.works.get(binding.target)
+        return work_problems(binding, works) if works else {}
 
     def conditions(self, binding: Binding) -> tuple[Condition, ...]:
         """Return what the cluster of a binding says of its stages, nothing if it is silent.

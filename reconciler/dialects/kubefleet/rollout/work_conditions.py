@@ -9,15 +9,14 @@ from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.rollout.readiness import UNTRACKABLE
+from reconciler.dialects.kubefleet.rollout.work_answers import answers_to, of_another_snapshot
 from reconciler.dialects.kubefleet.view.status_conditions import (
     APPLIED,
     AVAILABLE,
     DIFF_REPORTED,
     reported,
 )
-from reconciler.dialects.kubefleet.workgenerator.work_marks import PARENT_SNAPSHOT
 from reconciler.model.conditions import Condition
-from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.world import Body
 
 
@@ -76,7 +75,7 @@ def work_conditions(binding: Binding, works: Sequence[Body]) -> Iterator[Conditi
         works: Those of its placement that the cluster reports, by name; at least one.
     """
     stages = reported(binding.apply_strategy)
-    if any(_is_of_other_snapshot(work, binding) for work in works):
+    if of_another_snapshot(works, binding):
         words = _WORDS[stages[0]]
         texts = words.pending, words.pending_text
         yield Condition(stages[0], "False", *texts, binding.generation)
@@ -88,44 +87,14 @@ def work_conditions(binding: Binding, works: Sequence[Body]) -> Iterator[Conditi
             return
 
 
-def _is_of_other_snapshot(work: Body, binding: Binding) -> bool:
-    """Return whether a Work was written for a snapshot that the binding has not, or has left."""
-    annotations = mapping(mapping(work, "metadata"), "annotations")
-    snapshot = text(annotations, PARENT_SNAPSHOT)
-    return bool(snapshot) and snapshot != binding.resource_snapshot
-
-
 def _condition(stage: str, works: Sequence[Body], generation: int) -> Condition:
     """Return the condition of one stage: what is unfinished comes before what failed."""
-    words, found = _WORDS[stage], {_name(work): _current(work, stage) for work in works}
-    unfinished = [name for name, one in found.items() if text(one, "status") not in _ANSWERS]
-    failed = [name for name, one in found.items() if text(one, "status") == "False"]
-    untracked = [name for name, one in found.items() if text(one, "reason") in UNTRACKABLE]
-    if unfinished:
-        return Condition(stage, "False", words.no, words.unfinished.format(*unfinished), generation)
-    if failed:
-        return Condition(stage, "False", words.no, words.failed.format(*failed), generation)
+    words, found = _WORDS[stage], answers_to(stage, works)
+    untracked = [name for name, reason in found.reasons.items() if reason in UNTRACKABLE]
+    for names, told in ((found.unfinished, words.unfinished), (found.failed, words.failed)):
+        if names:
+            return Condition(stage, "False", words.no, told.format(names[0]), generation)
     if stage == AVAILABLE and untracked:
         told = f"The availability of work object {untracked[0]} is not trackable"
         return Condition(stage, "True", NOT_TRACKABLE, told, generation)
     return Condition(stage, "True", words.yes, words.done, generation)
-
-
-_ANSWERS = ("True", "False")
-
-
-def _name(work: Body) -> str:
-    return text(mapping(work, "metadata"), "name")
-
-
-def _current(work: Body, stage: str) -> Body:
-    """Return a condition of the Work's present generation, an empty one if there is none.
-
-    Without a generation in its metadata, every condition is about what is there.
-    """
-    metadata = mapping(work, "metadata")
-    for one in bodies(mapping(work, "status"), "conditions"):
-        if text(one, "type") == stage:
-            is_current = number(one, "observedGeneration") == number(metadata, "generation")
-            return one if is_current or "generation" not in metadata else {}
-    return {}

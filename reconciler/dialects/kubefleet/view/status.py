@@ -17,9 +17,13 @@ from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
+from reconciler.dialects.kubefleet.rollout.work_problems import DIFFED, DRIFTED, FAILED
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import SCHEDULED_CONDITION
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
 from reconciler.dialects.kubefleet.view.status_conditions import (
+    APPLIED,
+    AVAILABLE,
+    DIFF_REPORTED,
     of_placement,
     stages_of,
     unknown_in_cluster,
@@ -160,9 +164,11 @@ def _by_cluster(
     selected = [item for item in decisions if item.get("selected") is True]
     for decision in selected:
         name = fields.text(decision, "clusterName")
-        told = list(_stages(context, bindings.get(ClusterName(name))))
+        binding = bindings.get(ClusterName(name))
+        told = list(_stages(context, binding))
         scheduled = _decided(context, decision, selected=True)
-        entries.append(_entry(context, decision, before.get(name, {}), [scheduled, *told]))
+        entry = _entry(context, decision, before.get(name, {}), [scheduled, *told])
+        entries.append({**entry, **_problems(binding, told)})
         reached.append({condition.type: condition.status for condition in told})
     rest = [item for item in decisions if item.get("selected") is not True]
     for decision in rest[: _lacking(context.placement, len(selected))]:
@@ -199,6 +205,27 @@ def _entry(context: _Context, decision: Body, before: Body, told: Sequence[Condi
     if len(told) > 1:
         entry["observedResourceIndex"] = context.index
     return {**entry, "conditions": conditions}
+
+
+def _problems(binding: Binding | None, told: Sequence[Condition]) -> Body:
+    """Return the lists of a binding that its entry has.
+
+    What failed and differs is told only until all is applied and available, what drifted always.
+
+    Source: kubefleet@e160c1c pkg/controllers/placement/placement_status.go
+    `setResourcePlacementStatusBasedOnBinding`.
+    """
+    statuses = {condition.type: condition.status for condition in told}
+    runs = [statuses[stage] for stage in (APPLIED, AVAILABLE) if stage in statuses]
+    lists: set[str] = set()
+    if "True" in runs or "False" in runs:
+        lists.add(DRIFTED)
+    if "False" in runs:
+        lists |= {FAILED, DIFFED}
+    if statuses.get(DIFF_REPORTED) == "True":
+        lists.add(DIFFED)
+    problems = {} if binding is None else binding.problems
+    return {name: listed for name, listed in problems.items() if name in lists}
 
 
 def _stages(context: _Context, binding: Binding | None) -> Iterable[Condition]:
