@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from reconciler import __version__
+from reconciler.audit.proof_differences import ProofFinding, find_differences, skipped_edits
 from reconciler.audit.revisions import (
     Claim,
     Commit,
@@ -14,17 +15,15 @@ from reconciler.audit.revisions import (
     UnreadableRevision,
     claim_of,
 )
-from reconciler.core.changes import Outcome, WriteFile
+from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
-from reconciler.core.message import decision_line
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import last_pass
-from reconciler.manifests.paths import RECORD, blob_id, output_path
+from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.moments import format_moment
 from reconciler.model.world import World
 
 MOST_TOLD = 20  # findings of one commit that are told one by one
-LONGEST_LINE = 120
 TRIGGERED_AT = re.compile(r"^  rescheduleTriggeredAt: .{1,60}$", re.MULTILINE)
 FIRST_YEAR, LAST_YEAR = 1970, 2999  # as the command line has it
 
@@ -51,14 +50,6 @@ class ProofState(StrEnum):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ProofFinding:
-    """One thing that is not as it must be; `path` is `""` for the commit as a whole."""
-
-    path: str
-    message: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
     """What was found out about one commit."""
@@ -74,8 +65,8 @@ def prove(
     """Prove one commit, or say what speaks against it.
 
     A commit with our trailers must be exactly what a pass makes of the inputs and reports that it
-    names, the outputs of its first parent and the moment that it names. Any other commit must leave
-    the outputs alone.
+    names, the outputs of its first parent and the moment that it names. One that names older
+    outputs puts them back first. Any other commit must leave the outputs alone.
 
     Args:
         commit: To be proven.
@@ -97,7 +88,8 @@ def prove(
     forged = _forged(commit, claim, revisions) if changes else "it changes nothing, a pass would"
     if forged or claim.inputs is None or claim.at is None:
         return _proof(commit, ProofState.FORGED, [ProofFinding("", forged)])
-    world = revisions.world(claim.inputs, commit.parent, reports=claim.reports)
+    outputs = claim.outputs or commit.parent
+    world = revisions.world(claim.inputs, outputs, reports=claim.reports)
     if isinstance(world, UnreadableRevision):
         return _proof(commit, ProofState.UNKNOWN, [ProofFinding("", world.reason)])
     last = last_pass(world.outputs)
@@ -138,12 +130,12 @@ def _compare(
     revisions: Provable,
 ) -> Proof:
     """Hold the commit against what a pass would have written."""
+    skipped = skipped_edits(commit, claim, world, revisions)
     if claim.version == __version__:
-        findings = _differences(world, outcome, changes, revisions)
+        findings = find_differences(world, outcome, changes, skipped, revisions)
         return _proof(commit, ProofState.DIFFERENT if findings else ProofState.PROVEN, findings)
     record = output_path(world.output_root, RECORD)  # it names the version
-    others = {path: change for path, change in changes.items() if path != record}
-    findings = _differences(world, outcome, others, revisions, but=record)
+    findings = find_differences(world, outcome, changes, skipped, revisions, but=record)
     if not findings:
         return _proof(commit, ProofState.PROVEN, [])
     made = f"written by version {claim.version or '?'}, which decided otherwise than {__version__}"
@@ -154,10 +146,14 @@ def _forged(commit: Commit, claim: Claim, revisions: Provable) -> str:
     """Return why the trailers cannot be those of a pass, `""` if they can."""
     if claim.inputs is None or claim.at is None or claim.version is None:
         return "it has not each of our three trailers once and readable"
+    if claim.outputs is None:
+        return "its trailer Reconciled-Outputs is not once the id of a commit"
     if claim.reports is None:
         return "its trailer Reconciled-Feedback is not once the id of a commit"
     if not FIRST_YEAR <= claim.at.year <= LAST_YEAR:
         return f"Reconciled-At is of the year {claim.at.year}"
+    if claim.outputs and not _may_skip(commit, claim, revisions):
+        return f"Reconciled-Outputs {claim.outputs[:12]} is not between its inputs and itself"
     if revisions.apart:
         return f"it has {len(commit.parents)} parents" if len(commit.parents) > 1 else ""
     if len(commit.parents) != 1:
@@ -167,6 +163,15 @@ def _forged(commit: Commit, claim: Claim, revisions: Provable) -> str:
     if commit.parents[0] not in (claim.inputs, claim.over):
         return f"Reconciled-From {claim.inputs[:12]} is older than the commit before it"
     return ""
+
+
+def _may_skip(commit: Commit, claim: Claim, revisions: Provable) -> bool:
+    """Return whether the outputs that a commit names are older than it, its inputs older yet."""
+    if not claim.outputs or claim.inputs is None or commit.parent is None:
+        return False
+    if not revisions.leads_to(claim.outputs, commit.parent):
+        return False
+    return revisions.apart or revisions.leads_to(claim.inputs, claim.outputs)
 
 
 def _is_behind(claim: Claim, last: str, revisions: Provable) -> bool:
@@ -188,76 +193,6 @@ def _tampering(commit: Commit, change: FileChange, revisions: Provable) -> Proof
         return ProofFinding(change.path, edited)
     asks = "asks for a schedule afresh if it is later than the last one"
     return ProofFinding(change.path, f"{edited}; `{after[0].strip()}` {asks}")
-
-
-def _differences(
-    world: World,
-    outcome: Outcome,
-    changes: Mapping[str, FileChange],
-    revisions: Provable,
-    *,
-    but: str = "",
-) -> list[ProofFinding]:
-    """Return where the commit is not what the pass would have written, sorted by path."""
-    desired = {
-        change.path: change.content if isinstance(change, WriteFile) else None
-        for change in outcome.files
-        if change.path != but
-    }
-    lines = {
-        output_path(world.output_root, decision.key): decision_line(decision)
-        for decision in outcome.decisions
-    }
-    findings = []
-    for path in sorted(desired.keys() | changes.keys()):
-        message = _difference(world, path, desired, changes.get(path), revisions)
-        if message:
-            decision = f"; the pass decides {lines[path]}" if path in lines else ""
-            findings.append(ProofFinding(path, f"{message}{decision}"))
-    return findings
-
-
-def _difference(
-    world: World,
-    path: str,
-    desired: Mapping[str, str | None],
-    change: FileChange | None,
-    revisions: Provable,
-) -> str:
-    """Return how one file is not what the pass would have written, `""` if it is."""
-    if change is None:
-        verb = "remove" if desired[path] is None else "write"
-        return f"a pass would {verb} it, the commit does not"
-    if path not in desired:
-        return "a pass would leave it as it is, the commit changes it"
-    content = desired[path]
-    if content is None:
-        return "" if change.after is None else "a pass would remove it, the commit keeps it"
-    if change.after is None:
-        return "a pass would write it, the commit removes it"
-    if not change.plain:
-        return "it is not a plain file"
-    if change.after == blob_id(content.encode(), like=world.revision):
-        return ""
-    return _first_difference(content, revisions.text(change.after))
-
-
-def _first_difference(expected: str, found: str) -> str:
-    """Quote the first line that differs."""
-    ours, theirs = expected.splitlines(), found.splitlines()
-    number = next(
-        (i for i, (mine, other) in enumerate(zip(ours, theirs, strict=False)) if mine != other),
-        min(len(ours), len(theirs)),
-    )
-    return f"line {number + 1} must be {_line(ours, number)} and is {_line(theirs, number)}"
-
-
-def _line(lines: Sequence[str], number: int) -> str:
-    """Quote a line, cut to a length that can be read."""
-    if number >= len(lines):
-        return "absent"
-    line = lines[number].strip()
-    return f'"{line[:LONGEST_LINE]}{"…" if len(line) > LONGEST_LINE else ""}"'
 
 
 def _proof(commit: Commit, state: ProofState, findings: Sequence[ProofFinding]) -> Proof:

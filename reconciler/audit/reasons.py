@@ -124,7 +124,7 @@ def _then(key: ObjectKey, event: Event, replay: Replay) -> Explanation | None:
     read = pass_of(event.commit)
     if read is None:
         return None
-    world = replay.revisions.world(read.inputs, event.commit.parent, reports=read.reports)
+    world = replay.revisions.world(read.inputs, read.outputs, reports=read.reports)
     return None if isinstance(world, UnreadableRevision) else replay.explain(world, key, read.at)[0]
 
 

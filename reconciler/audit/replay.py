@@ -55,7 +55,7 @@ class Replay:
         read = pass_of(commit)
         if read is None:
             return UnreadableRevision(f"{commit.revision[:12]} is no pass")
-        return self.run(read.inputs, commit.parent, read.at, reports=read.reports)
+        return self.run(read.inputs, read.outputs, read.at, reports=read.reports)
 
     def explain(
         self, world: World, key: ObjectKey, now: datetime

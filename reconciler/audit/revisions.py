@@ -15,6 +15,7 @@ from reconciler.model.world import World
 FROM, AT, VERSION = "Reconciled-From", "Reconciled-At", "Reconciler-Version"
 FEEDBACK_FROM = "Reconciled-Feedback"
 OVER = "Reconciled-Over"
+OUTPUTS = "Reconciled-Outputs"
 COMMIT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -56,7 +57,8 @@ class Claim:
     """What a commit says of itself by its trailers; what cannot be read is `None`.
 
     `reports` is `""` where none had a branch of their own. `over` is the commit before it where
-    commits up to there waited to be accepted, `""` where none did.
+    up to there waited to be accepted, `""` where none did. `outputs` is the commit that its outputs
+    were taken from, `""` where that is the one before it.
     """
 
     inputs: str | None
@@ -64,12 +66,17 @@ class Claim:
     version: str | None
     reports: str | None
     over: str
+    outputs: str | None
 
 
 class PassRead(NamedTuple):
-    """What a pass looked at: its inputs, its moment, the reports of a branch of their own."""
+    """What a pass looked at: its inputs and outputs, its moment, reports of a branch of their own.
+
+    `outputs` is `None` where there were none.
+    """
 
     inputs: str
+    outputs: str | None
     at: datetime
     reports: str
 
@@ -118,6 +125,9 @@ class Provable(Protocol):
     def changes(self, commit: Commit, /) -> tuple[FileChange, ...]:
         """Return what a commit changed against its first parent, everything for a root commit."""
 
+    def differences(self, old: str, new: str, /) -> tuple[FileChange, ...]:
+        """Return what differs between the trees of two commits, below the root."""
+
     def text(self, blob: str, /) -> str:
         """Return the content of a blob for people to read."""
 
@@ -146,21 +156,19 @@ class Revisions(Provable, Protocol):
 
 def claim_of(commit: Commit) -> Claim | None:
     """Return what a commit claims; `None` of one that has none of our trailers."""
-    keys = (FROM, AT, VERSION, FEEDBACK_FROM, OVER)
+    keys = (FROM, AT, VERSION, FEEDBACK_FROM, OVER, OUTPUTS)
     found = [(key, value) for key, value in commit.trailers if key in keys]
     if not found:
         return None
-    inputs, at, version, reports, over = (_only(found, key) for key in keys)
+    inputs, at, version, reports, over, outputs = (_only(found, key) for key in keys)
     try:
         moment = None if at is None else parse_moment(at)
     except ValueError:
         moment = None
-    if not any(key == FEEDBACK_FROM for key, _ in found):
-        reports = ""
-    elif reports is not None and not COMMIT_ID.fullmatch(reports):
-        reports = None
-    whole = inputs if inputs is not None and COMMIT_ID.fullmatch(inputs) else None
-    return Claim(whole, moment, version, reports, over or "")
+    named = {key for key, _ in found}
+    reports = _whole(reports) if FEEDBACK_FROM in named else ""
+    outputs = _whole(outputs) if OUTPUTS in named else ""
+    return Claim(_whole(inputs), moment, version, reports, over or "", outputs)
 
 
 def pass_of(commit: Commit) -> PassRead | None:
@@ -168,10 +176,15 @@ def pass_of(commit: Commit) -> PassRead | None:
     claim = claim_of(commit)
     if claim is None or claim.inputs is None or claim.at is None:
         return None
-    return PassRead(claim.inputs, claim.at, claim.reports or "")
+    return PassRead(claim.inputs, claim.outputs or commit.parent, claim.at, claim.reports or "")
 
 
 def _only(found: Sequence[tuple[str, str]], wanted: str) -> str | None:
     """Return the value of a trailer that stands exactly once."""
     values = [value for key, value in found if key == wanted]
     return values[0] if len(values) == 1 else None
+
+
+def _whole(value: str | None) -> str | None:
+    """Return the value of a trailer that is the full hex id of a commit."""
+    return value if value is not None and COMMIT_ID.fullmatch(value) else None

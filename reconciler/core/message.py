@@ -33,6 +33,7 @@ def commit_message(
     editors: Sequence[tuple[str, str]] = (),
     reruns: Sequence[tuple[str, str]] = (),
     over: str = "",
+    outputs: str = "",
 ) -> str:
     """Return subject, body and trailers.
 
@@ -47,6 +48,7 @@ def commit_message(
         reruns: Rebalancer that runs again, and who removed the record of its first run.
         over: Full hex id of the commit before it, if commits up to there wait to be accepted, `""`
             if none does.
+        outputs: Full hex id of the commit that outputs were taken from, `""` for the one before.
     """
     told = [decision for decision in outcome.decisions if is_told(decision)]
     stuck = [decision for decision in outcome.decisions if decision.problem]
@@ -67,6 +69,7 @@ def commit_message(
     subject = _cut(_subject(told, stuck, removed, outcome, output_root))
     reported = f"Reconciled-Feedback: {reported_at}\n" if reported_at else ""
     skipped = f"Reconciled-Over: {over}\n" if over else ""
+    skipped += f"Reconciled-Outputs: {outputs}\n" if outputs else ""
     trailers = (
         f"Reconciled-From: {revision}\n"
         f"{skipped}{reported}"

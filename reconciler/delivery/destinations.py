@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from reconciler.delivery.settings import SECTION, Destination
+from reconciler.delivery.settings import SECTION, Destination, decode_delivery
 from reconciler.model.frozen import is_at_or_below
-from reconciler.model.settings import CONFIGURATION_PATH
-from reconciler.model.world import Fault
+from reconciler.model.settings import CONFIGURATION_PATH, settings_in
+from reconciler.model.world import Fault, World
 
 MISPLACED = "delivery-path"
 
@@ -13,6 +13,12 @@ MISPLACED = "delivery-path"
 def roots_of(destinations: Iterable[Destination]) -> tuple[str, ...]:
     """Return the folders that are delivery's own, sorted."""
     return tuple(sorted({one.root for one in destinations}))
+
+
+def folders_of_passes(world: World) -> tuple[str, ...]:
+    """Return the folders of the branch of outputs that nothing but passes writes to."""
+    found = decode_delivery(settings_in(world)).destinations
+    return (world.output_root, *(one.root for one in found if one.root and not one.branch))
 
 
 def misplaced(destinations: Sequence[Destination], output_root: str) -> Fault | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from reconciler.audit.proof import ProofFinding
+from reconciler.audit.proof_differences import ProofFinding
 from reconciler.core.memo import undelivered
 from reconciler.delivery.deliver import deliver_to
 from reconciler.delivery.destinations import roots_of

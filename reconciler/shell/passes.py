@@ -246,6 +246,7 @@ class Passes:
             editors=report.editors,
             reruns=find_reruns(self.branch.repository, report.outputs, world, outcome),
             over="" if world.apart else report.heads.tip or "",
+            outputs=report.heads.outputs or "" if report.heads.tip else "",
         )
         return write_commit(
             self.branch.repository,

@@ -9,7 +9,7 @@ from reconciler.errors import ReconcilerError
 from reconciler.manifests.limits import Oversized
 from reconciler.model.world import World
 from reconciler.shell.git.history import CommitRecord, read_commits
-from reconciler.shell.git.objects import REGULAR, ChangedFile, read_blobs
+from reconciler.shell.git.objects import REGULAR, ChangedFile, changed_files, read_blobs
 from reconciler.shell.git.repository import EMPTY_TREES, Repository
 from reconciler.shell.git.revisions import (
     changes_of,
@@ -142,6 +142,12 @@ class GitRevisions:
             self.repository, commit.revision, commit.parent, paths=places, most=MOST_BROUGHT
         )
         return tuple(map(_commit, read_commits(self.repository, listed)))
+
+    def differences(self, old: str, new: str, /) -> tuple[FileChange, ...]:
+        """Return what differs between the trees of two commits, below the root."""
+        prefix = self.repository.prefix
+        found = changed_files(self.repository, old, new, prefix=prefix)
+        return tuple(_change(changed, "") for changed in found)
 
     def text(self, blob: str, /) -> str:
         """Return the content of a blob for people to read."""

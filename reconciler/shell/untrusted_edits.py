@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
-from reconciler.delivery.settings import decode_delivery
+from reconciler.delivery.destinations import folders_of_passes
 from reconciler.errors import ShellError
 from reconciler.manifests.limits import Oversized
-from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.shell.git.objects import changed_files, read_blobs
 from reconciler.shell.git.repository import Repository
@@ -26,10 +25,10 @@ def put_back(
     """
     if heads.tip is None or heads.outputs is None:
         return
-    folders = [world.output_root, *_delivered(world)]
+    folders = tuple(f"{name}/" for name in folders_of_passes(world))
     written = {change.path for change in outcome.files}
     for one in changed_files(repository, heads.outputs, heads.tip, prefix=repository.prefix):
-        if one.path in written or not any(one.path.startswith(f"{name}/") for name in folders):
+        if one.path in written or not one.path.startswith(folders):
             continue
         if one.before is None:
             yield DeleteFile(one.path)
@@ -37,10 +36,7 @@ def put_back(
         for _, content in read_blobs(repository, [one.before.blob]):
             if isinstance(content, Oversized):
                 raise ShellError(f"{one.path} is too large to be put back")
-            yield WriteFile(one.path, content.decode())
-
-
-def _delivered(world: World) -> tuple[str, ...]:
-    """Return the folders of the same branch that a pass delivers to."""
-    found = decode_delivery(settings_in(world)).destinations
-    return tuple(one.root for one in found if not one.branch)
+            try:
+                yield WriteFile(one.path, content.decode())
+            except UnicodeDecodeError:
+                raise ShellError(f"{one.path} is not UTF-8 and cannot be put back") from None

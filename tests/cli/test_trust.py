@@ -9,6 +9,7 @@ from reconciler.cli.main import run
 from tests.shell.fleet import EXAMPLE, new_fleet
 from tests.shell.keys import SshKey, allowing, commit_signed, gpg_home, new_ssh_key
 from tests.shell.repositories import Checkout, git, new_bare
+from tests.shell.test_trust import FRONTEND_OUTPUT, SHOP_OUTPUT
 
 SHOP = "workloads/shop.yaml"
 
@@ -116,6 +117,84 @@ def test_a_pass_over_commits_that_wait_is_proven(
     assert 0 == answer(fleet, "verify")
 
     assert "2 of 2 decision commits proven" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("output_branch", [None, "fleet-status"], ids=["one branch", "two"])
+def test_a_pass_that_puts_outputs_back_is_proven(
+    fleet: Checkout,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    output_branch: str | None,
+) -> None:
+    """It names the outputs that it was made from; the edit itself stays a finding."""
+    ada, _, options = keys(tmp_path, trusted=fleet.head())
+    apart = ["--output-branch", output_branch] if output_branch else []
+    at = ["reconcile", *apart, *options, "--now"]
+    assert 0 == answer(fleet, *at, "2026-11-20T12:00:00Z")
+    outputs = fleet.git("rev-parse", output_branch or "main")
+    edited = edit_outputs(fleet, output_branch or "main")
+    if output_branch:
+        commit_signed(fleet, ada, {SHOP: EXAMPLE[SHOP].replace("replicas: 2", "replicas: 4")})
+    assert 1 == answer(fleet, *at, "2026-11-20T12:05:00Z")
+    capsys.readouterr()
+
+    code = answer(fleet, "verify", *apart, "-o", "json")
+
+    commits = json.loads(capsys.readouterr().out)["commits"]
+    states = [(one["commit"], one["state"]) for one in commits[-3:]]
+    newest = fleet.git("rev-parse", output_branch or "main")
+    assert [(outputs, "proven"), (edited, "tampered"), (newest, "proven")] == states
+    assert f"Reconciled-Outputs: {outputs}" in fleet.git("log", "-1", "--format=%B", newest)
+    assert 1 == code
+
+
+@pytest.mark.parametrize(
+    ("named", "state", "said"),
+    [
+        pytest.param("{outputs}", "different", "a pass would write it,", id="left out"),
+        pytest.param("{edited}", "different", "a pass would leave it as it is", id="newer"),
+        pytest.param("{start}", "forged", "Outputs {start:.12} is not between", id="old"),
+        pytest.param("main", "forged", "is not once the id of a commit", id="no commit"),
+    ],
+)
+def test_a_pass_that_puts_back_something_else_is_a_finding(
+    fleet: Checkout,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    named: str,
+    state: str,
+    said: str,
+) -> None:
+    """Whoever can push cannot pass off other outputs as put back."""
+    start = fleet.head()
+    _, _, options = keys(tmp_path, trusted=start)
+    at = ["reconcile", *options, "--now"]
+    assert 0 == answer(fleet, *at, "2026-11-20T12:00:00Z")
+    outputs = fleet.head()
+    names = {"start": start, "outputs": outputs, "edited": edit_outputs(fleet, "main")}
+    assert 1 == answer(fleet, *at, "2026-11-20T12:05:00Z")
+    message = fleet.git("log", "-1", "--format=%B").replace(
+        f"Reconciled-Outputs: {outputs}", f"Reconciled-Outputs: {named.format(**names)}"
+    )
+    if named == "{outputs}":
+        fleet.git("rm", "--quiet", FRONTEND_OUTPUT)
+    fleet.git("commit", "--quiet", "--amend", "-m", message)
+    capsys.readouterr()
+
+    assert 1 == answer(fleet, "verify", "HEAD~1..HEAD", "-o", "json")
+
+    [commit] = json.loads(capsys.readouterr().out)["commits"]
+    assert state == commit["state"]
+    assert said.format(**names) in str(commit["findings"])
+
+
+def edit_outputs(fleet: Checkout, branch: str) -> str:
+    """Commit, unsigned, one output that is gone, one that is wrong and one too many."""
+    fleet.git("switch", "--quiet", branch)
+    fleet.git("rm", "--quiet", FRONTEND_OUTPUT)
+    commit = fleet.commit({SHOP_OUTPUT: "gone: wrong\n", "status/extra.txt": "e\n"})
+    fleet.git("switch", "--quiet", "main")
+    return commit
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.audit.proof import Proof, ProofFinding, ProofState
+from reconciler.audit.proof import Proof, ProofState
+from reconciler.audit.proof_differences import ProofFinding
 from reconciler.audit.revisions import Commit
 from reconciler.cli import verify
 from reconciler.shell.proof_record import ProofRecord, open_record
