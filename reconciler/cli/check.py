@@ -83,7 +83,9 @@ def _checks(
 
     def signs() -> str:
         key = signing_key(keys)
-        trust = open_trust(keys, key, branch.repository, passes.clock.now())
+        trust = open_trust(
+            keys, key, branch.repository, passes.clock.now(), output_root=service.output_root
+        )
         checked = "all commits are decided from" if trust is None else "signatures are checked"
         return f"{'commits are signed' if key else 'no key signs'}, {checked}"
 

@@ -76,7 +76,9 @@ def _passes(directory: Path, service: Service, keys: Keys, served: "Branch") -> 
     key = signing_key(keys)
     fleet = fleet_of(directory, served.repository, service.output_root)
     passes = fleet.passes(served, author=parse_author(service.author))
-    trust = open_trust(keys, key, served.repository, passes.clock.now())
+    trust = open_trust(
+        keys, key, served.repository, passes.clock.now(), output_root=service.output_root
+    )
     return replace(passes, delivery=BranchDelivery(key=key), trust=trust)
 
 

@@ -118,9 +118,21 @@ def allowed_keys(signers: Path | None, keyring: Path | None) -> "AllowedKeys | N
 
 
 def open_trust(
-    keys: Keys, key: "SigningKey | None", repository: "Repository", at: datetime
+    keys: Keys,
+    key: "SigningKey | None",
+    repository: "Repository",
+    at: datetime,
+    *,
+    output_root: str,
 ) -> "Trust | None":
     """Try the key, and return what tells which commits are decided from; `None` for all.
+
+    Args:
+        keys: What the operator names.
+        key: Who signs, `None` if nobody does.
+        repository: Where commits are, and the root that is served.
+        at: Moment at which the key is tried.
+        output_root: Folder of that root that passes write to.
 
     Raises:
         UsageError: A key cannot be used, or the options do not go together.
@@ -152,7 +164,7 @@ def open_trust(
             f'--signing-key "{key.name}" must be one of the allowed keys, but {signature.problem}; '
             "add its public half to --allowed-signers or --allowed-keyring"
         )
-    return Trust(repository, allowed, own=signature.key, anchors=keys.trust_from)
+    return Trust(repository, output_root, allowed, own=signature.key, anchors=keys.trust_from)
 
 
 def _file(option: str, path: Path) -> Path:

@@ -1,6 +1,6 @@
 """Which commits a world is made from: outputs and reports may have branches of their own."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -73,32 +73,40 @@ class ServedBranches:
     def heads(self, feedback_branch: str = "") -> Heads:
         """Return where the branches are; reports only where they have a branch of their own."""
         reports = self.reports(feedback_branch) if feedback_branch else None
+        before = self._accepted()
         inputs = self.inputs.head()
         outputs = inputs if self.output_branch is None else self.inputs.beside(self.output_branch)
         heads = Heads(inputs, outputs, reports)
-        return heads if self.trust is None else self._trusted(heads, self.trust)
+        return heads if self.trust is None else self._trusted(heads, self.trust, before)
 
-    def _trusted(self, heads: Heads, trust: Trust) -> Heads:
+    def _accepted(self) -> dict[str, str | None]:
+        """Return what was accepted last, by branch."""
+        if self.trust is None:
+            return {}
+        return {name: self.trust.accepted(name) for name in {self.inputs.name, self.moved}}
+
+    def _trusted(self, heads: Heads, trust: Trust, before: Mapping[str, str | None]) -> Heads:
         """Return the commits to decide from: those that are accepted."""
-        line = trust.accept(self.inputs.name, heads.inputs)
+        line = trust.accept(self.inputs.name, heads.inputs, before[self.inputs.name])
         inputs, head = line.commit, heads.outputs
         if head is None:
             return heads._replace(inputs=inputs)
         if self.output_branch is not None:
-            line = trust.accept(self.output_branch, head)
+            line = trust.accept(self.output_branch, head, before[self.output_branch])
         tip = None if line.refused is None else head
         return heads._replace(inputs=inputs, outputs=line.written, tip=tip)
 
     def reports(self, name: str) -> str | None:
         """Return the commit of a branch that clusters report on; `None` if there is none."""
         try:
+            before = None if self.trust is None else self.trust.accepted(name)
             head = self.inputs.beside(name)
         except UsageError:  # the configuration names what git takes for no branch
             return None
         if head is None or self.trust is None:
             return head
         try:
-            return self.trust.accept(name, head).commit
+            return self.trust.accept(name, head, before).commit
         except NothingTrusted as refused:
             raise ShellError(f"reports cannot be read: {refused}") from None
 

@@ -1,23 +1,32 @@
 """Which commits of a branch are decided from: those that allowed keys signed, one after the other.
 
 A branch is followed along first parents from the commit that was accepted last. That one is kept in
-a reference of our own, outside of every tree; where there is none, the operator names a commit that
-is trusted as it is, or else the whole line must be signed. A commit that no allowed key has signed,
-and all that come after it, wait: passes go on at the last one that was accepted.
+a reference of our own, outside of every tree, one for each root; where there is none, the operator
+names a commit that is trusted as it is, or else the whole line must be signed. A commit that no
+allowed key has signed, and all that come after it, wait: passes go on at the last one that was
+accepted.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reconciler.errors import ShellError
+from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.git.repository import Repository, check_branch
 from reconciler.shell.git.revisions import is_ancestor, list_range
 from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
 
 ACCEPTED = "refs/reconciler/accepted/"
-"""Where the commit is kept that was accepted last, by branch."""
+"""Where the commit is kept that was accepted last for the top of a repository, by branch."""
+
+ACCEPTED_BELOW = "refs/reconciler/accepted-below/"
+"""The same for a folder of it: by a digest of the folder, then by branch."""
+
+
+DIGITS = 16
 
 
 class RefusedCommit(NamedTuple):
@@ -41,8 +50,8 @@ class RefusedCommit(NamedTuple):
 class AcceptedLine(NamedTuple):
     """How far a branch is trusted.
 
-    `commit` was accepted last. `written` is the newest commit that the daemon itself signed since,
-    or else `commit`: there the outputs are. `refused` is the first commit that waits.
+    `commit` was accepted last. `written` is the newest pass of the root that the daemon itself
+    signed since, or else `commit`: there the outputs are. `refused` is the first commit that waits.
     """
 
     commit: str
@@ -59,7 +68,8 @@ class Trust:
     """Tells how far branches are trusted, and keeps what was accepted last.
 
     Attributes:
-        repository: Where the branches are.
+        repository: Where the branches are, and the root that is served.
+        output_root: Folder of that root that passes write to.
         allowed: Whose signatures count.
         own: Fingerprint of the key of the daemon.
         anchors: Full hex ids of commits that are trusted as they are, with all before them.
@@ -67,32 +77,70 @@ class Trust:
     """
 
     repository: Repository
+    output_root: str
     allowed: AllowedKeys
     own: str
     anchors: tuple[str, ...] = ()
     refused: dict[str, RefusedCommit] = field(default_factory=dict)
     _known: dict[str, tuple[tuple[str, str | None], AcceptedLine]] = field(default_factory=dict)
 
-    def accept(self, branch: str, head: str) -> AcceptedLine:
+    def accepted(self, branch: str) -> str | None:
+        """Return the commit of a branch that was accepted last, `None` if there is none.
+
+        A root that has accepted nothing yet goes on from what was accepted for all roots, as was
+        done before each had its own.
+        """
+        found = self.repository.find_reference(self._reference(branch))
+        return found or self.repository.find_reference(f"{ACCEPTED}{check_branch(branch)}")
+
+    def accept(self, branch: str, head: str, before: str | None) -> AcceptedLine:
         """Accept what allowed keys signed on a branch, and return how far it is trusted.
+
+        Args:
+            branch: Its name.
+            head: Full hex id of its commit.
+            before: What `accepted` returned before the head was looked at. Asked for later, it
+                could be what another daemon accepted of a newer head, and look like a branch that
+                was set back.
 
         Raises:
             NothingTrusted: There is no such commit, nor one that was accepted earlier.
         """
-        reference = f"{ACCEPTED}{check_branch(branch)}"
-        before = self.repository.find_reference(reference)
         question = (head, before)
         if branch in self._known and self._known[branch][0] == question:
             return self._known[branch][1]
         line = self._followed(branch, head, before)
-        if line.commit != before:
-            old = before or "0" * len(head)
-            self.repository.git.output("update-ref", reference, line.commit, old)
+        self._keep(branch, line.commit, before)
         self.refused.pop(branch, None)
         if line.refused is not None:
             self.refused[branch] = line.refused
         self._known[branch] = ((head, line.commit), line)
         return line
+
+    def _reference(self, branch: str) -> str:
+        """Return where is kept what was accepted of a branch for the root that is served."""
+        root = self.repository.prefix
+        if not root:
+            return f"{ACCEPTED}{check_branch(branch)}"
+        digest = hashlib.sha256(root.encode(errors="surrogateescape")).hexdigest()[:DIGITS]
+        return f"{ACCEPTED_BELOW}{digest}/{check_branch(branch)}"
+
+    def _keep(self, branch: str, commit: str, before: str | None) -> None:
+        """Keep what was accepted, unless another daemon of the root has kept something meanwhile.
+
+        What it kept stays: the next pass goes on from there.
+        """
+        reference = self._reference(branch)
+        present = self.repository.find_reference(reference)
+        if present == commit or present not in (before, None):
+            return
+        try:
+            self.repository.git.output(
+                "update-ref", reference, commit, present or "0" * len(commit)
+            )
+        except GitError:
+            if self.repository.find_reference(reference) == present:
+                raise
 
     def _followed(self, branch: str, head: str, before: str | None) -> AcceptedLine:
         """Follow a branch from what is trusted to its head."""
@@ -112,7 +160,7 @@ class Trust:
         commit = signed[good - 1].revision if good else self._base(line[-1], bases)
         if commit is None:
             raise NothingTrusted(str(refused))
-        return AcceptedLine(commit, self._written(commit, signed[good:]), refused)
+        return AcceptedLine(commit, self._written(commit, head, signed[good:]), refused)
 
     def _bases(self, head: str, before: str | None) -> tuple[str, ...]:
         """Return the trusted commits that lead to a head.
@@ -132,10 +180,15 @@ class Trust:
         on_line = [one for one in bases if parents and self._leads(parents[0], one)]
         return next(iter(on_line or bases), None)
 
-    def _written(self, commit: str, waiting: Sequence[Signature]) -> str:
-        """Return the newest commit of the daemon's own after an accepted one, or that one."""
+    def _written(self, commit: str, head: str, waiting: Sequence[Signature]) -> str:
+        """Return the newest pass of the daemon's own after an accepted commit, or that commit.
+
+        A pass of another root does not count: it leaves here what commits that wait did.
+        """
+        folder = self.repository.from_top(self.output_root)
+        passes = frozenset(list_range(self.repository, head, but=(commit,), paths=[folder]))
         for one in reversed(waiting):
-            if one.key == self.own and not one.problem and self._leads(commit, one.revision):
+            if one.revision in passes and one.key == self.own and not one.problem:
                 return one.revision
         return commit
 

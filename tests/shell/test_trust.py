@@ -47,7 +47,9 @@ class Guarded:
         return replace(
             found,
             delivery=BranchDelivery(key=self.robot.signing),
-            trust=Trust(repository, self.allowed, own=own, anchors=(self.anchor, *anchors)),
+            trust=Trust(
+                repository, "status", self.allowed, own=own, anchors=(self.anchor, *anchors)
+            ),
             output_branch=self.output_branch,
         )
 
