@@ -61,6 +61,18 @@ def test_what_is_asked_for_is_measured() -> None:
     assert set() == asked - series() - ELSEWHERE
 
 
+def test_every_metric_has_a_panel() -> None:
+    """But for the version, which is counted, none of ours is left out of the dashboard."""
+    asked = {
+        name for panel in panels() for one in panel["targets"] for name in NAME.findall(one["expr"])
+    }
+    families = {one.removesuffix("_bucket") for one in asked}
+    ours = {one for one in series() if one.startswith("reconciler_")}
+
+    assert set() == {one for one in ours - asked if not one.endswith(("_count", "_sum", "_bucket"))}
+    assert {one.removesuffix("_bucket") for one in ours if one.endswith("_bucket")} <= families
+
+
 def test_every_alert_has_its_section() -> None:
     """And no section is of an alert that is gone; its annotation leads there."""
     names = [rule["alert"] for rule in alerts()]

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from reconciler.shell.page_endpoints import PageEndpoints
     from reconciler.shell.roots import JointHealth, ServedRoot
     from reconciler.shell.service_manager import ServiceManager
+    from reconciler.shell.settings_file import SettingsWatch
 
 
 @contextmanager
 def operated(
-    operation: Operation, secrets: OperationSecrets, roots: "Sequence[ServedRoot]"
+    operation: Operation,
+    secrets: OperationSecrets,
+    roots: "Sequence[ServedRoot]",
+    settings: "SettingsWatch | None",
 ) -> "Iterator[Mapping[str, tuple[Observer, ...]]]":
     """Serve what the options ask for while the block lasts.
 
@@ -31,6 +35,9 @@ def operated(
     observers: dict[str, list[Observer]] = {root.name: [root.health] for root in roots}
     with ExitStack() as stack:
         metrics = _metrics_of(roots)
+        if settings is not None:
+            for of_one in metrics.values():
+                of_one.settings_refused_if(lambda: bool(settings.problem))
         if operation.listen is not None:
             page = _page(operation.listen, secrets, roots, observers, stack)
             _listen(operation.listen, secrets, roots, health, metrics, page, stack)

@@ -14,7 +14,13 @@ from reconciler.cli.observers import operated
 from reconciler.cli.operation import Operation, operation_options, read_secrets
 from reconciler.cli.options import Service, service_options
 from reconciler.cli.serving import open_roots, remote_secrets
-from reconciler.cli.settings import RELOAD, ReloadingCommand, read_settings, take_settings
+from reconciler.cli.settings import (
+    RELOAD,
+    ReloadingCommand,
+    read_settings,
+    settings_problem,
+    take_settings,
+)
 from reconciler.cli.trust import Keys, key_options
 
 if TYPE_CHECKING:
@@ -113,7 +119,7 @@ def command(
         if early:
             return 0
         watch = None if settings is None else stack.enter_context(_watch(settings, served))
-        observers = stack.enter_context(operated(operation, secrets, served))
+        observers = stack.enter_context(operated(operation, secrets, served, watch))
         run_beside({root.name: _daemon(root, observers[root.name]) for root in served})
     return RELOAD if watch is not None and watch.reload else 0
 
@@ -132,7 +138,8 @@ def _watch(settings: Path, served: "Sequence[ServedRoot]") -> "SettingsWatch":
         for root in served:
             root.wakeups.stop()
 
-    return SettingsWatch(settings, check=check, changed=changed)
+    problem = settings_problem(context)
+    return SettingsWatch(settings, problem=problem, check=check, changed=changed)
 
 
 def _served(name: str, passes: "Passes", seconds: float, stack: ExitStack) -> "ServedRoot":

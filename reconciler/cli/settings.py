@@ -16,6 +16,7 @@ RELOAD = -1
 """What a verb answers that ended because its settings have changed."""
 OPTION = "settings"
 LAST_GOOD = "reconciler.settings"
+PROBLEM = "reconciler.settings-problem"
 MOST_BYTES = 64 * 1024
 
 
@@ -35,8 +36,10 @@ class ReloadingCommand(click.Command):
         ctx.close()
         while answer == RELOAD:
             try:
+                ctx.meta[PROBLEM] = ""
                 answer, good = self._again(ctx, None)
             except ReconcilerError as error:
+                ctx.meta[PROBLEM] = str(error)
                 refused(str(error))
                 answer, good = self._again(ctx, good)
         return answer
@@ -46,6 +49,11 @@ class ReloadingCommand(click.Command):
         ctx.meta[LAST_GOOD] = settings
         with self.make_context(ctx.info_name, [*self._arguments], parent=ctx.parent) as again:
             return super().invoke(again), again.default_map
+
+
+def settings_problem(ctx: click.Context) -> str:
+    """Return why the last good settings count instead of the file, `""` if the file counts."""
+    return str(ctx.meta.get(PROBLEM, ""))
 
 
 def take_settings(ctx: click.Context, _option: click.Parameter, file: Path | None) -> Path | None:

@@ -42,7 +42,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
     \b
     Exit codes: 0 told, whatever it is, 2 no such revision.
     """
-    from reconciler.audit.json_shapes import coming_json
+    from reconciler.audit.json_shapes import coming_json, commit_json
     from reconciler.audit.repository_status import status_of
     from reconciler.audit.revisions import pass_of
     from reconciler.cli.coming import coming_in, sentences
@@ -61,6 +61,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
         since += _inputs_since(revisions, world)
     status = status_of(world, changed=bool(since))
     branch = _branch(revisions) if at == "HEAD" else at
+    unaccepted = _unaccepted(revisions, _branch(revisions), world.revision, commits)
     coming = coming_in(world)
     if output == "json":
         waiting = since if status.last_at is not None else []
@@ -68,12 +69,14 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
         inputs = revisions.commit_at(world.revision) if world.apart else commits[0]
         outputs = commits[0] if world.apart and commits else None
         answer = _as_json(status, branch, (inputs, outputs), waiting)
-        print_json({**answer, "coming": told})
+        unsigned = [commit_json(one) for one in unaccepted]
+        print_json({**answer, "unaccepted": unsigned, "coming": told})
         return 0
     lines = [
         ("Root:", f"{directory.resolve()}, outputs in {output_root}/"),
         *_branches(revisions, world, branch, commits),
         *_passes(status, since),
+        *_waiting(unaccepted),
         *_wrong(status),
         *_suspended(status),
         *_listed("Coming:", sentences(coming), "see reconciler events"),
@@ -143,6 +146,33 @@ def _passes(status: "RepositoryStatus", since: "Sequence[Commit]") -> "Iterator[
     count = len(since)
     came = f"{count} commit{'s' if count != 1 else ''} since" if count else "nothing since"
     yield "Input:", f"{status.inputs[:SHORT_ID]}, {came}"
+
+
+def _unaccepted(
+    revisions: "GitRevisions", branch: str, inputs: str, commits: "Sequence[Commit]"
+) -> "list[Commit]":
+    """Return the commits that wait for a signature, the newest first, as a daemon found here."""
+    from reconciler.audit.revisions import pass_of
+    from reconciler.shell.trust import find_waiting
+
+    heads = {branch: inputs}
+    if commits and (outputs := output_branch()) is not None:
+        heads[outputs] = commits[0].revision
+    found: list[Commit] = []
+    for name, head in heads.items():
+        first = find_waiting(revisions.repository, name)
+        if first is not None and revisions.leads_to(first, head):
+            found += [*revisions.between(first, head), *revisions.between("", first)]
+    return [commit for commit in found if pass_of(commit) is None]
+
+
+def _waiting(unaccepted: "Sequence[Commit]") -> "Iterator[Line]":
+    """Yield what waits for a signature, if anything does."""
+    if unaccepted:
+        count = len(unaccepted)
+        first = _named(unaccepted[-1])
+        said = f"{count} commit{'s' if count > 1 else ''} from {first} on"
+        yield "Unaccepted:", f"{said}, which no allowed key has signed"
 
 
 def _wrong(status: "RepositoryStatus") -> "Iterator[Line]":

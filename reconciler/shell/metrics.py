@@ -25,7 +25,7 @@ from reconciler.shell.step_times import STEPS
 PREFIX = "reconciler"
 PASS_BUCKETS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)  # warm passes, and cold starts
 LAG_BUCKETS = (1, 2, 5, 10, 30, 60, 120, 300, 900, 3600)  # a poll of a remote is one minute
-OF_THE_PROCESS = frozenset({f"{PREFIX}_build_info"})
+OF_THE_PROCESS = frozenset({f"{PREFIX}_build_info", f"{PREFIX}_settings_refused"})
 REBALANCER_STATES = ("pending", "finished", "recurring")  # what recurs never finishes
 prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]  # or each counter has a second series, which says nothing
 
@@ -109,6 +109,16 @@ class Metrics:
             "contested_files",
             "Files that wait, since others undo them again and again.",
         )
+        self._unaccepted = self._gauge(
+            "unaccepted_commits", "Commits that wait, since no allowed key has signed the first."
+        )
+        self._unaccepted_since = self._gauge(
+            "unaccepted_since_timestamp_seconds", "Since when they wait; 0 while none does."
+        )
+        self._refused_at: dict[str, float] = {}
+        self._settings_refused = self._gauge(
+            "settings_refused", "1 while the settings file is broken and the last good ones count."
+        )
         self._rebalancers = self._gauge(
             "rebalancers", "Rebalancers and triggers by state.", "state"
         )
@@ -147,6 +157,10 @@ class Metrics:
         """Ask for readiness whenever the metrics are read: it is lost by time alone."""
         self._ready.set_function(lambda: float(ready()))
 
+    def settings_refused_if(self, refused: Callable[[], bool]) -> None:
+        """Ask whether the settings file is broken whenever the metrics are read."""
+        self._settings_refused.set_function(lambda: float(refused()))
+
     def text(self) -> bytes:
         """Return all series in Prometheus's text format."""
         return prometheus.generate_latest(self.registry)
@@ -182,10 +196,20 @@ class Metrics:
         self._faults.set(len(outcome.faults))
         self._unschedulable.set(sum(bool(decision.problem) for decision in outcome.decisions))
         self._contested.set(len(report.contested.paths) if report.contested else 0)
+        self._describe_refused(report)
         self._suspended.set(settings_in(report.world).suspend)
         found = _rebalancer_states(next_world(report.world, outcome))
         for state in REBALANCER_STATES:
             self._rebalancers.labels(state).set(found[state])
+
+    def _describe_refused(self, report: PassReport) -> None:
+        """Set how many commits wait, and since when this process has known of the first."""
+        now = report.now.timestamp()
+        self._refused_at = {
+            one.revision: self._refused_at.get(one.revision, now) for one in report.refused
+        }
+        self._unaccepted.set(sum(one.waiting for one in report.refused))
+        self._unaccepted_since.set(min(self._refused_at.values(), default=0))
 
     def _counter(self, name: str, says: str, *labels: str) -> prometheus.Counter:
         return prometheus.Counter(f"{PREFIX}_{name}", says, labels, registry=self.registry)

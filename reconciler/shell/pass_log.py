@@ -162,6 +162,7 @@ class PassLog:
                 branch=one.branch,
                 commit=one.revision[:12],
                 author=one.author,
+                waiting=one.waiting,
                 expected="sign it by an allowed key, or name it with --trust-from",
             )
         self._refused = refused

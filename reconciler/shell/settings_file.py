@@ -18,6 +18,7 @@ class SettingsWatch:
 
     Args:
         file: The settings.
+        problem: Why what it holds now is not what counts, `""` if it is.
         check: Raises `UsageError` if what the file holds now are no settings.
         changed: Called in a thread when the file holds other settings that are good.
         look_seconds: How often it looks.
@@ -27,6 +28,7 @@ class SettingsWatch:
         self,
         file: Path,
         *,
+        problem: str = "",
         check: Callable[[], object],
         changed: Callable[[], None],
         look_seconds: float = LOOK_SECONDS,
@@ -40,6 +42,8 @@ class SettingsWatch:
         self._thread = threading.Thread(target=self._watch, name="settings", daemon=True)
         self.reload = False
         """Whether it said so."""
+        self.problem = problem
+        """Why the last good settings count instead of the file, `""` if the file counts."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -63,7 +67,8 @@ class SettingsWatch:
             try:
                 self._check()
             except UsageError as error:
-                refused(str(error))
+                self.problem = str(error)
+                refused(self.problem)
             else:
                 self.reload = True
                 self._changed()

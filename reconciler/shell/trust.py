@@ -19,11 +19,9 @@ from reconciler.shell.git.repository import Repository, check_branch
 from reconciler.shell.git.revisions import is_ancestor, list_range
 from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
 
-ACCEPTED = "refs/reconciler/accepted/"
+OURS = "refs/reconciler/"
+ACCEPTED = f"{OURS}accepted/"
 """Where the commit is kept that was accepted last for the top of a repository, by branch."""
-
-ACCEPTED_BELOW = "refs/reconciler/accepted-below/"
-"""The same for a folder of it: by a digest of the folder, then by branch."""
 
 
 DIGITS = 16
@@ -90,7 +88,7 @@ class Trust:
         A root that has accepted nothing yet goes on from what was accepted for all roots, as was
         done before each had its own.
         """
-        found = self.repository.find_reference(self._reference(branch))
+        found = self.repository.find_reference(_reference(self.repository, "accepted", branch))
         return found or self.repository.find_reference(f"{ACCEPTED}{check_branch(branch)}")
 
     def accept(self, branch: str, head: str, before: str | None) -> AcceptedLine:
@@ -111,26 +109,19 @@ class Trust:
             return self._known[branch][1]
         line = self._followed(branch, head, before)
         self._keep(branch, line.commit, before)
+        self._keep_waiting(branch, line.refused)
         self.refused.pop(branch, None)
         if line.refused is not None:
             self.refused[branch] = line.refused
         self._known[branch] = ((head, line.commit), line)
         return line
 
-    def _reference(self, branch: str) -> str:
-        """Return where is kept what was accepted of a branch for the root that is served."""
-        root = self.repository.prefix
-        if not root:
-            return f"{ACCEPTED}{check_branch(branch)}"
-        digest = hashlib.sha256(root.encode(errors="surrogateescape")).hexdigest()[:DIGITS]
-        return f"{ACCEPTED_BELOW}{digest}/{check_branch(branch)}"
-
     def _keep(self, branch: str, commit: str, before: str | None) -> None:
         """Keep what was accepted, unless another daemon of the root has kept something meanwhile.
 
         What it kept stays: the next pass goes on from there.
         """
-        reference = self._reference(branch)
+        reference = _reference(self.repository, "accepted", branch)
         present = self.repository.find_reference(reference)
         if present == commit or present not in (before, None):
             return
@@ -141,6 +132,16 @@ class Trust:
         except GitError:
             if self.repository.find_reference(reference) == present:
                 raise
+
+    def _keep_waiting(self, branch: str, refused: RefusedCommit | None) -> None:
+        """Keep which commit waits, for whoever asks how the repository stands."""
+        present = find_waiting(self.repository, branch)
+        if refused is not None and refused.revision != present:
+            reference = _reference(self.repository, "waiting", branch)
+            self.repository.git.output("update-ref", reference, refused.revision)
+        elif refused is None and present is not None:
+            reference = _reference(self.repository, "waiting", branch)
+            self.repository.git.output("update-ref", "-d", reference)
 
     def _followed(self, branch: str, head: str, before: str | None) -> AcceptedLine:
         """Follow a branch from what is trusted to its head."""
@@ -156,7 +157,8 @@ class Trust:
         if good == len(signed):
             return AcceptedLine(head, head)
         bad = signed[good]
-        refused = self._refusal(branch, bad.revision, bad.problem, len(signed) - good)
+        others = sum(1 for one in signed[good:] if one.problem or one.key != self.own)
+        refused = self._refusal(branch, bad.revision, bad.problem, others)
         commit = signed[good - 1].revision if good else self._base(line[-1], bases)
         if commit is None:
             raise NothingTrusted(str(refused))
@@ -195,3 +197,21 @@ class Trust:
     def _refusal(self, branch: str, revision: str, problem: str, waiting: int) -> RefusedCommit:
         author = str(read_commit(self.repository, revision).author)
         return RefusedCommit(branch, revision, author, problem, waiting)
+
+
+def find_waiting(repository: Repository, branch: str) -> str | None:
+    """Return the first commit of a branch that waited when a daemon looked at it last.
+
+    Args:
+        repository: Where it is, and the root that the daemon serves.
+        branch: Its name.
+    """
+    return repository.find_reference(_reference(repository, "waiting", branch))
+
+
+def _reference(repository: Repository, kept: str, branch: str) -> str:
+    """Return where a commit of a branch is kept for a root: the top or, by a digest, a folder."""
+    if not repository.prefix:
+        return f"{OURS}{kept}/{check_branch(branch)}"
+    root = repository.prefix.encode(errors="surrogateescape")
+    return f"{OURS}{kept}-below/{hashlib.sha256(root).hexdigest()[:DIGITS]}/{check_branch(branch)}"

@@ -12,6 +12,7 @@ from reconciler.cli.settings import read_settings
 from reconciler.errors import UsageError
 from tests.shell.fleet import eventually, new_fleet, running
 from tests.shell.repositories import git
+from tests.shell.test_roots import ask
 
 
 def settings_of(tmp_path: Path, text: str) -> dict[str, object]:
@@ -82,16 +83,23 @@ def test_settings_count_anew_when_they_change(tmp_path: Path) -> None:
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         return [line["error"] for line in lines if line["msg"].startswith("settings refused")]
 
-    with running(fleet.folder, "--settings", str(file), log=log):
+    def refused() -> bool:
+        return "reconciler_settings_refused 1.0" in ask(log, "/metrics")[1]
+
+    with running(fleet.folder, "--settings", str(file), "--listen", "0", log=log):
         eventually(lambda: author() == "first", "the first author")
+        assert not refused()
         file.write_text("author: nonsense: [")
         eventually(lambda: len(refusals()) == 1, "the broken file")
+        assert refused()
         file.write_text("author: no mail address\nlog-format: json\n")
         eventually(lambda: len(refusals()) == 2, "the file that cannot be served")
         fleet.git("revert", "--no-edit", "HEAD")
         eventually(lambda: author() == "first", "the last good settings")
+        assert refused()
         file.write_text("author: second <second@example.com>\nlog-format: json\n")
         eventually(lambda: log.read_text().count('"msg": "serving"') >= 3, "the other settings")
         fleet.git("revert", "--no-edit", "HEAD")
         eventually(lambda: author() == "second", "the second author")
+        assert not refused()
     assert "must be NAME <EMAIL>" in refusals()[1]

@@ -119,6 +119,34 @@ def test_a_pass_over_commits_that_wait_is_proven(
     assert "2 of 2 decision commits proven" in capsys.readouterr().out
 
 
+def test_status_lists_what_waits(
+    fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the first commit that no allowed key has signed on, without passes; until it counts."""
+    _, _, options = keys(tmp_path, trusted=fleet.head())
+    at = ["reconcile", *options, "--now"]
+    assert 0 == answer(fleet, *at, "2026-11-20T12:00:00Z")
+    first = fleet.commit({"notes.txt": "n\n"}, "Take notes")
+    assert 1 == answer(fleet, *at, "2026-11-20T12:05:00Z")
+    newest = fleet.commit({"notes.txt": "m\n"})
+    capsys.readouterr()
+
+    assert 0 == answer(fleet, "status")
+    told = capsys.readouterr().out
+    assert 0 == answer(fleet, "status", "-o", "json")
+    waiting = json.loads(capsys.readouterr().out)["unaccepted"]
+    assert 0 == answer(fleet, *at, "2026-11-20T12:06:00Z", "--trust-from", newest)
+    capsys.readouterr()
+    assert 0 == answer(fleet, "status", "-o", "json")
+
+    assert [newest, first] == [one["commit"] for one in waiting]
+    assert (
+        f"Unaccepted:  2 commits from {first[:12]} (Take notes) on, which no allowed key has signed"
+        in told
+    )
+    assert [] == json.loads(capsys.readouterr().out)["unaccepted"]
+
+
 @pytest.mark.parametrize("output_branch", [None, "fleet-status"], ids=["one branch", "two"])
 def test_a_pass_that_puts_outputs_back_is_proven(
     fleet: Checkout,

@@ -53,7 +53,7 @@ def placed(repository: Path, root: str) -> int:
 
 def ask(log: Path, path: str) -> tuple[int, str]:
     """Ask the listener of a daemon."""
-    (port,) = re.findall(r'"port": ?(\d+)', log.read_text())
+    port = re.findall(r'"port": ?(\d+)', log.read_text())[-1]
     answer = httpx.get(f"http://127.0.0.1:{port}{path}")
     return answer.status_code, answer.text
 

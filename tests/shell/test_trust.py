@@ -9,15 +9,17 @@ from structlog.testing import capture_logs
 
 from reconciler.core.record import last_pass
 from reconciler.shell.branch_delivery import BranchDelivery
+from reconciler.shell.daemon import Daemon
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.signatures import AllowedKeys, read_signatures
+from reconciler.shell.metrics import Metrics
 from reconciler.shell.pass_report import PassReport
 from reconciler.shell.passes import Passes
 from reconciler.shell.trust import ACCEPTED, NothingTrusted, RefusedCommit, Trust
 from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes
 from tests.shell.keys import SshKey, allowing, commit_signed, new_ssh_key
 from tests.shell.repositories import NOW, Checkout
-from tests.shell.test_daemon import served_by
+from tests.shell.test_daemon import Steps, served_by
 
 SHOP = "workloads/shop.yaml"
 SHOP_BINDING = "ResourceBinding.work.karmada.io default/shop-deployment"
@@ -228,6 +230,41 @@ def test_outputs_of_another_branch_must_be_signed_by_the_daemon(guarded: Guarded
     assert 4 == guarded.replicas("fleet-status")
 
 
+def test_what_waits_is_measured(guarded: Guarded) -> None:
+    """How many commits, and since when; nothing any more once they are trusted."""
+    passes = guarded.passes()
+    clock = Clock(NOW + timedelta(seconds=9))
+    metrics = Metrics(lambda _: NOW)
+    found: list[tuple[float | None, float | None]] = []
+
+    def measure() -> None:
+        names = ("unaccepted_commits", "unaccepted_since_timestamp_seconds")
+        count, since = (metrics.registry.get_sample_value(f"reconciler_{one}") for one in names)
+        found.append((count, since))
+        clock.moment += timedelta(seconds=60)
+
+    def push() -> None:
+        measure()
+        guarded.scale(4, by=None)
+
+    def push_more() -> None:
+        measure()
+        guarded.scale(5, by=guarded.ada)
+
+    def trust() -> None:
+        measure()
+        assert passes.trust is not None
+        passes.trust.anchors += (guarded.fleet.head(),)
+        commit_signed(guarded.fleet, guarded.ada, {"notes.txt": "n"})
+
+    steps = (lambda: None, push, push_more, trust, measure)
+    serving = replace(passes, clock=clock, pause=clock.pause)
+    Daemon(passes=serving, wakeups=Steps(iter(steps)), poll_seconds=60, observers=(metrics,)).run()
+
+    since = (NOW + timedelta(seconds=69)).timestamp()
+    assert [(0, 0), (1, since), (2, since), (0, 0)] == found
+
+
 def test_the_daemon_tells_once_what_waits(guarded: Guarded) -> None:
     """While it waits, polls say nothing more."""
     passes = guarded.passes()
@@ -243,4 +280,6 @@ def test_the_daemon_tells_once_what_waits(guarded: Guarded) -> None:
         )
 
     told = [entry for entry in logs if "not signed" in str(entry)]
-    assert [("warning", unsigned[0][:12])] == [(one["log_level"], one["commit"]) for one in told]
+    assert [("warning", unsigned[0][:12], 1)] == [
+        (one["log_level"], one["commit"], one["waiting"]) for one in told
+    ]
