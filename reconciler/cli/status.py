@@ -95,7 +95,9 @@ def _inputs_since(revisions: "GitRevisions", world: "World") -> "Sequence[Commit
     from reconciler.core.record import last_pass
 
     last = last_pass(world.outputs)
-    return revisions.between("" if last is None else last.revision, world.revision)
+    if last is None:
+        return (revisions.commit_at(world.revision),)
+    return revisions.between(last.revision, world.revision)
 
 
 def _branches(
@@ -162,7 +164,7 @@ def _unaccepted(
     for name, head in heads.items():
         first = find_waiting(revisions.repository, name)
         if first is not None and revisions.leads_to(first, head):
-            found += [*revisions.between(first, head), *revisions.between("", first)]
+            found += [*revisions.between(first, head), revisions.commit_at(first)]
     return [commit for commit in found if pass_of(commit) is None]
 
 

@@ -186,6 +186,18 @@ def test_status_names_both_branches(fleet: Checkout, capsys: pytest.CaptureFixtu
     assert "1 commit since" in told
 
 
+def test_status_is_told_before_the_first_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The branch of the outputs is not there then."""
+    monkeypatch.setenv("RECONCILER_OUTPUT_BRANCH", "fleet-status")
+    fleet = new_fleet(tmp_path / "fleet")
+
+    assert 0 == answer(fleet, "status")
+    assert "Outputs:     fleet-status, no pass yet\n" in capsys.readouterr().out
+    assert 0 == answer(fleet, "status", "-o", "json")
+
+
 def test_a_repository_with_outputs_is_not_started_afresh(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
