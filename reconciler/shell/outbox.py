@@ -10,14 +10,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
 
 import httpx
 import structlog
 
 from reconciler import __version__
 from reconciler.audit.printable import printable
+from reconciler.shell.background import Background
 from reconciler.shell.git.masking import mask_of
 
 ROOM = 256  # requests that wait
@@ -53,7 +52,7 @@ class _Answer:
     after_seconds: float = 0.0
 
 
-class Outbox:
+class Outbox(Background):
     """Sends requests one after the other while its block lasts.
 
     Args:
@@ -71,6 +70,7 @@ class Outbox:
         counted: Counted = lambda *_: None,
         first_delay_seconds: float = FIRST_DELAY_SECONDS,
     ) -> None:
+        super().__init__(f"reports to {to}")
         self._to = to
         self._mask = mask_of(secrets)
         self._counted = counted
@@ -83,7 +83,6 @@ class Outbox:
             follow_redirects=False,
             headers={"User-Agent": f"reconciler/{__version__}"},
         )
-        self._thread = threading.Thread(target=self._run, name=f"reports to {to}", daemon=True)
 
     def post(self, request: OutgoingRequest) -> None:
         """Take a request; never waits."""
@@ -94,22 +93,13 @@ class Outbox:
                 self._counted(self._to, "dropped")
             self._changed.notify()
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end(self) -> None:
         with self._changed:
             self._stop_at = time.monotonic() + GRACE_SECONDS
             self._changed.notify()
         self._thread.join(GRACE_SECONDS)
 
-    def _run(self) -> None:
+    def _work(self) -> None:
         while (request := self._next()) is not None:
             self._send(request)
         self._client.close()

@@ -8,8 +8,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from types import TracebackType
-from typing import Self
 
 import structlog
 
@@ -19,6 +17,7 @@ from reconciler.errors import ReconcilerError, ShellError
 from reconciler.manifests.paths import blob_id
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.world import World
+from reconciler.shell.background import Background
 from reconciler.shell.daemon_events import DaemonEvent, PassFinished
 from reconciler.shell.git.objects import read_file
 from reconciler.shell.git.repository import Repository
@@ -41,7 +40,7 @@ class _Held:
     now: datetime
 
 
-class Proposer:
+class Proposer(Background):
     """Keeps one pull request open for what is held, while its block lasts.
 
     Args:
@@ -61,6 +60,7 @@ class Proposer:
         *,
         first_delay_seconds: float = FIRST_DELAY_SECONDS,
     ) -> None:
+        super().__init__("proposals")
         self._requests = requests
         self._repository = repository
         self._base = base
@@ -71,7 +71,6 @@ class Proposer:
         self._wanted: _Held | None = None
         self._changed = threading.Condition()
         self._stopped = False
-        self._thread = threading.Thread(target=self._run, name="proposals", daemon=True)
 
     def __call__(self, event: DaemonEvent) -> None:
         """Take note of what a pass holds."""
@@ -86,22 +85,13 @@ class Proposer:
             self._wanted = _Held(allow, report.world, report.now)
             self._changed.notify()
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end(self) -> None:
         with self._changed:
             self._stopped = True
             self._changed.notify()
         self._thread.join(GRACE_SECONDS)
 
-    def _run(self) -> None:
+    def _work(self) -> None:
         while (held := self._next()) is not None:
             self._bring(held)
 

@@ -10,16 +10,15 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
 from reconciler.audit.printable import printable
+from reconciler.shell.background import Background
 from reconciler.shell.daemon_events import DaemonEvent, LoopTurned, PassFailed, PassFinished
 
 LONGEST_STATUS = 200  # what systemctl status shows on a line
 
 
-class ServiceManager:
+class ServiceManager(Background):
     """Tells the service manager what the daemon does, from its start to its end.
 
     Args:
@@ -37,13 +36,13 @@ class ServiceManager:
         not_alive: Callable[[], str],
         mask: Callable[[str], str],
     ) -> None:
+        super().__init__("watchdog")
         self._address = f"\0{address[1:]}" if address.startswith("@") else address
         self._watchdog_seconds = watchdog_seconds
         self._not_alive = not_alive
         self._mask = mask
         self._ready = False
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._feed, name="watchdog", daemon=True)
 
     def __call__(self, event: DaemonEvent) -> None:
         """Tell what an event means for the service."""
@@ -58,21 +57,12 @@ class ServiceManager:
             case PassFailed():
                 self._say(f"the last pass failed: {self._mask(event.reason)}")
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end(self) -> None:
         self._stopped.set()
         self._thread.join()
         self._send("STOPPING=1")
 
-    def _feed(self) -> None:
+    def _work(self) -> None:
         """Send signs of life, twice as often as they are wanted."""
         if self._watchdog_seconds is None:
             return

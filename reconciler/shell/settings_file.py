@@ -3,17 +3,16 @@
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import structlog
 
 from reconciler.errors import UsageError
+from reconciler.shell.background import Background
 
 LOOK_SECONDS = 1.0
 
 
-class SettingsWatch:
+class SettingsWatch(Background):
     """Looks at a file while a block lasts, and says once when it holds other settings.
 
     Args:
@@ -33,32 +32,23 @@ class SettingsWatch:
         changed: Callable[[], None],
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
+        super().__init__("settings")
         self._file = file
         self._check = check
         self._changed = changed
         self._look_seconds = look_seconds
         self._seen = content_of(file)
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="settings", daemon=True)
         self.reload = False
         """Whether it said so."""
         self.problem = problem
         """Why the last good settings count instead of the file, `""` if the file counts."""
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end(self) -> None:
         self._stopped.set()
         self._thread.join()
 
-    def _watch(self) -> None:
+    def _work(self) -> None:
         while not self.reload and not self._stopped.wait(self._look_seconds):
             found = content_of(self._file)
             if found == self._seen:

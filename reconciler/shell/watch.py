@@ -6,7 +6,6 @@ file systems and overflow, so a poll backs them up.
 
 import threading
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from watchfiles._rust_notify import RustNotify
@@ -72,12 +71,7 @@ class Wakeups:
             self._watch(self._common_dir / "refs", recursive=True)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
         for thread in self._threads:
             thread.join()
