@@ -8,6 +8,7 @@ import click
 from reconciler.cli.delivery import Delivery, delivery_options
 from reconciler.cli.import_work import ImportOptions, compute, message_of, print_result
 from reconciler.cli.options import output_option, output_root_option
+from reconciler.cli.remote_access import access_options
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     help="With --branch: commit onto that branch of this remote, and push it; if somebody else "
     "pushes meanwhile, all is computed again.",
 )
+@access_options
 @output_root_option
 @click.pass_obj
 def command(directory: Path, /, **asked: Any) -> int:

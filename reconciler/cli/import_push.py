@@ -33,7 +33,8 @@ def import_and_push(options: ImportOptions) -> int:
 
     remote = options.remote or ""
     own = default_mirror(remote).with_suffix(".import.git")  # a daemon may have the other one
-    with Mirror.open(remote, own) as mirror:
+    access, seconds = options.access.read(), options.access.remote_timeout_seconds
+    with Mirror.open(remote, own, access=access, timeout_seconds=seconds) as mirror:
         for attempt in range(ATTEMPTS):
             try:
                 result, said = _attempt(options, mirror)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.cli.options import here
+from reconciler.cli.remote_access import RemoteAccess
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class ImportOptions:
     branch: str | None
     author: str | None
     remote: str | None
+    access: RemoteAccess
     output_root: str
 
     def check(self) -> None:
@@ -48,6 +50,8 @@ class ImportOptions:
             raise UsageError("name files, folders or - for standard input, or give --context NAME")
         if self.remote is not None and self.branch is None:
             raise UsageError("--remote needs --branch: the branch of it that gets the commit")
+        if self.remote is None and (unused := self.access.files):
+            raise UsageError(f"{unused[0]} goes with --remote: the one that it lets into")
         if self.cluster and not is_subdomain(self.cluster):
             raise UsageError(f"--cluster is {shown(self.cluster)}, it must be {SUBDOMAIN_RULE}")
         if self.cluster and self.adopt:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from reconciler.cli.options import Option, gathered
+from reconciler.cli.option_group import Option, gathered
 from reconciler.errors import UsageError
 
 HOOK_SECRET = "RECONCILER_WEBHOOK_SECRET"  # noqa: S105  # the name of a variable

@@ -1,8 +1,7 @@
 """Options that several verbs share, and the objects that they stand for."""
 
-import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli import complete
+from reconciler.cli.option_group import Option, gathered
 from reconciler.cli.output_branch import keep_output_branch
-from reconciler.cli.remote_access import ACCESS_OPTIONS
+from reconciler.cli.remote_access import RemoteAccess, access_options
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.shell.git.identity import CommitIdentity
 
 FIRST_YEAR, LAST_YEAR = 1970, 2999  # ours: leaves room for every timeout that is added
-
-
-Option = Callable[[Callable[..., int]], Callable[..., int]]
 
 
 class Moment(click.ParamType[datetime]):
@@ -52,17 +49,13 @@ class Service:
     """Which branch is served, and who commits.
 
     `branch` of `None` is the one that is checked out, `remote` of `None` a checkout here,
-    `mirror` of `None` a folder below the user's cache. The files let git into the remote.
+    `mirror` of `None` a folder below the user's cache.
     """
 
     branch: str | None
     remote: str | None
     mirror: Path | None
-    credential_file: Path | None
-    ca_file: Path | None
-    ssh_key_file: Path | None
-    known_hosts_file: Path | None
-    remote_timeout_seconds: float
+    access: RemoteAccess
     output_root: str
     author: str
 
@@ -182,7 +175,7 @@ SERVICE_OPTIONS = (
         type=click.Path(path_type=Path),
         help="Where the mirror of --remote is kept  [default: ~/.cache/reconciler/...]",
     ),
-    *ACCESS_OPTIONS,
+    access_options,
     output_root_option,
     click.option(
         "--author",
@@ -198,29 +191,6 @@ SERVICE_OPTIONS = (
 def service_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add the options that say which branch is served; the verb gets them as its `service`."""
     return gathered(function, "service", Service, SERVICE_OPTIONS)
-
-
-def gathered(
-    function: Callable[..., int], name: str, kind: Callable[..., object], options: Sequence[Option]
-) -> Callable[..., int]:
-    """Add options to a verb, which gets all their values as one object.
-
-    Args:
-        function: The verb.
-        name: Its argument.
-        kind: A dataclass with a field for each option.
-        options: In the order in which `--help` lists them.
-    """
-
-    @functools.wraps(function)
-    def verb(*arguments: object, **named: Any) -> int:
-        values = {field.name: named.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]
-        return function(*arguments, **{name: kind(**values)}, **named)
-
-    found: Callable[..., int] = verb
-    for option in reversed(options):
-        found = option(found)
-    return found
 
 
 def check_output_root(folder: str) -> str:

@@ -1,7 +1,6 @@
 """The branch that a verb serves, and what runs passes on it."""
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.options import Service, parse_author
-from reconciler.cli.remote_access import CREDENTIAL
 from reconciler.cli.trust import Keys, open_trust, signing_key
 from reconciler.cli.world import fleet_of
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.shell.branches import Branch, LocalBranch, RemoteBranch
-    from reconciler.shell.git.access import Access
     from reconciler.shell.passes import Passes
 
 
@@ -93,30 +90,17 @@ def open_branch(directory: Path, service: Service) -> "LocalBranch | RemoteBranc
         mirror = Mirror.open(
             service.remote,
             service.mirror or default_mirror(service.remote),
-            access=access_of(service),
-            timeout_seconds=service.remote_timeout_seconds,
+            access=service.access.read(),
+            timeout_seconds=service.access.remote_timeout_seconds,
         )
         click.get_current_context().call_on_close(mirror.close)
         return RemoteBranch(mirror, mirror.repository, service.branch or "main")
-    if service.mirror is not None or access_of(service) != Access():
+    if service.mirror is not None or service.access.read() != Access():
         raise UsageError("--mirror, and what lets into a remote, go with --remote")
     repository = Repository.open(directory)
     branch = service.branch or repository.head_branch()
     repository.resolve(branch)
     return LocalBranch(repository, branch)
-
-
-def access_of(service: Service) -> "Access":
-    """Return what lets git into the remote."""
-    from reconciler.shell.git.access import Access
-
-    return Access(
-        credential=os.environ.get(CREDENTIAL, ""),
-        credential_file=service.credential_file,
-        ca_file=service.ca_file,
-        ssh_key_file=service.ssh_key_file,
-        known_hosts_file=service.known_hosts_file,
-    )
 
 
 def remote_secrets(service: Service) -> tuple[str, ...]:
@@ -125,7 +109,7 @@ def remote_secrets(service: Service) -> tuple[str, ...]:
 
     if service.remote is None:
         return ()
-    return access_of(service).applied(parse_remote(service.remote)).secrets
+    return service.access.read().applied(parse_remote(service.remote)).secrets
 
 
 def default_mirror(remote: str) -> Path:

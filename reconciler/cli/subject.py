@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.cli.namespace_option import namespace_option
 from reconciler.cli.object_words import object_argument
-from reconciler.cli.options import Option, at_option, output_option, output_root_option
+from reconciler.cli.option_group import Option
+from reconciler.cli.options import at_option, output_option, output_root_option
 
 if TYPE_CHECKING:
     from reconciler.library.subject import Subject

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options import Option, gathered
+from reconciler.cli.option_group import Option, gathered
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options import Option, gathered
+from reconciler.cli.option_group import Option, gathered
 from reconciler.cli.trust import ALLOWED_OPTIONS, allowed_keys
 from reconciler.errors import UsageError
 
