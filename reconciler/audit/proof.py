@@ -152,26 +152,30 @@ def _forged(commit: Commit, claim: Claim, revisions: Provable) -> str:
         return "its trailer Reconciled-Feedback is not once the id of a commit"
     if not FIRST_YEAR <= claim.at.year <= LAST_YEAR:
         return f"Reconciled-At is of the year {claim.at.year}"
-    if claim.outputs and not _may_skip(commit, claim, revisions):
+    return _misplaced(commit, claim, claim.inputs, revisions)
+
+
+def _misplaced(commit: Commit, claim: Claim, inputs: str, revisions: Provable) -> str:
+    """Return why a commit cannot stand where it does, `""` if it can."""
+    if not revisions.apart:
+        if len(commit.parents) != 1:
+            return f"it has {len(commit.parents)} parents, a pass has one"
+        if not revisions.leads_to(inputs, commit.parents[0]):
+            return f"Reconciled-From {inputs[:12]} is no ancestor of it"
+        if commit.parents[0] not in (inputs, claim.over):
+            return f"Reconciled-From {inputs[:12]} is older than the commit before it"
+    elif len(commit.parents) > 1:
+        return f"it has {len(commit.parents)} parents"
+    if claim.outputs and not _may_skip(commit, claim.outputs, inputs, revisions):
         return f"Reconciled-Outputs {claim.outputs[:12]} is not between its inputs and itself"
-    if revisions.apart:
-        return f"it has {len(commit.parents)} parents" if len(commit.parents) > 1 else ""
-    if len(commit.parents) != 1:
-        return f"it has {len(commit.parents)} parents, a pass has one"
-    if not revisions.leads_to(claim.inputs, commit.parents[0]):
-        return f"Reconciled-From {claim.inputs[:12]} is no ancestor of it"
-    if commit.parents[0] not in (claim.inputs, claim.over):
-        return f"Reconciled-From {claim.inputs[:12]} is older than the commit before it"
     return ""
 
 
-def _may_skip(commit: Commit, claim: Claim, revisions: Provable) -> bool:
+def _may_skip(commit: Commit, outputs: str, inputs: str, revisions: Provable) -> bool:
     """Return whether the outputs that a commit names are older than it, its inputs older yet."""
-    if not claim.outputs or claim.inputs is None or commit.parent is None:
+    if commit.parent is None or not revisions.leads_to(outputs, commit.parent):
         return False
-    if not revisions.leads_to(claim.outputs, commit.parent):
-        return False
-    return revisions.apart or revisions.leads_to(claim.inputs, claim.outputs)
+    return revisions.apart or revisions.leads_to(inputs, outputs)
 
 
 def _is_behind(claim: Claim, last: str, revisions: Provable) -> bool:

@@ -163,7 +163,7 @@ class PassLog:
                 commit=one.revision[:12],
                 author=one.author,
                 waiting=one.waiting,
-                expected="sign it by an allowed key, or name it with --trust-from",
+                expected=one.expected,
             )
         self._refused = refused
 

@@ -27,21 +27,25 @@ ACCEPTED = f"{OURS}accepted/"
 DIGITS = 16
 
 
+SIGN_IT = "sign it by an allowed key, or name it with --trust-from once it is reviewed"
+BRING_IT_BACK = "push that again, or name a newer commit of the branch with --trust-from"
+
+
 class RefusedCommit(NamedTuple):
-    """A commit that is not decided from: where, which, by whom, why, and how many wait with it."""
+    """A commit that is not decided from: where, which, by whom, why, how many wait, what helps."""
 
     branch: str
     revision: str
     author: str
     problem: str
     waiting: int
+    expected: str = SIGN_IT
 
     def __str__(self) -> str:
         after = f" and {self.waiting - 1} after it" if self.waiting > 1 else ""
         return (
             f"{self.branch} has {self.revision[:12]} by {self.author}, which waits{after}: "
-            f"{self.problem}; sign it by an allowed key, or name it with --trust-from once it is "
-            "reviewed"
+            f"{self.problem}; {self.expected}"
         )
 
 
@@ -150,7 +154,8 @@ class Trust:
         bases = self._bases(head, before)
         if before is not None and not bases:
             problem = f"{before[:12]}, which was accepted last, is no part of the branch any more"
-            return AcceptedLine(before, before, self._refusal(branch, head, problem, 1))
+            refused = self._refusal(branch, head, problem, 1)._replace(expected=BRING_IT_BACK)
+            return AcceptedLine(before, before, refused)
         line = list_range(self.repository, head, but=bases)
         signed = read_signatures(self.repository, line[::-1], self.allowed)
         good = next((i for i, one in enumerate(signed) if one.problem), len(signed))

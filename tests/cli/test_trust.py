@@ -7,9 +7,9 @@ import pytest
 
 from reconciler.cli.main import run
 from tests.shell.fleet import EXAMPLE, new_fleet
+from tests.shell.guarded import FRONTEND_OUTPUT, SHOP_OUTPUT
 from tests.shell.keys import SshKey, allowing, commit_signed, gpg_home, new_ssh_key
 from tests.shell.repositories import Checkout, git, new_bare
-from tests.shell.test_trust import FRONTEND_OUTPUT, SHOP_OUTPUT
 
 SHOP = "workloads/shop.yaml"
 
@@ -117,6 +117,25 @@ def test_a_pass_over_commits_that_wait_is_proven(
     assert 0 == answer(fleet, "verify")
 
     assert "2 of 2 decision commits proven" in capsys.readouterr().out
+
+
+def test_a_pass_on_a_branch_that_was_set_back_counts_as_forged(
+    fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was made from inputs that the branch no longer has."""
+    ada, _, options = keys(tmp_path, trusted=fleet.head())
+    at = ["reconcile", *options, "--now"]
+    assert 0 == answer(fleet, *at, "2026-11-20T12:00:00Z")
+    old = fleet.head()
+    commit_signed(fleet, ada, {SHOP: EXAMPLE[SHOP].replace("replicas: 2", "replicas: 4")})
+    assert 0 == answer(fleet, *at, "2026-11-20T12:01:00Z")
+    fleet.git("reset", "--quiet", "--hard", old)
+    assert 1 == answer(fleet, *at, "2026-11-20T12:05:00Z")
+    capsys.readouterr()
+
+    assert 1 == answer(fleet, "verify", f"{old}..HEAD")
+
+    assert "is no ancestor of it" in capsys.readouterr().out
 
 
 def test_status_lists_what_waits(

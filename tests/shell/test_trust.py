@@ -1,6 +1,6 @@
 """Which commits are decided from: those that allowed keys signed; the others wait."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,85 +8,24 @@ import pytest
 from structlog.testing import capture_logs
 
 from reconciler.core.record import last_pass
-from reconciler.shell.branch_delivery import BranchDelivery
 from reconciler.shell.daemon import Daemon
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.signatures import AllowedKeys, read_signatures
+from reconciler.shell.git.signatures import read_signatures
 from reconciler.shell.metrics import Metrics
-from reconciler.shell.pass_report import PassReport
-from reconciler.shell.passes import Passes
-from reconciler.shell.trust import ACCEPTED, NothingTrusted, RefusedCommit, Trust
-from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes
-from tests.shell.keys import SshKey, allowing, commit_signed, new_ssh_key
-from tests.shell.repositories import NOW, Checkout
+from reconciler.shell.trust import ACCEPTED, NothingTrusted, RefusedCommit
+from tests.shell.fleet import Clock, decisions, load_world
+from tests.shell.guarded import FRONTEND_OUTPUT, SHOP_OUTPUT, Guarded, new_guarded
+from tests.shell.keys import commit_signed, new_ssh_key
+from tests.shell.repositories import NOW
 from tests.shell.test_daemon import Steps, served_by
 
-SHOP = "workloads/shop.yaml"
-SHOP_BINDING = "ResourceBinding.work.karmada.io default/shop-deployment"
-SHOP_OUTPUT = "status/resourcebindings.work.karmada.io/default/shop-deployment.yaml"
-FRONTEND_OUTPUT = SHOP_OUTPUT.replace("shop", "frontend")
 UNSIGNED = "it is not signed"
-
-
-@dataclass
-class Guarded:
-    """A fleet whose commits must be signed by Ada or by the daemon."""
-
-    fleet: Checkout
-    ada: SshKey
-    robot: SshKey
-    allowed: AllowedKeys
-    anchor: str
-    output_branch: str | None = None
-    seconds: int = 0
-
-    def passes(self, *anchors: str) -> Passes:
-        """Return what a process that was just started runs, a second after the one before."""
-        self.seconds += 1
-        found = new_passes(self.fleet.folder, Clock(NOW + timedelta(seconds=self.seconds)))
-        repository = found.branch.repository
-        own = read_signatures(repository, [self.signed_by_robot], self.allowed)[0].key
-        return replace(
-            found,
-            delivery=BranchDelivery(key=self.robot.signing),
-            trust=Trust(
-                repository, "status", self.allowed, own=own, anchors=(self.anchor, *anchors)
-            ),
-            output_branch=self.output_branch,
-        )
-
-    @property
-    def signed_by_robot(self) -> str:
-        """Return a commit that the daemon's key signed."""
-        return self.fleet.git("rev-parse", "refs/tags/robot")
-
-    def run(self, *anchors: str) -> PassReport:
-        """Run a pass."""
-        return self.passes(*anchors).run()
-
-    def scale(self, replicas: int, *, by: SshKey | None) -> str:
-        """Scale the shop, signed or not."""
-        files = {SHOP: EXAMPLE[SHOP].replace("replicas: 2", f"replicas: {replicas}")}
-        return self.fleet.commit(files) if by is None else commit_signed(self.fleet, by, files)
-
-    def replicas(self, branch: str = "main") -> int:
-        """Return how many replicas of the shop are decided."""
-        found = decisions(load_world(self.fleet.folder, branch))[SHOP_BINDING]
-        return sum(int(str(cluster["replicas"])) for cluster in found)
 
 
 @pytest.fixture
 def guarded(tmp_path: Path) -> Guarded:
     """The example, trusted as it is, and one pass; the next one is due at once."""
-    fleet = new_fleet(tmp_path / "fleet")
-    ada, robot = (new_ssh_key(tmp_path / "keys", who) for who in ("ada", "robot"))
-    anchor = fleet.head()
-    commit_signed(fleet, robot, {"robot.txt": "r"})
-    fleet.git("tag", "robot")
-    fleet.git("reset", "--quiet", "--hard", anchor)
-    found = Guarded(fleet, ada, robot, AllowedKeys(signers=allowing(tmp_path, ada, robot)), anchor)
-    found.run()
-    return found
+    return new_guarded(tmp_path)
 
 
 def test_what_an_allowed_key_signed_is_decided_from(guarded: Guarded) -> None:

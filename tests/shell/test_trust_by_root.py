@@ -14,10 +14,10 @@ from reconciler.shell.git.signatures import AllowedKeys, read_signatures
 from reconciler.shell.passes import Passes
 from reconciler.shell.trust import ACCEPTED, Trust
 from tests.shell.fleet import Clock, decisions, load_world, new_passes
+from tests.shell.guarded import FRONTEND_OUTPUT
 from tests.shell.keys import SshKey, allowing, commit_signed, new_ssh_key
 from tests.shell.repositories import NOW, Checkout, new_checkout
 from tests.shell.test_roots import ROOTS, fleets
-from tests.shell.test_trust import FRONTEND_OUTPUT
 
 A, B = ROOTS
 DUE = 120  # seconds until silence counts as availability, and a pass has something to write

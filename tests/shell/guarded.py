@@ -1,0 +1,79 @@
+"""A fleet whose commits must be signed, for tests of what is trusted."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from reconciler.shell.branch_delivery import BranchDelivery
+from reconciler.shell.git.signatures import AllowedKeys, read_signatures
+from reconciler.shell.pass_report import PassReport
+from reconciler.shell.passes import Passes
+from reconciler.shell.trust import Trust
+from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes
+from tests.shell.keys import SshKey, allowing, commit_signed, new_ssh_key
+from tests.shell.repositories import NOW, Checkout
+
+SHOP = "workloads/shop.yaml"
+SHOP_BINDING = "ResourceBinding.work.karmada.io default/shop-deployment"
+SHOP_OUTPUT = "status/resourcebindings.work.karmada.io/default/shop-deployment.yaml"
+FRONTEND_OUTPUT = SHOP_OUTPUT.replace("shop", "frontend")
+
+
+@dataclass
+class Guarded:
+    """A fleet whose commits must be signed by Ada or by the daemon."""
+
+    fleet: Checkout
+    ada: SshKey
+    robot: SshKey
+    allowed: AllowedKeys
+    anchor: str
+    output_branch: str | None = None
+    seconds: int = 0
+
+    def passes(self, *anchors: str) -> Passes:
+        """Return what a process that was just started runs, a second after the one before."""
+        self.seconds += 1
+        found = new_passes(self.fleet.folder, Clock(NOW + timedelta(seconds=self.seconds)))
+        repository = found.branch.repository
+        own = read_signatures(repository, [self.signed_by_robot], self.allowed)[0].key
+        return replace(
+            found,
+            delivery=BranchDelivery(key=self.robot.signing),
+            trust=Trust(
+                repository, "status", self.allowed, own=own, anchors=(self.anchor, *anchors)
+            ),
+            output_branch=self.output_branch,
+        )
+
+    @property
+    def signed_by_robot(self) -> str:
+        """Return a commit that the daemon's key signed."""
+        return self.fleet.git("rev-parse", "refs/tags/robot")
+
+    def run(self, *anchors: str) -> PassReport:
+        """Run a pass."""
+        return self.passes(*anchors).run()
+
+    def scale(self, replicas: int, *, by: SshKey | None) -> str:
+        """Scale the shop, signed or not."""
+        files = {SHOP: EXAMPLE[SHOP].replace("replicas: 2", f"replicas: {replicas}")}
+        return self.fleet.commit(files) if by is None else commit_signed(self.fleet, by, files)
+
+    def replicas(self, branch: str = "main") -> int:
+        """Return how many replicas of the shop are decided."""
+        found = decisions(load_world(self.fleet.folder, branch))[SHOP_BINDING]
+        return sum(int(str(cluster["replicas"])) for cluster in found)
+
+
+def new_guarded(folder: Path) -> Guarded:
+    """Make one of the example, trusted as it is, after one pass."""
+    fleet = new_fleet(folder / "fleet")
+    ada, robot = (new_ssh_key(folder / "keys", who) for who in ("ada", "robot"))
+    anchor = fleet.head()
+    commit_signed(fleet, robot, {"robot.txt": "r"})
+    fleet.git("tag", "robot")
+    fleet.git("reset", "--quiet", "--hard", anchor)
+    found = Guarded(fleet, ada, robot, AllowedKeys(signers=allowing(folder, ada, robot)), anchor)
+    found.run()
+    return found
