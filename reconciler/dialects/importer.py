@@ -69,6 +69,7 @@ class Importer:
         adopt: Returns what of its live decisions becomes state, given the repository with
             everything that was imported, and every live object.
         live: The kinds that `adopt` looks at.
+        once: Kinds whose objects do something once, so they stay where they did it.
         reports: What agents report.
         with_nodes: Returns a cluster with the room of its nodes and what its pods take of it,
             `None` if it has no status to hold them; `None` where clusters say it themselves.
@@ -78,6 +79,7 @@ class Importer:
     server_made: tuple[str, ...] = ()
     adopt: Callable[[World, Mapping[ObjectKey, Body], datetime], Adopted] = _nothing
     live: tuple[Kind, ...] = ()
+    once: frozenset[Kind] = frozenset()
     reports: Mapping[Kind, AgentReport] = field(default_factory=dict)
     with_nodes: Callable[[Body, Sequence[Body], Sequence[Body]], Body | None] | None = None
 

@@ -38,7 +38,8 @@ def why_skipped(one: LiveObject, workloads: frozenset[str], known: KnownKinds) -
     key, importer = one.key, importer_of(one.key)
     if importer is not None and (key.group, key.kind) in importer.live:
         return "a decision; --adopt makes it state"
-    if (key.group, key.kind) in known.removable:
+    once = known.removable | (importer.once if importer is not None else frozenset())
+    if (key.group, key.kind) in once:
         return "it would run once more; it belongs to the control plane that ran it"
     if key.group in known.groups:
         return "nothing reads it here"

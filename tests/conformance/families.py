@@ -27,6 +27,7 @@ from tests.conformance.karmada_rebalancer import check_rebalancer
 from tests.conformance.karmada_render import check_render
 from tests.conformance.kubefleet import check_schedule as check_kubefleet_schedule
 from tests.conformance.kubefleet_admission import check_admission
+from tests.conformance.kubefleet_eviction import check_eviction
 from tests.conformance.kubefleet_override import check_override
 from tests.conformance.kubefleet_placement import check_resourceplacement
 from tests.conformance.kubefleet_rollout import check_rollout
@@ -74,6 +75,7 @@ FAMILIES: Mapping[str, Family] = {
     "ocm/workreplicaset": Family(check_workreplicaset),
     "ocm/workstatus": Family(check_workstatus),
     "kubefleet/admission": Family(check_admission, front_kubefleet_admission.check_admission),
+    "kubefleet/eviction": Family(check_eviction),
     "kubefleet/override": Family(check_override),
     "kubefleet/policysnapshot": Family(
         check_policysnapshot, front_kubefleet_snapshots.check_policysnapshot
@@ -91,6 +93,7 @@ FAMILIES: Mapping[str, Family] = {
 _INPUTS = {
     "ocm": {"groups", "managedClusters", "manifestWork", "placementDecisions"},
     "kubefleet": {
+        "eviction",
         "existing",
         "memberClusters",
         "objects",

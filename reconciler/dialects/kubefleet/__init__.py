@@ -11,12 +11,13 @@ In which order, for one placement (`plan.py`, `placement_cycle.py`):
 
 1. Resources are selected and stripped of what only their own cluster knows; a new selection makes a
    new group of resource snapshots, a new policy a new policy snapshot.
-2. The scheduler runs if the policy is new, the number of clusters differs, or a cluster is gone:
+2. Evictions that were not judged yet are; a binding that is evicted is gone (`eviction/`).
+3. The scheduler runs if the policy is new, the number of clusters differs, or a cluster is gone:
    PickAll, PickN or PickFixed, with affinity, taints and topology; upstream's cycles until nothing
    more is picked, in one go.
-3. The rollout binds scheduled bindings and lifts bound ones to the latest snapshot, no faster than
+4. The rollout binds scheduled bindings and lifts bound ones to the latest snapshot, no faster than
    maxUnavailable and maxSurge allow.
-4. 2 and 3 repeat until nothing changes; then the status is told, cluster by cluster.
+5. 3 and 4 repeat until nothing changes; then the status is told, cluster by cluster.
 
 A placement is of the whole fleet or of one namespace; both are decided by the same code under other
 kinds (`api/kinds.py`). One of a namespace selects there only, and goes where the namespace is.
@@ -26,8 +27,9 @@ deleted.
 
 Rooms answer to upstream's packages: `api/` to apis/placement, pkg/webhook and pkg/utils/validator,
 `scheduler/` to pkg/scheduler, `snapshots/` to pkg/controllers/placement, `rollout/` to
-pkg/controllers/rollout, `overrider/` to pkg/utils/overrider, `workgenerator/` to
-pkg/controllers/workgenerator, `view/` to the placement's status and pkg/utils/condition.
+pkg/controllers/rollout, `eviction/` to pkg/controllers/clusterresourceplacementeviction,
+`overrider/` to pkg/utils/overrider, `workgenerator/` to pkg/controllers/workgenerator, `view/` to
+the placement's status and pkg/utils/condition.
 
 Beside the decision stands what it puts onto clusters (`workgenerator/`): the resources of the
 snapshot that each binding has reached, as the overrides leave them for its cluster.

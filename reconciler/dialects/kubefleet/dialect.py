@@ -60,13 +60,6 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
 
 
 _JUDGED = (
-    ApiKind(
-        group=PLACEMENTS,
-        kind="ClusterResourcePlacementDisruptionBudget",
-        short=("crpdb",),
-        read=False,
-    ),
-    ApiKind(group=PLACEMENTS, kind="ClusterResourcePlacementEviction", short=("crpe",), read=False),
     ApiKind(group=PLACEMENTS, kind="ClusterStagedUpdateRun", short=("csur",), read=False),
     ApiKind(group=PLACEMENTS, kind="ClusterStagedUpdateStrategy", short=("csus",), read=False),
     ApiKind(group=PLACEMENTS, kind="StagedUpdateRun", namespaced=True, short=("sur",), read=False),
@@ -133,6 +126,15 @@ KUBEFLEET = Dialect(
         ),
         ApiKind(group=PLACEMENTS, kind="ClusterResourceOverride"),
         ApiKind(group=PLACEMENTS, kind="ResourceOverride", namespaced=True),
+        ApiKind(
+            group=PLACEMENTS, kind="ClusterResourcePlacementDisruptionBudget", short=("crpdb",)
+        ),
+        ApiKind(
+            group=PLACEMENTS,
+            kind="ClusterResourcePlacementEviction",
+            writer=Writer.BOTH,
+            short=("crpe",),
+        ),
         *_JUDGED,
     ),
     cluster=(CLUSTERS, "MemberCluster"),

@@ -1,14 +1,13 @@
 """KubeFleet's part of a pass: each placement by itself, from its snapshots to its status."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.cluster_inventory import ClusterInventory, take_inventory
 from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.copy_reports import CopyReports
-from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
 from reconciler.dialects.kubefleet.api.clusters import Member, Members, admit_cluster, members_of
 from reconciler.dialects.kubefleet.api.immutable_fields import (
     policy_in_force,
@@ -16,10 +15,17 @@ from reconciler.dialects.kubefleet.api.immutable_fields import (
     refuse_departure,
     with_kept_fields,
 )
-from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, kinds_in, placement_key
+from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, placement_key
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
 from reconciler.dialects.kubefleet.drift_repair import WantedFiles, owner_of, repair_drift
+from reconciler.dialects.kubefleet.eviction.evictions import (
+    NO_EVICTIONS,
+    Evictions,
+    evict,
+    evictions_in,
+    without_placement,
+)
 from reconciler.dialects.kubefleet.memory import KubeFleetMemory
 from reconciler.dialects.kubefleet.placement_cycle import converge
 from reconciler.dialects.kubefleet.rollout.availability_reports import (
@@ -38,19 +44,19 @@ from reconciler.dialects.kubefleet.view.decision_record import (
     unsettled,
 )
 from reconciler.dialects.kubefleet.view.explanation import asked_of, explain, explain_failure
-from reconciler.dialects.kubefleet.view.files import files_of
+from reconciler.dialects.kubefleet.view.files import files_of, is_unreadable
 from reconciler.dialects.kubefleet.view.status import placement_file
 from reconciler.dialects.object_boundary import FaultPlace, place_of
 from reconciler.dialects.object_pass import ObjectPass, Part
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
-from reconciler.manifests.paths import is_frozen, output_path
 from reconciler.manifests.suspension import SUSPEND, is_suspended
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of, uid_of
 from reconciler.model.keyed_cache import CacheKey, UnchangedUntil
 from reconciler.model.labels import labels_of
+from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
@@ -63,6 +69,7 @@ class Fleets:
     """KubeFleet before it plans: the placements, and what earlier passes left of each.
 
     `waiting` are the objects that are faulty or held, by key, `copies` what clusters report.
+    `evictions` are those by the placement that they name.
     """
 
     world: World
@@ -74,6 +81,7 @@ class Fleets:
     left: Mapping[ObjectKey, Mapping[ObjectKey, Body]]
     waiting: frozenset[str]
     copies: CopyReports
+    evictions: Mapping[ObjectKey, Evictions]
     memory: KubeFleetMemory
 
     def target(self, reference: Reference, /) -> Target | None:
@@ -102,10 +110,13 @@ class Fleets:
         /,
     ) -> Plan:
         """Decide every placement."""
+        stray = without_placement(self.evictions, self.placements, self.world, self.now)
         decided = ObjectPass(
             triggers=triggers,
             asked=asked,
             waiting=held,
+            outputs=dict(stray.files),
+            faults=list(stray.faults),
             failed=list(self.inventory.failed.values()),
             decisions=[
                 record_removal(manifest.key, self.left.get(manifest.key, {}))
@@ -121,7 +132,8 @@ class Fleets:
         """Return the files of a placement as the round found them."""
         own = self.world.outputs.get(key)
         status = {key: own.body} if own is not None else {}
-        return {**self.left.get(key, {}), **status}
+        evictions = self.evictions.get(key, NO_EVICTIONS)
+        return {**self.left.get(key, {}), **status, **evictions.statuses}
 
     def held(self, key: ObjectKey, /) -> str:
         """Return why a placement stays as it is whatever happens, `""` if it does not."""
@@ -160,6 +172,7 @@ class Fleets:
         marks, works = self.memory.marks, self.memory.works.of(key)
         resources = keys_of(selection.resources) if self.copies else ()
         reports = (works, *map(marks.of, resources))
+        reports += self.evictions.get(key, NO_EVICTIONS).bodies
         return (body, fleet, self.settings, selection, *reports, *self.present(key).values())
 
     def _placement(self, key: ObjectKey) -> Placement:
@@ -196,12 +209,14 @@ class Fleets:
             works=works_by_cluster(self.memory.works.of(key)),
             assume_after_seconds=self.settings.assume_after_seconds,
         )
-        rebalanced, present, now = demand is not None, repaired.present, self.now
-        members = self.members
+        rebalanced, now, members = demand is not None, self.now, self.members
+        evictions = self.evictions.get(key, NO_EVICTIONS)
+        evicted = evict(evictions, placement, repaired.present.bindings, now, reports)
+        present = replace(repaired.present, bindings=evicted.bindings)
         converged = converge(
             placement, owner, selection, present, members, now, reports, rebalanced=rebalanced
         )
-        outputs = files_of(converged, key.namespace, now)
+        outputs = {**files_of(converged, key.namespace, now), **evicted.files}
         version = str(manifest.body["apiVersion"])
         kept = with_kept_fields(metadata, placement)
         outputs[key] = placement_file(
@@ -211,41 +226,32 @@ class Fleets:
         return Part(
             outputs=outputs,
             decision=decision_on(
-                key, left, converged, members, demand, known_problem=problem, edited=edited
+                key,
+                left,
+                converged,
+                members,
+                demand,
+                known_problem=problem,
+                edited=edited,
+                evicted_by=evicted.by,
             ),
             edited=tuple(
                 ObjectKey(GROUP, owner.kinds.binding, key.namespace, name)
                 for name in repaired.edited
             ),
+            faults=evicted.faults,
             rescheduled=rebalanced,
-            until=converged.until,
+            until=earliest(converged.until, evicted.until),
             explain=partial(explain, asked_of(key, converged, members, now)),
         )
 
     def _idle(self, key: ObjectKey) -> str:
         """Return why a placement stays as it is whatever happens, `""` if it does not."""
-        if self._is_unreadable(key):
+        if is_unreadable(self.world, key):
             return "what stands in its outputs cannot be read"
         manifest = self.placements.get(key)
         suspended = manifest is not None and is_suspended(manifest.body)
         return f"{SUSPEND} is true" if suspended else ""
-
-    def _is_unreadable(self, key: ObjectKey) -> bool:
-        """Return whether a file that may belong to a placement cannot be read."""
-        if not self.world.frozen or is_frozen(self.world, key):
-            return bool(self.world.frozen)
-        stems = (
-            output_path(
-                self.world.output_root,
-                ObjectKey(GROUP, kind, key.namespace, f"{key.name[:PLACEMENT_PART]}-"),
-            )
-            for kind in kinds_in(key.namespace).owned
-        )
-        prefixes = tuple(stem.removesuffix(".yaml") for stem in stems)
-        frozen = self.world.frozen
-        return any(path.startswith(prefixes) for path in frozen.paths) or any(
-            map(frozen.may_hold, prefixes)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +291,7 @@ class KubeFleet:
             left=left,
             waiting=world.in_doubt,
             copies=copies,
+            evictions=evictions_in(world),
             memory=self.memory,
         )
 

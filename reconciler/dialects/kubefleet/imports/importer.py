@@ -3,6 +3,7 @@
 from reconciler.dialects.importer import ImportedKind, Importer
 from reconciler.dialects.kubefleet.api.kinds import OWNED
 from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION
 from reconciler.dialects.kubefleet.imports.adopt import adopt
 from reconciler.dialects.kubefleet.imports.works import WORK_REPORT
 from reconciler.dialects.kubefleet.rollout.work_table import WORK
@@ -32,11 +33,12 @@ IMPORTER = Importer(
         },
         **{
             (GROUP, kind): ImportedKind(folder="policies")
-            for kind in ("ClusterResourceOverride", "ResourceOverride")
+            for kind in (BUDGET, "ClusterResourceOverride", "ResourceOverride")
         },
     },
     server_made=("kubernetes-fleet.io/",),
     adopt=adopt,
+    once=frozenset({(GROUP, EVICTION)}),
     reports={(GROUP, WORK): WORK_REPORT},
     live=tuple((GROUP, kind) for kind in sorted(OWNED)),
 )

@@ -66,6 +66,11 @@ def can_be_ready(binding: Binding) -> bool:
     return not has_failed(binding) and _current(binding, DIFF_REPORTED) is None
 
 
+def is_available(binding: Binding) -> bool:
+    """Return whether the resources of a binding are known to be available in its cluster."""
+    return _current(binding, AVAILABLE, "True") is not None
+
+
 def _current(binding: Binding, kind: str, status: str | None = None) -> Body | None:
     """Return a condition if it speaks of the binding's present generation, with this status."""
     for item in binding.conditions:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from reconciler.dialects.kubefleet.api.kinds import SCOPES, PlacementKinds
 from reconciler.dialects.kubefleet.api.names import GROUP, PARENT
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
+from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.dialects.kubefleet.view.cluster import AGENT
 from reconciler.manifests.columns import (
     FILE,
@@ -107,6 +108,14 @@ COLUMNS: ColumnTable = {
             ("ALLOCATABLE-CPU", printed(f"{USAGE}.allocatable.cpu")),
             ("ALLOCATABLE-MEMORY", printed(f"{USAGE}.allocatable.memory")),
             FILE,
+        ),
+    ),
+    (GROUP, EVICTION): (
+        (("VALID", condition("Valid")), ("EXECUTED", condition("Executed"))),
+        (
+            ("PLACEMENT", printed(".spec.placementName")),
+            ("CLUSTER", printed(".spec.clusterName")),
+            ("REASON", condition("Executed", "message")),
         ),
     ),
     **{key: columns for kinds in SCOPES for key, columns in _of_scope(kinds)},

@@ -12,6 +12,7 @@ from reconciler.dialects.kubefleet.api.kinds import (
     subject_of,
 )
 from reconciler.dialects.kubefleet.api.names import NUMBER_OF_CLUSTERS
+from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, selected_targets
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of
 from reconciler.dialects.kubefleet.view.status import scheduled_condition
@@ -31,6 +32,7 @@ def decision_on(
     *,
     known_problem: str,
     edited: bool,
+    evicted_by: str = "",
 ) -> Decision | None:
     """Return what moved or was rebalanced, or why there are newly fewer clusters than wanted.
 
@@ -42,6 +44,7 @@ def decision_on(
         trigger: A rebalancer's, `None` if there is none.
         known_problem: What its status complains about so far, `""` for nothing.
         edited: Whether a person edited a decision.
+        evicted_by: Name of the eviction that deleted a binding, `""` if none did.
     """
     before, after = placed(left), _as_placed(selected_targets(converged.bindings.values()))
     problem = problem_of(scheduled_condition(converged))
@@ -51,7 +54,7 @@ def decision_on(
     return Decision(
         key=key,
         subject=subject_of(key),
-        cause=_cause(left, converged, members, trigger, edited=edited),
+        cause=_cause(left, converged, members, trigger, edited=edited, evicted_by=evicted_by),
         before=before,
         after=after,
         problem=problem,
@@ -75,12 +78,15 @@ def _cause(
     trigger: RescheduleTrigger | None,
     *,
     edited: bool,
+    evicted_by: str,
 ) -> Cause:
     """Return why a placement moved; a rebalancer comes first, but for the first placement."""
     if not left:
         return Cause(CauseKind.CREATED, "" if trigger is None else trigger.by)
     if trigger is not None:
         return Cause(CauseKind.REBALANCED, trigger.by)
+    if evicted_by:
+        return Cause(CauseKind.EVICTED, f"{EVICTION} {evicted_by}")
     if edited:
         return Cause(CauseKind.EDITED)
     name = converged.snapshot.name

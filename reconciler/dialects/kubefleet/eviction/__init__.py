@@ -1,0 +1,1 @@
+"""Evictions from a placement, each judged once, within the budget of the placement."""

@@ -1,0 +1,198 @@
+"""The evictions from one placement in a pass: each is judged once, and its status file says how.
+
+They come before the scheduler, on bindings with all that is known of their clusters by then. One
+after the other, as if a day were between them: what the first takes away is not available to the
+next. A binding that is evicted is gone at once, and the scheduler may choose its cluster again.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.kinds import placement_key
+from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
+from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION, is_over, judge
+from reconciler.dialects.kubefleet.rollout.availability import observe
+from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
+from reconciler.manifests.admission import Admitted, admit
+from reconciler.manifests.paths import is_frozen
+from reconciler.model.conditions import set_condition
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.moments import earliest, stamp
+from reconciler.model.world import Body, Fault, Manifest, World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evictions:
+    """Those that name one placement.
+
+    Attributes:
+        manifests: The evictions, by key.
+        statuses: Their status files, as far as they have one.
+        budget: That of the placement's name, `None` if there is none.
+        waiting: Whether they wait, since the budget cannot be read.
+    """
+
+    manifests: tuple[Manifest, ...] = ()
+    statuses: Mapping[ObjectKey, Body] = field(default_factory=dict)
+    budget: Manifest | None = None
+    waiting: bool = False
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """All that a judgement depends on, but for the status files."""
+        budget = () if self.budget is None else (self.budget.body,)
+        return (*(one.body for one in self.manifests), *budget)
+
+
+NO_EVICTIONS = Evictions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evicted:
+    """What evictions leave.
+
+    Attributes:
+        bindings: The bindings that stay, by name, as they were.
+        files: Status files of the evictions.
+        by: Name of the first eviction that deleted a binding, `""` if none did.
+        faults: Of evictions that are not what they were.
+        until: When time alone could have changed a judgement, `None` if never.
+    """
+
+    bindings: Mapping[str, Binding]
+    files: Mapping[ObjectKey, Body]
+    by: str = ""
+    faults: tuple[Fault, ...] = ()
+    until: datetime | None = None
+
+
+def evictions_in(world: World) -> dict[ObjectKey, Evictions]:
+    """Return the evictions of a world by the placement that they name.
+
+    One whose status file cannot be read is left out: it may have been executed.
+    """
+    found: dict[ObjectKey, list[Manifest]] = {}
+    for one in world.of_kind(GROUP, EVICTION):
+        name = text(mapping(one.body, "spec"), "placementName")
+        if not is_frozen(world, one.key):
+            found.setdefault(placement_key("", name), []).append(one)
+    return {key: _evictions(key, manifests, world) for key, manifests in found.items()}
+
+
+def _evictions(key: ObjectKey, manifests: list[Manifest], world: World) -> Evictions:
+    budget = ObjectKey(GROUP, BUDGET, "", key.name)
+    written = ((one.key, world.outputs.get(one.key)) for one in manifests)
+    return Evictions(
+        manifests=tuple(manifests),
+        statuses={name: status.body for name, status in written if status is not None},
+        budget=world.inputs.get(budget),
+        waiting=str(budget) in world.in_doubt,
+    )
+
+
+def without_placement(
+    by_placement: Mapping[ObjectKey, Evictions],
+    placements: Collection[ObjectKey],
+    world: World,
+    now: datetime,
+) -> Evicted:
+    """Judge the evictions whose placement is not there, or is leaving.
+
+    They wait as they are where it cannot be read.
+    """
+    files: dict[ObjectKey, Body] = {}
+    faults: list[Fault] = []
+    for key, evictions in by_placement.items():
+        if key in placements:
+            continue
+        if str(key) in world.in_doubt:
+            files |= evictions.statuses
+            continue
+        leaving = world.inputs.get(key)
+        placement = None if leaving is None else decode_placement(leaving.body)
+        found = evict(evictions, placement, {}, now, AvailabilityReports())
+        files |= found.files
+        faults += found.faults
+    return Evicted(bindings={}, files=files, faults=tuple(faults))
+
+
+def evict(
+    evictions: Evictions,
+    placement: Placement | None,
+    bindings: Mapping[str, Binding],
+    now: datetime,
+    reports: AvailabilityReports,
+) -> Evicted:
+    """Judge what was not judged yet.
+
+    Args:
+        evictions: Of one placement.
+        placement: The one that they name, `None` if there is none.
+        bindings: Its bindings, by name.
+        now: Aware UTC.
+        reports: What clusters report.
+    """
+    if evictions.waiting:
+        return Evicted(bindings=bindings, files=evictions.statuses)
+    known = {name: observe(binding, now, reports) for name, binding in bindings.items()}
+    seen = {name: binding for name, (binding, _) in known.items()}
+    budget = None if evictions.budget is None else mapping(evictions.budget.body, "spec")
+    files: dict[ObjectKey, Body] = {}
+    by, judged, changed = "", False, list[Fault]()
+    for one, admitted, metadata in _in_order(evictions, now):
+        spec, present = mapping(one.body, "spec"), evictions.statuses.get(one.key, {})
+        if admitted.generation > 1:
+            changed.append(_changed(one))
+            files[one.key] = present
+            continue
+        conditions: Sequence[Body] = bodies(mapping(present, "status"), "conditions")
+        if not is_over(conditions, admitted.generation):
+            judged = True
+            found = judge(spec, admitted.generation, placement, tuple(seen.values()), budget)
+            for condition in found.conditions:
+                conditions = set_condition(conditions, condition, at=stamp(now))
+            if found.deleted is not None:
+                by = by or one.key.name
+                gone = seen[found.deleted]
+                seen[found.deleted] = gone._replace(deleting=True, conditions=())
+        files[one.key] = {
+            "apiVersion": one.body["apiVersion"],
+            "kind": EVICTION,
+            "metadata": metadata,
+            "status": {"conditions": list(conditions)},
+        }
+    return Evicted(
+        bindings={name: one for name, one in bindings.items() if not seen[name].deleting},
+        files=files,
+        by=by,
+        faults=tuple(changed),
+        until=earliest(*(until for _, until in known.values())) if judged else None,
+    )
+
+
+def _in_order(evictions: Evictions, now: datetime) -> Iterable[tuple[Manifest, Admitted, Body]]:
+    """Return the evictions, those seen first before others, with their admission."""
+    found = []
+    for one in evictions.manifests:
+        status = evictions.statuses.get(one.key)
+        record = None if status is None else mapping(status, "metadata")
+        found.append((one, *admit(one.key, mapping(one.body, "spec"), record, now)))
+    return sorted(found, key=lambda entry: (entry[1].created_at, entry[0].key))
+
+
+def _changed(eviction: Manifest) -> Fault:
+    """Return the fault of an eviction whose spec changed, which upstream's CEL rules refuse."""
+    return Fault(
+        path=eviction.origin.path,
+        line=0,
+        column=0,
+        field="/spec",
+        rule="eviction-immutable",
+        message="`placementName` and `clusterName` must stay what they were",
+        expected="what they were, or an eviction of another name",
+        subject=str(eviction.key),
+    )
