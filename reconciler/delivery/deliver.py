@@ -120,7 +120,7 @@ def _stage(
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Stage:
-    """One run; `texts` are those of files that are to be written."""
+    """One run; `texts` are those of files that are to be written, by the decision and the path."""
 
     world: World
     after: World
@@ -129,7 +129,7 @@ class _Stage:
     earlier: tuple[Destination, ...]
     memory: DeliveryMemory
     renderers: Mapping[str, Renderer]
-    texts: dict[tuple[str, FileOwner], str] = field(default_factory=dict)
+    texts: dict[FileOwner, dict[str, str]] = field(default_factory=dict)
     traces: list[Trace] = field(default_factory=list)
 
     def run(self) -> Delivered:
@@ -202,12 +202,10 @@ class _Stage:
         renderer, destinations = self.renderers[owner.dialect], self.configured.destinations
         place = FaultPlace(owner.key.name, str(owner.key))
         found = attempt(partial(renderer.render, owner.key), lambda: place)
-        reach = _reach(renderer, owner.key)
-        (self.memory.unread.add if reach is None else self.memory.unread.discard)(owner)
-        reach = reach or {}
+        self.memory.unread.discard(owner)
         if isinstance(found, Failed):
             self.traces.append(Trace(found.fault, found.trace))
-            failed = tuple(NotRendered(name, found.message) for name in reach)
+            failed = tuple(NotRendered(name, found.message) for name in self._may_be(owner))
             found = Rendered(path=found.fault.path, failed=failed)
         if found is None:
             return None
@@ -215,21 +213,29 @@ class _Stage:
         try:
             texts = texts_of(owner, rendered, destinations)
         except UserError as error:
-            failed = tuple(NotRendered(name, error.message) for name in reach)
+            failed = tuple(NotRendered(name, error.message) for name in self._may_be(owner))
             rendered, texts = Rendered(path=rendered.path, failed=failed), {}
+        reach = self._may_be(owner) if rendered.failed or rendered.kept else {}
         files = owned_files(owner, rendered, texts, reach, destinations, like=self.world.revision)
         present = self.world.delivered
-        for path, blob in files.blobs.items():
-            if present.get(path) != blob:
-                self.texts[path, owner] = texts[path]
+        self.texts[owner] = {
+            path: texts[path] for path, blob in files.blobs.items() if present.get(path) != blob
+        }
         return files
+
+    def _may_be(self, owner: FileOwner) -> Reach:
+        """Return what of a decision may be where; it is remembered if that cannot be read."""
+        found = _reach(self.renderers[owner.dialect], owner.key)
+        if found is None:
+            self.memory.unread.add(owner)
+        return found or {}
 
     def _text(self, path: str) -> str:
         """Return what should stand in a file."""
         owner = self.memory.claims[path][0]
-        if (path, owner) not in self.texts:
+        if path not in self.texts.get(owner, ()):
             self._render(owner)
-        return self.texts[path, owner]
+        return self.texts[owner][path]
 
     def _prune(self) -> Pruning:
         """Return which of the files that nobody claims go."""

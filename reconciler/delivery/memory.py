@@ -82,8 +82,11 @@ class DeliveryMemory:
                 self.telling.add(owner)
         for path in old - new:
             self._claimed(path, [one for one in self.claims[path] if one != owner])
+        alone = (owner,)  # one for all files, since nearly all are claimed once
         for path in new - old:
-            self._claimed(path, sorted((*self.claims.get(path, ()), owner)))
+            others = self.claims.setdefault(path, alone)
+            if others is not alone:
+                self._claimed(path, sorted((*others, owner)))
         return {*old, *new}
 
     def _claimed(self, path: str, owners: Iterable[FileOwner]) -> None:

@@ -13,7 +13,7 @@ from reconciler.model.known_kinds import KnownKinds
 from reconciler.model.same import Same
 from reconciler.model.world import Body
 
-IDENTITY = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
+ANNOTATIONS = ("metadata", "annotations")
 SECRET = "Secret"  # noqa: S105  # the kind
 
 
@@ -26,7 +26,7 @@ def without_refused(rendered: Rendered, settings: DeliverySettings, known: Known
         refused = None
         for source, manifest in work.manifests.items():
             who = _who(manifest)
-            if who not in judged or manifest.get("kind") == SECRET:
+            if who not in judged or (not isinstance(who, Same) and manifest.get("kind") == SECRET):
                 judged[who] = next(_refused(source, manifest, settings, known), None)
             refused = refused or judged[who]
         if refused is None:
@@ -39,8 +39,8 @@ def without_refused(rendered: Rendered, settings: DeliverySettings, known: Known
 
 
 def _who(manifest: Body) -> object:
-    """Return what the identity of a manifest is read from."""
-    if isinstance(manifest, Filled) and manifest.place not in IDENTITY:
+    """Return what the identity of a manifest is read from; a shared document says all of it."""
+    if isinstance(manifest, Filled) and manifest.place[:2] == ANNOTATIONS:
         return Same(manifest.shared)
     metadata = at(manifest, "metadata")
     fields = (manifest.get("apiVersion"), manifest.get("kind"))

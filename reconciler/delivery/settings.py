@@ -1,7 +1,7 @@
 """What the repository configures about delivery: by which transports, and where to."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -58,10 +58,15 @@ class Destination:
         >>> Destination("folders", "fleet/{cluster}/apps").cluster_of("fleet/a/apps/x.yaml")
         'a'
         """
+        return next(self.clusters_of([path]))
+
+    def clusters_of(self, paths: Iterable[str]) -> Iterator[ClusterName]:
+        """Yield for each file the cluster whose folder it stands in, `""` if in none."""
         head, marker, tail = self.place.partition(CLUSTER)
-        name, _, rest = path.removeprefix(head).partition("/")
-        within = marker and path.startswith(head) and f"/{rest}".startswith(f"{tail}/")
-        return ClusterName(name if within else "")
+        for path in paths:
+            name, _, rest = path.removeprefix(head).partition("/")
+            within = marker and path.startswith(head) and f"/{rest}".startswith(f"{tail}/")
+            yield ClusterName(name if within else "")
 
 
 class Folder(NamedTuple):
@@ -77,14 +82,16 @@ class Folder(NamedTuple):
 
 
 def by_folder(
-    paths: Iterable[str], destinations: Iterable[Destination]
+    paths: Collection[str], destinations: Iterable[Destination]
 ) -> defaultdict[Folder, set[str]]:
     """Return files by the folder of a cluster that they stand in."""
     found: defaultdict[Folder, set[str]] = defaultdict(set)
-    for path in paths:
-        for one in destinations:
-            if one.holds(path):
-                found[Folder(one, one.cluster_of(path))].add(path)
+    for one in destinations:
+        root, by_cluster = f"{one.root}/", defaultdict[ClusterName, set[str]](set)
+        held = [path for path in paths if path.startswith(root)]
+        for path, cluster in zip(held, one.clusters_of(held), strict=True):
+            by_cluster[cluster].add(path)
+        found.update((Folder(one, cluster), files) for cluster, files in by_cluster.items())
     return found
 
 

@@ -70,8 +70,9 @@ def encode_alike(body: Body, known: Known) -> str:
 
 def _around(body: Filled) -> tuple[str, str]:
     """Return what is written before and behind the text of a document."""
-    hole, written = HOLE, encode(body.shared)
-    while hole in written:
+    hole = HOLE
+    while True:  # until nothing else of the document has the text that stands for its own
+        head, *tails = encode(with_value(body.shared, body.place, hole)).split(hole)
+        if len(tails) == 1:
+            return head, tails[0]
         hole += "s"
-    head, _, tail = encode(with_value(body.shared, body.place, hole)).partition(hole)
-    return head, tail

@@ -32,7 +32,8 @@ def check_render(case: Body) -> str | None:
     gates = cast(Mapping[str, bool], given.get("featureGates", {}))
     rendering = rendering_of(given, keeps_state=gates.get("StatefulFailoverInjection", False))
     key = key_of(template)
-    rendered = tuple(render_binding(binding, template, key, _permanent_id(binding), rendering))
+    targets, permanent_id = merged_targets(binding), _permanent_id(binding)
+    rendered = tuple(render_binding(binding, targets, template, key, permanent_id, rendering))
     answer: dict[str, object] = {
         "targets": [_target(target.name, target.replicas) for target in merged_targets(binding)],
         "workName": name_of(template),

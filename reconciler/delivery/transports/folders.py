@@ -17,15 +17,23 @@ def manifest_path(folder: str, source: ObjectKey) -> str:
     >>> manifest_path("delivery/a", ObjectKey("apps", "Deployment", "default", "web"))
     'delivery/a/default/deployments.apps/web.yaml'
     """
+    return f"{folder}/{_within(source)}"
+
+
+def _within(source: ObjectKey) -> str:
+    """Return where the manifest of an object stands in the folder of any cluster."""
     scope, kind = source.namespace or CLUSTER_SCOPED, folder_of(source.group, source.kind)
-    return f"{folder}/{scope}/{kind}/{file_stem(source.name)}.yaml"
+    return f"{scope}/{kind}/{file_stem(source.name)}.yaml"
 
 
 def _files(_owner: ObjectKey, rendered: Rendered, destination: Destination) -> Files:
+    within: dict[ObjectKey, str] = {}  # many clusters get the same objects
     for work in rendered.works:
         folder = destination.folder(work.cluster)
         for source, manifest in work.manifests.items():
-            yield manifest_path(folder, source), manifest
+            if source not in within:
+                within[source] = _within(source)
+            yield f"{folder}/{within[source]}", manifest
 
 
 def _places(

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from reconciler.dialects.karmada.api.clusters import Members, TargetCluster
 from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
-from reconciler.dialects.karmada.binding.merged_targets import merged_targets
 from reconciler.dialects.karmada.binding.prune import pruned
 from reconciler.dialects.karmada.binding.revise_replicas import completions_by_cluster, revised
 from reconciler.dialects.karmada.binding.work_marks import (
@@ -58,12 +57,18 @@ class Rendering:
 
 
 def render_binding(
-    binding: Body, template: Body, key: ObjectKey, permanent_id: str, rendering: Rendering
+    binding: Body,
+    targets: Sequence[TargetCluster],
+    template: Body,
+    key: ObjectKey,
+    permanent_id: str,
+    rendering: Rendering,
 ) -> Iterator[ClusterWork | NotRendered]:
     """Yield what each cluster of a binding gets, or why it gets nothing new.
 
     Args:
         binding: The binding as it was decided.
+        targets: Its clusters, as `merged_targets` has them.
         template: Its workload.
         key: Of the workload.
         permanent_id: By which Works name the binding.
@@ -72,7 +77,6 @@ def render_binding(
     Source: karmada@f8fdd02 pkg/controllers/binding/common.go `ensureWork`. The clusters of one
     binding fail alone, but where the completions of a Job are no number.
     """
-    targets = merged_targets(binding)
     try:
         completions = completions_by_cluster(template, binding, targets)
     except UserError as error:
@@ -124,10 +128,12 @@ class _Contents:
             if alike not in self._alike:
                 self._alike[alike] = self._content(found)
         shared = self._alike[alike]
-        spec = self._dispatch or dispatch_of(self.binding, target.name)
+        work = shared.work
+        if self._dispatch is None:
+            work = {**work, "spec": dispatch_of(self.binding, target.name)}
         return ClusterWork(
             cluster=target.name,
-            carrier=at_cluster(shared.work, target.name, spec),
+            carrier=at_cluster(work, target.name),
             manifests={self.key: marked_at(shared.manifest, target.name)},
         )
 
@@ -147,6 +153,7 @@ class _Contents:
         named = {**named, CONFLICT: conflict_resolution(found.manifest, self.binding)}
         manifest = marked(found.manifest, {**labels, **self.state}, named)
         work = work_of(found.manifest, labels, {**named, **applied_annotations(found)})
+        work = {**work, "spec": self._dispatch or {}}
         return _Content(with_managed_lists(pruned(manifest)), work)
 
 

@@ -40,6 +40,6 @@ def render_namespace(
         work = work_of(found.manifest, None, applied_annotations(found) or None)
         yield ClusterWork(
             cluster=cluster,
-            carrier=at_cluster(work, cluster, {}),
+            carrier=at_cluster(work, cluster),
             manifests={key: marked_at(manifest, cluster)},
         )

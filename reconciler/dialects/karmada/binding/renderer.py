@@ -121,9 +121,8 @@ class KarmadaRenderer:
         if warnings and self.refuses:
             failed = tuple(NotRendered(name, warnings[0]) for name, _ in placed)
             return Rendered(path=template.origin.path, failed=failed, kept=kept, placed=placed)
-        works = render_binding(
-            binding, _as_stored(template), key, _permanent_id(output), self.rendering
-        )
+        stored = _as_stored(template)
+        works = render_binding(binding, targets, stored, key, _permanent_id(output), self.rendering)
         return _rendered(template.origin.path, works, kept, placed, warnings)
 
     def _warnings(self, template: Manifest, binding: Body) -> Iterator[str]:

@@ -131,10 +131,9 @@ def work_of(manifest: Body, labels: Texts | None, annotations: Texts | None) -> 
     }
 
 
-def at_cluster(work: Body, cluster: ClusterName, spec: Body) -> Body:
+def at_cluster(work: Body, cluster: ClusterName) -> Body:
     """Return a Work in the namespace of a cluster."""
-    metadata = {**mapping(work, "metadata"), "namespace": execution_namespace(cluster)}
-    return {**work, "metadata": metadata, "spec": spec}
+    return Filled(work, ("metadata", "namespace"), execution_namespace(cluster))
 
 
 def dispatch_of(binding: Body, cluster: ClusterName) -> Body:

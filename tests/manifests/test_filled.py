@@ -1,0 +1,32 @@
+"""Documents that are alike but for one text."""
+
+import pytest
+
+from reconciler.manifests.emitter import encode
+from reconciler.manifests.filled import Filled, Known, encode_alike
+from reconciler.model.world import Body
+
+PLACE = ("metadata", "annotations", "for")
+
+
+def document(**annotations: str) -> Body:
+    """A document with a text that is filled in."""
+    return {"kind": "A", "metadata": {"annotations": {"for": "", **annotations}}, "on": ["yes", 1]}
+
+
+@pytest.mark.parametrize(
+    "shared",
+    [
+        pytest.param(document(), id="plain"),
+        pytest.param(document(a="hole"), id="the-text-that-stands-for-it"),
+        pytest.param(document(hole="holes", a="a hole, a holess"), id="and-longer-ones"),
+    ],
+)
+def test_what_is_filled_is_written_as_if_it_stood_there(shared: Body) -> None:
+    """Whatever else the documents hold, and whatever the text needs to be quoted."""
+    known: Known = {}
+    for text in ("east", "yes", "", "1", "a: b", "hole"):
+        filled = Filled(shared, PLACE, text)
+
+        assert encode(dict(filled)) == encode_alike(filled, known)
+    assert 1 == len(known)
