@@ -45,6 +45,7 @@ def chronicle(
     again: Callable[[], Outcome | None] = lambda: None,
     *,
     names: Collection[str] = (),
+    mentions: str = "",
 ) -> list[Happening]:
     """Return the events of one commit, sorted by object, in upstream's order for each.
 
@@ -59,8 +60,10 @@ def chronicle(
         again: Computes the pass again, `None` if it cannot be; asked only for what its files do
             not say: what became of a rebalancer that went, and evictions that it began and ended.
         names: Authors of the passes.
+        mentions: The name of an object: only outputs in which it occurs are looked at, so all of
+            its own events are told, and few others. `""` for all.
     """
-    outputs = changed_outputs(changes, texts, output_root)
+    outputs = changed_outputs(changes, texts, output_root, mentions)
     found_pass = pass_of(commit)
     if found_pass is None:
         ours = commit.author in names
@@ -79,18 +82,23 @@ def chronicle(
     return sorted(found, key=lambda happening: happening.key)
 
 
-def changed_outputs(changes: Sequence[FileChange], texts: Texts, output_root: str) -> list[Changed]:
+def changed_outputs(
+    changes: Sequence[FileChange], texts: Texts, output_root: str, mentions: str = ""
+) -> list[Changed]:
     """Return the outputs that a commit changed, those that events are told from.
 
     Args:
         changes: What it changed.
         texts: Every blob that `needed` names.
         output_root: Folder of the outputs.
+        mentions: A text that occurs in them, `""` for all of them.
     """
+    word = mentions.encode()  # a pass may write thousands; parsing one costs a thousand searches
     return [
         found
         for change in changes
         if _is_told(change.path, output_root)
+        if any(word in texts.get(blob, b"") for blob in (change.before, change.after) if blob)
         for found in [_changed(change, texts)]
         if found is not None
     ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from reconciler.audit.replay import Replay
     from reconciler.audit.revisions import Commit
     from reconciler.audit.upstream_events import Happening
     from reconciler.core.changes import Outcome
@@ -26,12 +27,13 @@ class EventReader:
         key: "ObjectKey | None",
         *,
         warnings: bool,
+        replay: "Replay | None" = None,
     ) -> None:
         from reconciler.audit.replay import Replay
 
         self.repository = revisions.repository
         self._revisions = revisions
-        self._replay = Replay(revisions)
+        self._replay = replay or Replay(revisions)
         self._output_root = output_root
         self._key = key
         self._warnings = warnings
@@ -62,7 +64,13 @@ class EventReader:
                 changes = self._revisions.changes(commit)
                 again = partial(self._again, commit)
                 events = chronicle(
-                    commit, changes, texts, self._output_root, again, names=self._names
+                    commit,
+                    changes,
+                    texts,
+                    self._output_root,
+                    again,
+                    names=self._names,
+                    mentions="" if self._key is None else self._key.name,
                 )
                 yield from (event for event in reversed(events) if self._is_asked(event))
 

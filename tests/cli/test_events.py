@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.cli.event_reader import EventReader
+from reconciler.shell.revisions import GitRevisions
 from tests.cli.history import SHOP, answer, answer_json, told_fleet
 from tests.cli.test_terminal import ESCAPE, on_terminal
 from tests.shell.fleet import (
@@ -201,3 +203,14 @@ def test_events_of_one_object_are_all_of_its(fleet: Checkout, capsys: Capsys, wo
     about = own[0]["object"]
 
     assert own == [event for event in everything if event["object"] == about]
+
+
+def test_events_of_one_object_are_those_among_all(fleet: Checkout) -> None:
+    """Only files that mention it are read for it, and none of its events is missing."""
+    revisions = GitRevisions.open(fleet.folder, output_root="status")
+    every, _ = EventReader(revisions, "status", None, warnings=False).read(fleet.head(), None)
+
+    for key in {event.key for event in every}:
+        own, _ = EventReader(revisions, "status", key, warnings=False).read(fleet.head(), None)
+
+        assert [event for event in every if event.key == key] == own
