@@ -125,7 +125,9 @@ def _then(key: ObjectKey, event: Event, replay: Replay) -> Explanation | None:
     if read is None:
         return None
     world = replay.revisions.world(read.inputs, read.outputs, reports=read.reports)
-    return None if isinstance(world, UnreadableRevision) else replay.explain(world, key, read.at)[0]
+    if isinstance(world, UnreadableRevision):
+        return None
+    return replay.explain(world, key, read.at, past=True)[0]
 
 
 def _shifts(then: Explanation | None, now: Explanation | None) -> Iterable[Shift]:

@@ -1,11 +1,15 @@
 """Passes computed again, one after the other, whatever their order in history."""
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import product
 from pathlib import Path
 
 from reconciler.audit.replay import Replay, Run
+from reconciler.audit.revisions import pass_of
+from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
+from reconciler.library.subject import subject_at
 from reconciler.shell.revisions import GitRevisions
 from tests.cli.history import told_fleet
 from tests.shell.repositories import NOW
@@ -25,3 +29,36 @@ def test_what_is_remembered_changes_no_outcome(tmp_path: Path) -> None:
 
         assert isinstance(run, Run)
         assert reconcile(run.world, now) == run.outcome
+
+
+def test_a_pass_is_computed_once_where_passes_are_kept(tmp_path: Path) -> None:
+    """The next object that it moved is told from the same outcome."""
+    fleet = told_fleet(tmp_path / "fleet")
+    revisions = GitRevisions.open(fleet.folder, output_root="status")
+    newest = next(one for one in revisions.commits(fleet.head()) if pass_of(one) is not None)
+    replay = Replay(revisions, most_kept=1)
+
+    assert replay.run_again(newest) is replay.run_again(newest)
+
+
+def test_the_pass_that_was_asked_for_longest_ago_is_kept_no_more(tmp_path: Path) -> None:
+    """Memory is bounded, however long the history is."""
+    fleet = told_fleet(tmp_path / "fleet")
+    revisions = GitRevisions.open(fleet.folder, output_root="status")
+    passes = [one for one in revisions.commits(fleet.head()) if pass_of(one) is not None]
+    replay = Replay(revisions, most_kept=1)
+    first = replay.run_again(passes[0])
+    replay.run_again(passes[1])
+
+    assert first is not replay.run_again(passes[0])
+
+
+def test_a_memory_of_its_own_for_the_past_changes_no_answer(tmp_path: Path) -> None:
+    """Why an object is where it is reads the same, whatever is remembered where."""
+    fleet = told_fleet(tmp_path / "fleet")
+    revisions = GitRevisions.open(fleet.folder, output_root="status")
+    apart = Replay(revisions, past=Memo(), most_kept=8)
+    for word in ("deployment/shop", "cm/settings", "deployment/shop"):
+        alone = subject_at(revisions, fleet.head(), word, "default")
+
+        assert alone.why(NOW) == replace(alone, replay=apart).why(NOW)
