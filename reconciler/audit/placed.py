@@ -39,27 +39,6 @@ def placed_on(world: World, key: ObjectKey) -> Placed:
     return tuple((ClusterName(name), found[name]) for name in sorted(found))
 
 
-def placements_in(world: World) -> dict[ObjectKey, Placed]:
-    """Return where everything is that decisions are about, sorted: all of it in one go."""
-    found: dict[ObjectKey, dict[str, int]] = {}
-    for dialect in DIALECTS:
-        view = dialect.view()
-        for kind in dialect.placed:
-            part = dialect.parts.get(kind)
-            for manifest in world.outputs_of_kind(kind):
-                there = found.setdefault(manifest.key, {})
-                if part is None:
-                    there.update(view.clusters_in(manifest.body))
-            for manifest in () if part is None else world.outputs_of_kind(part):
-                owner = view.owner_of(manifest.key, manifest.body)
-                if owner is not None:
-                    found.setdefault(owner, {}).update(view.clusters_in(manifest.body))
-    return {
-        key: tuple((ClusterName(name), found[key][name]) for name in sorted(found[key]))
-        for key in sorted(found)
-    }
-
-
 def parts_of(world: World, key: ObjectKey) -> tuple[Manifest, ...]:
     """Return the outputs that a decision is written in, sorted by key.
 

@@ -1,16 +1,12 @@
 """What each cluster has, what is placed on it, and what is free, in a world."""
 
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from reconciler.audit.placed import placements_in
+from reconciler.audit.fleet_loads import FleetLoads
 from reconciler.core.dialects import DIALECTS
 from reconciler.dialects.view import View
-from reconciler.model.decision import Placed
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.quantity import Quantity
 from reconciler.model.resources import Resources, less
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Body, World
@@ -50,62 +46,30 @@ class Usage:
     zone: str = ""
 
 
-@dataclass(slots=True)
-class _Load:
-    """What is placed on one cluster."""
-
-    objects: int = 0
-    replicas: int = 0
-    shares: Counter[int] = field(default_factory=Counter)
-    requested: Counter[str] = field(default_factory=Counter)
-
-
-def usage_of(world: World, placements: Mapping[ObjectKey, Placed] | None = None) -> list[Usage]:
+def usage_of(world: World, loads: FleetLoads | None = None) -> list[Usage]:
     """Return every cluster with what is on it, sorted by name, then kind.
 
     Args:
         world: Whose clusters.
-        placements: Where everything is, `None` where that was not asked yet.
+        loads: What is placed on them, `None` where that was not asked yet.
     """
-    loads = _loads(world, placements_in(world) if placements is None else placements)
+    loads = FleetLoads(world) if loads is None else loads
     views = {dialect.cluster: dialect.view() for dialect in DIALECTS}
     settings = settings_in(world)
     keys = [key for key in world.inputs if (key.group, key.kind) in views]
-    found = []
-    for key in sorted(keys, key=lambda key: (key.name, key.kind)):
-        load, view = loads.get(key.name, _Load()), views[key.group, key.kind]
-        found.append(_usage(key, world.inputs[key].body, load, view, settings))
-    return found
+    return [
+        _usage(key, world.inputs[key].body, loads, views[key.group, key.kind], settings)
+        for key in sorted(keys, key=lambda key: (key.name, key.kind))
+    ]
 
 
-def _loads(world: World, placements: Mapping[ObjectKey, Placed]) -> dict[str, _Load]:
-    """Return what is placed, by name of the cluster."""
-    loads: dict[str, _Load] = {}
-    requests: dict[tuple[tuple[str, Quantity], ...], int] = {}
-    views = {kind: dialect.view() for dialect in DIALECTS for kind in dialect.placed}
-    for key, placed in placements.items():
-        if key not in world.outputs:
-            continue
-        request = views[key.group, key.kind].requested_by(world.outputs[key].body)
-        asked = requests.setdefault(tuple(request.items()), len(requests))  # many ask the same
-        for name, replicas in placed:
-            load = loads.get(name) or loads.setdefault(name, _Load())
-            load.objects += 1
-            load.replicas += replicas
-            load.shares[asked] += replicas
-    listed = list(requests)
-    for load in loads.values():
-        for asked, replicas in load.shares.items():
-            load.requested.update({item: amount * replicas for item, amount in listed[asked]})
-    return loads
-
-
-def _usage(key: ObjectKey, body: Body, load: _Load, view: View, settings: Settings) -> Usage:
+def _usage(key: ObjectKey, body: Body, loads: FleetLoads, view: View, settings: Settings) -> Usage:
     """Return one cluster with what is on it."""
+    load = loads.on(key.name)
     taints = view.taints_of(body, settings)
     status = mapping(body, "status")
     report, place = view.report_of(status), view.place_of(body)
-    requested = {name: Quantity(amount) for name, amount in sorted(load.requested.items())}
+    requested = loads.requested_by(load)
     free = report.free
     if free is None and report.capacity is not None:
         free = less(report.capacity, requested)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reconciler.audit.foresight import Coming
+    from reconciler.core.memo import Memo
     from reconciler.model.identity import ObjectKey
     from reconciler.model.known_kinds import Kind
     from reconciler.model.world import World
@@ -12,10 +13,11 @@ if TYPE_CHECKING:
 MOST_LINES = 30
 
 
-def coming_in(world: "World") -> "tuple[Coming, ...]":
+def coming_in(world: "World", *, memo: "Memo | None" = None) -> "tuple[Coming, ...]":
     """Return what passes will do in a world from its last pass on, before the first from now on.
 
-    A moment that is over by now says that no pass has run since.
+    A moment that is over by now says that no pass has run since. `memo` is what earlier passes
+    remembered.
     """
     from reconciler.audit.foresight import foresee
     from reconciler.core.record import last_pass
@@ -23,7 +25,7 @@ def coming_in(world: "World") -> "tuple[Coming, ...]":
     from reconciler.shell.clock import SystemClock
 
     last = last_pass(world.outputs)
-    return foresee(world, SystemClock().now() if last is None else add(last.at))
+    return foresee(world, SystemClock().now() if last is None else add(last.at), memo=memo)
 
 
 def about(found: "Sequence[Coming]", keys: "Collection[ObjectKey]") -> "tuple[Coming, ...]":

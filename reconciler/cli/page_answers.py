@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from reconciler.cli.page_views import PageViews
+from reconciler.cli.page_views import PageMemory, PageViews
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.page.links import Anchor, ServedLinks
 from reconciler.page.rendering import Frame, PagePart, render
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Query = Mapping[str, str]
 SHORT_ID = 12
+LOAD = "load"
 LINKS = ServedLinks()
 TITLES = {
     "fleet": "Fleet",
@@ -67,23 +68,28 @@ class PageAnswers:
         branch: Name of the branch, as people call it.
         revisions: Its history.
         output_root: Folder of the outputs.
+        memory: What questions left to be used again.
     """
 
     directory: Path
     branch: str
     revisions: "GitRevisions"
     output_root: str
+    memory: PageMemory
     _views: PageViews | None = field(default=None)
 
     def answer(self, view: str, query: Query, head: str) -> PageAnswer:
         """Return the page at an address.
 
         Args:
-            view: Name of the view.
+            view: Name of the view; `load` reads what the others are told from.
             query: The rest of the address.
             head: Full hex id of the commit that is looked at.
         """
         try:
+            if view == LOAD:
+                self._at(head).usage  # noqa: B018  # it is kept, and later commits follow from it
+                return PageAnswer(200, "")
             title, part = self._parts(head)[view](query)
         except ReconcilerError as error:
             return PageAnswer(400, self._page(view, "Cannot be shown", self._notice(error), ""))
@@ -105,8 +111,7 @@ class PageAnswers:
     def _at(self, head: str) -> PageViews:
         """Return the views at a commit: those of the question before, if it is the same."""
         if self._views is None or self._views.head != head:
-            steps = {} if self._views is None else self._views.steps
-            self._views = PageViews(self.revisions, head, LINKS, steps)
+            self._views = PageViews(self.revisions, head, LINKS, self.memory)
         return self._views
 
     def _parts(self, head: str) -> "dict[str, Callable[[Query], tuple[str, list[PagePart]]]]":
@@ -133,10 +138,13 @@ class PageAnswers:
 
     def _object(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
         """Return the view of one object: what is decided, or a workload of which that is told."""
-        from reconciler.cli.page_object import object_detail
+        from reconciler.cli.page_object import object_detail, object_outline
 
         key = _key(views.world, query)
-        found = object_detail(self.revisions, views.head, views.world, key)
+        if views.uncomputed:
+            told = object_outline(self.revisions, views.world, key, views.uncomputed)
+            return told.title, [PagePart("object", "object.html", told)]
+        found = object_detail(self.revisions, self.memory.replay, views.head, views.world, key)
         return found.title, [PagePart("object", "object.html", found)]
 
     def _plan(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:

@@ -3,6 +3,7 @@
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from reconciler.audit.delivered_copies import CopiesOf
 from reconciler.audit.placed import placed_on
 from reconciler.cli.event_reader import EventReader
 from reconciler.library.subject import Subject
@@ -13,6 +14,7 @@ from reconciler.shell.clock import SystemClock
 
 if TYPE_CHECKING:
     from reconciler.audit.reasons import Why
+    from reconciler.audit.replay import Replay
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
     from reconciler.shell.revisions import GitRevisions
@@ -21,18 +23,18 @@ EVENTS, HISTORY = 20, 8
 
 
 def object_detail(
-    revisions: "GitRevisions", head: str, world: "World", key: "ObjectKey"
+    revisions: "GitRevisions", replay: "Replay", head: str, world: "World", key: "ObjectKey"
 ) -> ObjectView:
     """Return all that is known of one object.
 
     Args:
         revisions: The history of the repository.
+        replay: What computes passes of it again.
         head: Full hex id of the commit that is looked at.
         world: Its files.
         key: What decisions about the object bear.
     """
     from reconciler.audit.reasons import explain_why
-    from reconciler.audit.replay import Replay
 
     person = named(world, key)
     subject = Subject(
@@ -42,7 +44,7 @@ def object_detail(
         world=world,
         head=head,
         revisions=revisions,
-        replay=Replay(revisions),
+        replay=replay,
     )
     events = list(islice(subject.events(whole=False, first=HISTORY), HISTORY))
     why = explain_why(
@@ -54,9 +56,8 @@ def object_detail(
         clock=SystemClock().now(),
         elsewhere=branch_files(revisions.repository, world),
     )
-    told, _ = EventReader(revisions, world.output_root, key, warnings=False).read(
-        head, None, EVENTS
-    )
+    reader = EventReader(revisions, world.output_root, key, warnings=False, replay=replay)
+    told, _ = reader.read(head, None, EVENTS)
     return object_view(
         key,
         _title(person),
@@ -71,6 +72,33 @@ def object_detail(
         events=told[::-1],
         faults=why.faults,
         note=why.note,
+    )
+
+
+def object_outline(
+    revisions: "GitRevisions",
+    world: "World",
+    key: "ObjectKey",
+    uncomputed: str,
+) -> ObjectView:
+    """Return what is known of one object without computing a pass.
+
+    Args:
+        revisions: The history of the repository.
+        world: Its files at the commit that is looked at.
+        key: What decisions about the object bear.
+        uncomputed: Why no pass is computed.
+    """
+    person, placed = named(world, key), placed_on(world, key)
+    copies = CopiesOf(world, branch_files(revisions.repository, world))(key)
+    space = f" -n {person.namespace}" if person.namespace else ""
+    return object_view(
+        key,
+        _title(person),
+        placed,
+        None,
+        copies=copy_lines(placed, copies),
+        note=f"{uncomputed}: reconciler why {called(person)}{space} says why it is where it is",
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.audit.commit_events import needed
 from reconciler.audit.commit_moves import differences, moves_of_commit
-from reconciler.audit.placed import placements_in
+from reconciler.audit.placed_objects import PlacedObjects, changed_owners
 from reconciler.audit.revisions import UnreadableRevision, pass_of
 from reconciler.errors import UsageError
 from reconciler.page.links import Anchor, Links
@@ -74,7 +74,7 @@ class PassLine:
         return TimelineView(
             steps=steps,
             chosen=chosen,
-            then=matrix_view(then, placements_in(then), MatrixQuery(), self.links),
+            then=matrix_view(then, PlacedObjects(then), MatrixQuery(), self.links),
             compared=self._compared(since, here, then) if since else None,
             earlier=self._window_at(older[0].revision, "older passes") if older else None,
             later=self._window_at("", "newest passes") if start != self.head else None,
@@ -89,7 +89,11 @@ class PassLine:
         commit = self.revisions.commit_at(since)
         before = self._world(since)
         first, last = (self._bare(commit), here)
-        earlier, later = placements_in(before), placements_in(after)
+        changed = changed_owners(after, before)  # the rest is where it was
+        earlier, later = (
+            {key: found[key] for key in changed if key in found}
+            for found in (PlacedObjects(before), PlacedObjects(after))
+        )
         if first.at > last.at:
             first, last, earlier, later = last, first, later, earlier
         found = differences(earlier, later)

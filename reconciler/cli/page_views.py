@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from reconciler.audit.placed import placements_in
+from reconciler.audit.fleet_loads import FleetLoads
 from reconciler.audit.printable import printable
 from reconciler.audit.repository_status import faults_of
 from reconciler.audit.revisions import pass_of
-from reconciler.audit.usage import usage_of
+from reconciler.audit.usage import Usage, usage_of
 from reconciler.cli.coming import coming_in
 from reconciler.cli.object_tables import Layout, rows_of, table_of
 from reconciler.cli.page_timeline import PassLine
 from reconciler.core.dialects import KINDS
+from reconciler.errors import UsageError
 from reconciler.manifests.emitter import encode
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.fields import mapping
@@ -25,12 +26,15 @@ from reconciler.shell.clock import SystemClock
 
 if TYPE_CHECKING:
     from reconciler.audit.foresight import Coming
+    from reconciler.audit.replay import Replay
     from reconciler.model.decision import Placed
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import Fault, HeldFile, World
     from reconciler.page.timeline import PassStep
     from reconciler.shell.revisions import GitRevisions
 
+MOST_REPLAYED = 10_000  # objects; above, a pass takes longer than a view may
+KEPT_PASSES = 8
 FEW_PLACED = 300  # up to so many, what comes is computed together with the fleet
 NEWEST = 5  # passes that the fleet shows
 
@@ -59,6 +63,31 @@ class RebalancersView(NamedTuple):
     coming: "Sequence[Coming]"
 
 
+@dataclass(slots=True, eq=False)
+class PageMemory:
+    """What was found out at one commit and serves the next; it only saves work.
+
+    Attributes:
+        replay: What computes passes again.
+        steps: What passes moved, as far as it was read; commits never change.
+        loads: What is on each cluster, `None` as long as it was not asked.
+        most_replayed: Up to how many objects there are may passes be computed.
+    """
+
+    replay: "Replay"
+    steps: "dict[str, PassStep]" = field(default_factory=dict)
+    loads: FleetLoads | None = None
+    most_replayed: int = MOST_REPLAYED
+
+
+def new_memory(revisions: "GitRevisions") -> PageMemory:
+    """Return a memory in which nothing is yet."""
+    from reconciler.audit.replay import Replay
+    from reconciler.core.memo import Memo
+
+    return PageMemory(Replay(revisions, past=Memo(), most_kept=KEPT_PASSES))
+
+
 @dataclass(eq=False)
 class PageViews:
     """The views of one commit; what was found out for one serves the next.
@@ -67,13 +96,13 @@ class PageViews:
         revisions: The history of the repository.
         head: Full hex id of the commit.
         links: Where views lead.
-        steps: What passes moved, as far as it was read; commits never change.
+        memory: What other commits left to be used again.
     """
 
     revisions: "GitRevisions"
     head: str
     links: Links
-    steps: "dict[str, PassStep]" = field(default_factory=dict)
+    memory: PageMemory
 
     @cached_property
     def world(self) -> "World":
@@ -81,14 +110,40 @@ class PageViews:
         return self.revisions.loader.load(self.head)
 
     @cached_property
+    def loads(self) -> FleetLoads:
+        """What is where; it follows that of the commit before, which is of no use then."""
+        known = self.memory.loads
+        self.memory.loads = FleetLoads(self.world) if known is None else known.follow(self.world)
+        return self.memory.loads
+
+    @property
     def placements(self) -> "Mapping[ObjectKey, Placed]":
         """Where everything is."""
-        return placements_in(self.world)
+        return self.loads.placements
+
+    @cached_property
+    def usage(self) -> Sequence[Usage]:
+        """Every cluster with what is on it."""
+        return usage_of(self.world, self.loads)
+
+    @property
+    def uncomputed(self) -> str:
+        """Why no pass is computed here, `""` if passes are."""
+        objects, most = len(self.placements), self.memory.most_replayed
+        if objects <= most:
+            return ""
+        return f"with {objects:,} objects passes are not computed on the page, only up to {most:,}"
 
     @cached_property
     def coming(self) -> "Sequence[Coming]":
-        """What the next passes will do."""
-        return coming_in(self.world)
+        """What the next passes will do.
+
+        Raises:
+            UsageError: There are too many objects for that.
+        """
+        if self.uncomputed:
+            raise UsageError(f"{self.uncomputed}; reconciler status says what comes")
+        return coming_in(self.world, memo=self.memory.replay.memo)
 
     @cached_property
     def faults(self) -> "Sequence[Fault]":
@@ -110,18 +165,18 @@ class PageViews:
     @cached_property
     def passes(self) -> PassLine:
         """The passes that led to the commit."""
-        return PassLine(self.revisions, self.head, self.world, self.links, self.steps)
+        return PassLine(self.revisions, self.head, self.world, self.links, self.memory.steps)
 
     def fleet(self, *, page: int = 1, size: int = PAGE) -> FleetView:
         """Return the clusters; what comes is told where it takes no time, or was computed."""
         few = len(self.placements) <= FEW_PLACED or "coming" in vars(self)
         return fleet_view(
-            usage_of(self.world, self.placements),
+            self.usage,
             self.links,
-            objects=sum(bool(placed) for placed in self.placements.values()),
+            objects=self.loads.objects,
             faults=len(self.faults),
             steps=self.passes.newest(NEWEST),
-            coming=self.coming if few else None,
+            coming=self.coming if few and not self.uncomputed else None,
             page=page,
             size=size,
         )
@@ -148,7 +203,8 @@ class PageViews:
                 for key in keys
             ]
             tables.append((kind[1], table.titles, found))
-        told = [one for one in self.coming if one.key[:2] in KINDS.removable] if every else []
+        asked = self.coming if every and not self.uncomputed else ()
+        told = [one for one in asked if one.key[:2] in KINDS.removable]
         return RebalancersView(tables, told)
 
     def _progress(self, key: "ObjectKey") -> list[str]:

@@ -39,10 +39,13 @@ def command(
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     gc.set_threshold(*COLLECTIONS)
     from reconciler.cli.page_answers import PageAnswers
+    from reconciler.cli.page_views import new_memory
     from reconciler.cli.world import open_revisions
     from reconciler.dialects.object_boundary import trace_of
 
-    answers = PageAnswers(directory, branch, open_revisions(directory, output_root), output_root)
+    revisions = open_revisions(directory, output_root)
+    memory = new_memory(revisions)
+    answers = PageAnswers(directory, branch, revisions, output_root, memory)
     for line in sys.stdin:
         question = json.loads(line)
         try:

@@ -65,7 +65,7 @@ def command(directory: Path, *, output: str, rev: str, branch: str | None, outpu
     Exit codes: 0 written, 1 the file cannot be written, 2 no such revision.
     """
     from reconciler.cli.page_plan import planned
-    from reconciler.cli.page_views import PageViews
+    from reconciler.cli.page_views import PageViews, new_memory
     from reconciler.cli.world import note_if_empty, open_revisions
     from reconciler.page.links import ReportLinks
     from reconciler.shell.git.revisions import resolve_revision
@@ -74,7 +74,7 @@ def command(directory: Path, *, output: str, rev: str, branch: str | None, outpu
         raise UsageError(f'-o "{output}" must be a file such as fleet.html, - or svg')
     revisions = open_revisions(directory, output_root)
     head = resolve_revision(revisions.repository, rev)
-    views = PageViews(revisions, head, ReportLinks(VIEWS))
+    views = PageViews(revisions, head, ReportLinks(VIEWS), new_memory(revisions))
     note_if_empty(directory, views.world)
     plan = None if branch is None else planned(directory, output_root, (rev, head), branch)
     if output == SVG:
@@ -134,7 +134,8 @@ def _parts(views: "PageViews", told: "Sequence[ObjectKey]") -> "list[PagePart]":
     from reconciler.page.rendering import PagePart
     from reconciler.page.timeline import TimelineView
 
-    objects = [object_detail(views.revisions, views.head, views.world, key) for key in told]
+    replay = views.memory.replay
+    objects = [object_detail(views.revisions, replay, views.head, views.world, k) for k in told]
     matrix = views.matrix(MatrixQuery(), rows=ROWS, columns=COLUMNS)
     steps = views.passes.window(views.head, PASSES)
     contents: dict[str, object] = {

@@ -52,6 +52,7 @@ class View:
             decides on no workloads of their own.
         workload_of: Returns apiVersion, kind, namespace and name of the workload that an output is
             about, as a rebalancer names it, `None` if it is about none.
+        policy_of: Returns the policy that what such an output places belongs to, `None` if to none.
         carriers: Returns the placements that carry an object along, sorted.
         may_carry: Whether one of its placements may select a namespace with all that is in it.
         tree: Returns what hangs on an object, each level sorted.
@@ -77,6 +78,7 @@ class View:
     requested_by: Callable[[Body], Resources] = _no_resources
     decision_on: Callable[[ObjectKey], ObjectKey | None] = _none
     workload_of: Callable[[Body], Body | None] = _none
+    policy_of: Callable[[Body], ObjectKey | None] = _none
     carriers: Callable[[World, ObjectKey], tuple[ObjectKey, ...]] = _nothing
     may_carry: Callable[[World, str], bool] = _never
     tree: Callable[[World, ObjectKey], TreeNode]

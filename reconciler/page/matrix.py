@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from reconciler.audit.wording import share
-from reconciler.core.dialects import DIALECTS, dialect_of
+from reconciler.core.dialects import dialect_of
 from reconciler.manifests.label_selector import parse_selector
 from reconciler.model.decision import Placed
 from reconciler.model.fields import text
@@ -136,10 +136,10 @@ def _matching(
     """Return the objects that are asked for."""
     selector = parse_selector(query.selector) if query.selector.strip() else None
     found = []
-    for key, placed in placements.items():
+    for key in placements:
         if query.namespace not in ("", key.namespace):
             continue
-        if query.cluster and query.cluster not in [str(name) for name, _ in placed]:
+        if query.cluster and all(query.cluster != name for name, _ in placements[key]):
             continue
         if query.name and query.name not in called(named(world, key)):
             continue
@@ -155,18 +155,14 @@ def _titles(world: World, group: str) -> Callable[[ObjectKey], str]:
     """Return what says under which title an object stands."""
     if group != BY_POLICY:
         return lambda key: key.namespace or "no namespace"
-    owners: dict[ObjectKey, str] = {}
-    for dialect in DIALECTS:
-        view = dialect.view()
-        roots = (one.key for kind in sorted(dialect.roots) for one in world.of_kind(*kind))
-        for root in roots:
-            waiting = [view.tree(world, root)]
-            while waiting:
-                node = waiting.pop()
-                waiting += node.children
-                if node.key is not None:
-                    owners.setdefault(node.key, called(root))
-    return lambda key: owners.get(key, UNCLAIMED)
+    return lambda key: _policy(world, key)
+
+
+def _policy(world: World, key: ObjectKey) -> str:
+    """Return the policy that an object belongs to, as people call it."""
+    dialect, output = dialect_of(key.group), world.outputs.get(key)
+    found = None if dialect is None or output is None else dialect.view().policy_of(output.body)
+    return UNCLAIMED if found is None else called(found)
 
 
 def _row(

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from reconciler.errors import ShellError
 
+LOAD_SECONDS = 900.0  # measured: 110 s for 100,000 workloads on 55 clusters each, 2 cores
 VIEW_SECONDS = 60.0
 ALONE_SECONDS = 120.0
 MEMORY_BYTES = 4 * 1024**3
@@ -53,12 +54,14 @@ class PageProcesses:
 
     Attributes:
         command: What starts one; the limit of memory is appended.
+        load_seconds: What a new process may take to read the repository, before its first view.
         view_seconds: What a view may take.
         alone_seconds: What a plan or a what-if may take.
         memory_bytes: How much memory each may have.
     """
 
     command: Sequence[str]
+    load_seconds: float = LOAD_SECONDS
     view_seconds: float = VIEW_SECONDS
     alone_seconds: float = ALONE_SECONDS
     memory_bytes: int = MEMORY_BYTES
@@ -95,12 +98,16 @@ class PageProcesses:
             self._kept = None
 
     def _view(self, question: PageQuestion) -> PageReply:
-        if self._kept is None or self._kept.poll() is not None:
-            self._kept = self._start()
+        is_new = self._kept is None or self._kept.poll() is not None
+        process = self._start() if is_new else self._kept
+        assert process is not None  # noqa: S101  # it is one of both
+        self._kept = process
         try:
-            return _asked(self._kept, question, self.view_seconds)
+            if is_new:
+                _asked(process, PageQuestion("load", (), question.head), self.load_seconds)
+            return _asked(process, question, self.view_seconds)
         except BaseException:
-            _end(self._kept)
+            _end(process)
             self._kept = None
             raise
 

@@ -16,6 +16,11 @@ for line in sys.stdin:
     print(json.dumps({"status": 200, "html": str(os.getpid())}), flush=True)
 """
 HANGS = "import sys, signal\nsys.stdin.readline()\nsignal.pause()"
+LOADS = """\
+import json, sys, signal
+sys.stdin.readline()
+print(json.dumps({"status": 200, "html": ""}), flush=True)
+"""
 BREAKS = "import sys\nsys.stdin.readline()\nsys.exit(1)"
 
 
@@ -45,10 +50,19 @@ def test_a_plan_has_a_process_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("question", [VIEW, PLAN], ids=["view", "plan"])
 def test_what_takes_too_long_is_ended(tmp_path: Path, question: PageQuestion) -> None:
     """The client is told so, and the next question has a new process."""
-    found = processes(tmp_path, HANGS, view_seconds=0.5, alone_seconds=0.5)
+    found = processes(tmp_path, HANGS, load_seconds=0.5, alone_seconds=0.5)
 
     with pytest.raises(ShellError, match=r"it took more than .* seconds, and was ended"):
         found.ask(question)
+    found.close()
+
+
+def test_loading_has_a_limit_of_its_own(tmp_path: Path) -> None:
+    """A large repository is read once, however short the time of a view."""
+    found = processes(tmp_path, LOADS + HANGS, view_seconds=0.5)
+
+    with pytest.raises(ShellError, match=r"it took more than 0.5 seconds, and was ended"):
+        found.ask(VIEW)
     found.close()
 
 

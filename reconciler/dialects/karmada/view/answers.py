@@ -6,6 +6,7 @@ from datetime import datetime
 from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.karmada.api.admitted_cluster import taints_of
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
+from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.view.cluster import CORDON, place_of, report_of, unreachable
 from reconciler.dialects.karmada.view.columns import COLUMNS
 from reconciler.dialects.karmada.view.events import events_of, may_hide_eviction
@@ -50,6 +51,7 @@ VIEW = View(
     requested_by=requested_by,
     decision_on=binding_key,
     workload_of=workload_of,
+    policy_of=claimant,
     tree=tree_of,
     copies=_copies,
     report_of=report_of,

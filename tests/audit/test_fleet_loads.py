@@ -1,0 +1,74 @@
+"""What is placed on each cluster: following a world to the next one gives what reading it gives."""
+
+from datetime import timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reconciler.audit.fleet_loads import FleetLoads
+from reconciler.audit.usage import usage_of
+from reconciler.core.reconcile import reconcile
+from reconciler.model.world import World
+from tests.builders import Body, cluster, deployment, policy
+from tests.core.test_laws import LAW
+from tests.followed import linked
+from tests.stories import Story, applied, story
+from tests.strategies import SECONDS, edit, objects, stories
+
+EDITS = st.lists(st.tuples(objects(), st.sampled_from((0, 1, 3, 15)), SECONDS), max_size=3)
+
+
+def assert_followed(loads: FleetLoads, world: World) -> None:
+    """Hold what was followed against what is read."""
+    loads.follow(world)
+    fresh = FleetLoads(world)
+
+    assert dict(fresh.placements) == dict(loads.placements)
+    assert list(fresh.placements) == list(loads.placements)
+    assert fresh.objects == loads.objects
+    assert usage_of(world, fresh) == usage_of(world, loads)
+
+
+@settings(LAW, max_examples=30)
+@given(stories(), EDITS)
+def test_following_is_reading_again(told: Story, edits: list[tuple[list[Body], int, int]]) -> None:
+    """Whatever people and passes change, and back to the first world."""
+    first = world = told.world()
+    loads = FleetLoads(first)
+    for bodies, share, seconds in edits:
+        told.files = applied(told.files, reconcile(told.world(), told.now))
+        world = linked(told.world(), world)
+        assert_followed(loads, world)
+        edit(told, bodies, share)
+        told.now += timedelta(seconds=1 + seconds)
+        world = linked(told.world(), world)
+        assert_followed(loads, world)
+    assert_followed(loads, first)
+
+
+def test_what_is_placed_is_counted_where_it_is() -> None:
+    """A workload that is scaled counts with what it has now."""
+    told = story(cluster("a"), policy(), deployment(replicas=2))
+    told.run(0)
+    loads = FleetLoads(told.world())
+    told.put(deployment(replicas=5)).run(10)
+
+    assert (1, 5) == counted(loads.follow(told.world()))
+
+
+def test_what_is_gone_leaves_no_trace() -> None:
+    """A cluster that is left asks for nothing, as one that never had anything."""
+    told = story(cluster("a"), policy(), deployment(replicas=2))
+    told.run(0)
+    loads = FleetLoads(told.world())
+    told.drop(deployment()).run(10)
+    told.run(1000)
+
+    assert (0, 0) == counted(loads.follow(told.world()))
+    assert {} == loads.requested_by(loads.on("a"))
+
+
+def counted(loads: FleetLoads) -> tuple[int, int]:
+    """Objects and replicas on the cluster `a`."""
+    load = loads.on("a")
+    return load.objects, load.replicas

@@ -1,0 +1,52 @@
+"""The page where passes are not computed, for there are too many objects."""
+
+from pathlib import Path
+
+import pytest
+
+from reconciler.cli.page_answers import PageAnswer, PageAnswers
+from reconciler.cli.page_views import new_memory
+from reconciler.shell.revisions import GitRevisions
+from tests.shell.fleet import new_fleet, run_pass
+
+SHOP = {"group": "apps", "kind": "Deployment", "namespace": "default", "name": "shop"}
+
+
+def asked(folder: Path, view: str, *, most: int, **query: str) -> PageAnswer:
+    """Ask for a view where so many objects are few enough for passes."""
+    fleet = new_fleet(folder / "fleet")
+    run_pass(fleet.folder, 0)
+    revisions = GitRevisions.open(fleet.folder, output_root="status")
+    memory = new_memory(revisions)
+    memory.most_replayed = most
+    answers = PageAnswers(fleet.folder, "main", revisions, "status", memory)
+    return answers.answer(view, query, fleet.head())
+
+
+def test_an_object_is_shown_without_its_reasons(tmp_path: Path) -> None:
+    """Where it runs stands in the files; the verb is named that says why."""
+    shown = asked(tmp_path, "object", most=0, **SHOP)
+
+    assert 200 == shown.status
+    assert '<th scope="row">member1</th>' in shown.html
+    assert "reconciler why deployment/shop -n default says why it is where it is" in shown.html
+    assert "Why, for each cluster" not in shown.html
+
+
+def test_what_comes_is_refused_with_the_verb_that_says_it(tmp_path: Path) -> None:
+    """One sentence, and no pass."""
+    shown = asked(tmp_path, "coming", most=0)
+
+    assert 400 == shown.status
+    assert "only up to 0; reconciler status says what comes" in shown.html
+
+
+@pytest.mark.parametrize("view", ["fleet", "matrix", "timeline", "rebalancers", "faults"])
+def test_the_other_views_are_shown(tmp_path: Path, view: str) -> None:
+    """They need no pass."""
+    assert 200 == asked(tmp_path, view, most=0).status
+
+
+def test_few_objects_are_explained(tmp_path: Path) -> None:
+    """As ever."""
+    assert "Why, for each cluster" in asked(tmp_path, "object", most=100, **SHOP).html
