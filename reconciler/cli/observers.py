@@ -126,7 +126,7 @@ def _page(
     from reconciler.shell.daemon_events import DaemonEvent, PassFinished
     from reconciler.shell.listener import parse_address
 
-    seen = not secrets.page_token and not is_loopback(parse_address(listen).host)
+    seen = not secrets.page.is_guarded and not is_loopback(parse_address(listen).host)
     if seen or len(roots) > 1:
         return None
     passes = roots[0].passes
@@ -135,7 +135,7 @@ def _page(
             passes.branch.repository.folder,
             passes.branch.name,
             passes.loader.output_root,
-            token=secrets.page_token,
+            secrets.page,
         )
     )
 

@@ -1,26 +1,22 @@
-"""Options of the daemon's operation: the listener, who is told, and their secrets.
+"""Options of the daemon's operation: the listener, who is told, and their secrets."""
 
-Secrets come from files or from the environment, never from arguments, which every process can read.
-"""
-
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from reconciler.cli.option_group import Option, gathered
+from reconciler.cli.option_group import gathered
+from reconciler.cli.page_access import PageOptions, page_options, read_access
+from reconciler.cli.secret_files import read_secret, secret_option
 from reconciler.errors import UsageError
+from reconciler.shell.page_access import NO_ACCESS, PageAccess
 
 HOOK_SECRET = "RECONCILER_WEBHOOK_SECRET"  # noqa: S105  # the name of a variable
-PAGE_TOKEN = "RECONCILER_PAGE_TOKEN"  # noqa: S105  # the name of a variable
 REPORT_TOKEN = "RECONCILER_REPORT_TOKEN"  # noqa: S105  # the name of a variable
 REPORT_SECRET = "RECONCILER_REPORT_SECRET"  # noqa: S105  # the name of a variable
 WEBHOOK = "webhook"
 REPORTS = ("github", "gitlab", "gitea", WEBHOOK)
-SHORTEST_SECRET = 16  # characters; forges generate longer ones
-LONGEST_SECRET_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +24,7 @@ class Operation:
     """How the daemon is operated. `listen` of `None` listens nowhere."""
 
     listen: str | None
-    page_token_file: Path | None
+    page: PageOptions
     webhook_secret_file: Path | None
     report: tuple[tuple[str, str], ...]
     report_context: str
@@ -37,32 +33,16 @@ class Operation:
     report_secret_file: Path | None
 
 
-def _secret_option(name: str, variable: str, says: str) -> Option:
-    """Return the option that names the file of a secret; `variable` may hold it instead."""
-    return click.option(
-        name,
-        metavar="FILE",
-        envvar=f"{variable}_FILE",
-        type=click.Path(path_type=Path),
-        help=f"{says}  [or: ${variable}]",
-    )
-
-
-page_token_option = _secret_option(
-    "--page-token-file", PAGE_TOKEN, "Token of the page: the password that a browser asks for"
-)
-"""Who may see the page."""
-
 OPERATION_OPTIONS = (
     click.option(
         "--listen",
         metavar="[HOST:]PORT",
         envvar="RECONCILER_LISTEN",
         help="Serve /livez, /readyz, /metrics, /hook and the page there; a port alone is on "
-        "127.0.0.1. On other addresses there is a page only with a token.",
+        "127.0.0.1. On other addresses there is a page only with a token or a trusted proxy.",
     ),
-    page_token_option,
-    _secret_option(
+    page_options,
+    secret_option(
         "--webhook-secret-file", HOOK_SECRET, "Secret of POST /hook, which is there only with one"
     ),
     click.option(
@@ -88,8 +68,8 @@ OPERATION_OPTIONS = (
         envvar="RECONCILER_PROPOSE",
         help="Open a pull request at the forge of --report that lets held removals go.",
     ),
-    _secret_option("--report-token-file", REPORT_TOKEN, "Token for the commit status"),
-    _secret_option(
+    secret_option("--report-token-file", REPORT_TOKEN, "Token for the commit status"),
+    secret_option(
         "--report-secret-file", REPORT_SECRET, "Secret by which documents for webhooks are signed"
     ),
 )
@@ -105,7 +85,7 @@ class OperationSecrets:
     """What must never be shown; `""` where there is none."""
 
     webhook: str = ""
-    page_token: str = ""
+    page: PageAccess = NO_ACCESS
     report_token: str = ""
     report_secret: str = ""
 
@@ -113,7 +93,7 @@ class OperationSecrets:
     def texts(self) -> tuple[str, ...]:
         """All that there are."""
         return tuple(
-            filter(None, (self.webhook, self.page_token, self.report_token, self.report_secret))
+            filter(None, (self.webhook, self.page.token, self.report_token, self.report_secret))
         )
 
 
@@ -140,28 +120,4 @@ def read_secrets(operation: Operation) -> OperationSecrets:
         raise UsageError(f"--report of a forge and --report-token-file (${REPORT_TOKEN}) go along")
     if (WEBHOOK in kinds) != bool(secret):
         raise UsageError(f"--report webhook and --report-secret-file (${REPORT_SECRET}) go along")
-    page = read_secret("--page-token-file", operation.page_token_file, PAGE_TOKEN)
-    return OperationSecrets(webhook, page, token, secret)
-
-
-def read_secret(option: str, file: Path | None, variable: str) -> str:
-    """Return the secret of a file, or else of the environment, `""` if neither is set.
-
-    Line ends around it do not count.
-    """
-    if file is None:
-        secret, where = os.environ.get(variable, ""), f"${variable}"
-        if not secret:
-            return ""
-    else:
-        where = f'{option} "{file}"'
-        try:
-            with file.open(encoding="utf-8") as stream:
-                secret = stream.read(LONGEST_SECRET_BYTES)
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise UsageError(f"{where} cannot be read: {reason}") from None
-    secret = secret.strip("\r\n")
-    if len(secret) < SHORTEST_SECRET:
-        raise UsageError(f"{where} must hold at least {SHORTEST_SECRET} characters")
-    return secret
+    return OperationSecrets(webhook, read_access(operation.page), token, secret)

@@ -11,12 +11,13 @@ from reconciler.cli.output_branch import output_branch
 from reconciler.cli.user_cache import chosen_cache
 
 if TYPE_CHECKING:
+    from reconciler.shell.page_access import PageAccess
     from reconciler.shell.page_endpoints import PageEndpoints
 
 
 @contextmanager
 def open_page(
-    directory: Path, branch: str, output_root: str, *, token: str
+    directory: Path, branch: str, output_root: str, access: "PageAccess"
 ) -> "Iterator[PageEndpoints]":
     """Answer the page while the block lasts.
 
@@ -24,7 +25,7 @@ def open_page(
         directory: The repository.
         branch: Name of the branch, as people call it.
         output_root: Folder of the outputs.
-        token: What a client must know, `""` on the loopback.
+        access: Who may see it.
     """
     from reconciler.shell.page_endpoints import PageEndpoints
     from reconciler.shell.page_news import PageNews
@@ -36,7 +37,7 @@ def open_page(
     words += ["--cache-dir", cache] if (cache := chosen_cache()) else []
     processes = PageProcesses(words)
     try:
-        yield PageEndpoints(processes, PageNews(), token)
+        yield PageEndpoints(processes, PageNews(), access)
     finally:
         processes.close()
 

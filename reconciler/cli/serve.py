@@ -6,8 +6,8 @@ from types import FrameType
 
 import click
 
-from reconciler.cli.operation import PAGE_TOKEN, page_token_option, read_secret
 from reconciler.cli.options import output_root_option, read_branch_option
+from reconciler.cli.page_access import PageOptions, page_options, read_access
 from reconciler.errors import UsageError
 
 POLL_SECONDS = 5.0
@@ -20,9 +20,9 @@ POLL_SECONDS = 5.0
     envvar="RECONCILER_LISTEN",
     default="8080",
     show_default=True,
-    help="Where; a port alone is on 127.0.0.1, any other address takes a token.",
+    help="Where; a port alone is on 127.0.0.1, any other takes a token or a trusted proxy.",
 )
-@page_token_option
+@page_options
 @read_branch_option
 @output_root_option
 @click.pass_obj
@@ -30,7 +30,7 @@ def command(
     directory: Path,
     *,
     listen: str,
-    page_token_file: Path | None,
+    page: PageOptions,
     branch: str | None,
     output_root: str,
 ) -> int:
@@ -44,8 +44,10 @@ def command(
       reconciler serve
       reconciler serve --listen 9000 --branch production
       reconciler serve --listen 0.0.0.0:9000 --page-token-file /etc/reconciler/page
+      reconciler serve --listen 0.0.0.0:9000 --page-user-header X-Forwarded-User \\
+        --page-trusted-proxy 10.1.0.0/24
     \b
-    Exit codes: 0 stopped, 1 it cannot listen, 2 no such branch, or an address without a token.
+    Exit codes: 0 stopped, 1 it cannot listen, 2 no such branch, an address without token or proxy.
     """
     from reconciler.cli.page_service import is_loopback, open_page
     from reconciler.shell.endpoints import page_app
@@ -54,18 +56,19 @@ def command(
     from reconciler.shell.watch import Wakeups
 
     address = parse_address(listen)
-    token = read_secret("--page-token-file", page_token_file, PAGE_TOKEN)
-    if not token and not is_loopback(address.host):
+    access = read_access(page)
+    if not access.is_guarded and not is_loopback(address.host):
         raise UsageError(
-            f"{address.host} is not the loopback: give the page a token (--page-token-file)"
+            f"{address.host} is not the loopback: give the page a token (--page-token-file), "
+            "or a proxy that lets people in (--page-user-header, --page-trusted-proxy)"
         )
     repository = Repository.open(directory)
     name = branch or repository.head_branch()
     repository.resolve(name)
     with (
         Wakeups(repository.common_dir, poll_seconds=POLL_SECONDS) as wakeups,
-        open_page(directory, name, output_root, token=token) as page,
-        Listener(address, page_app(page)) as listener,
+        open_page(directory, name, output_root, access) as served,
+        Listener(address, page_app(served)) as listener,
     ):
 
         def stop(number: int, frame: FrameType | None) -> None:
@@ -74,10 +77,10 @@ def command(
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, stop)
-        page.news.tell(repository.resolve(name))
+        served.news.tell(repository.resolve(name))
         place = listener.address
         host = f"[{place.host}]" if ":" in place.host else place.host
         click.echo(f"http://{host}:{place.port}/")
         while wakeups.wait():
-            page.news.tell(repository.find(name) or page.news.revision)
+            served.news.tell(repository.find(name) or served.news.revision)
     return 0

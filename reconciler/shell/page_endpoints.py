@@ -5,9 +5,6 @@ their own; an answer that takes longer is told to come, and asked for again by t
 """
 
 import asyncio
-import base64
-import binascii
-import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -17,6 +14,7 @@ from starlette.routing import Route
 
 from reconciler.errors import ShellError
 from reconciler.page.rendering import Frame, PagePart, asset, render
+from reconciler.shell.page_access import PageAccess
 from reconciler.shell.page_news import PageNews
 from reconciler.shell.page_process import PageBusy, PageProcesses, PageQuestion, PageReply
 
@@ -52,7 +50,6 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 @dataclass(slots=True, eq=False)
@@ -62,13 +59,13 @@ class PageEndpoints:
     Attributes:
         processes: Whom to ask.
         news: Where the branch is.
-        token: What a client must know, `""` where the listener is on the loopback only.
+        access: Who may see it.
         patience_seconds: How long a client waits before it is told to come again.
     """
 
     processes: PageProcesses
     news: PageNews
-    token: str = ""
+    access: PageAccess
     patience_seconds: float = PATIENCE_SECONDS
     _asked: "dict[PageQuestion, asyncio.Task[PageReply]]" = field(default_factory=dict)
 
@@ -92,21 +89,13 @@ class PageEndpoints:
         return endpoint
 
     def _refused(self, request: Request) -> Response | None:
-        """Return why a request is not answered, `None` if it is.
-
-        Without a token the name of the host must be one of the loopback: else the page of a
-        stranger could have its own name lead here, and read along.
-        """
-        if self.token:
-            if _knows(request.headers.get("authorization", ""), self.token):
-                return None
-            challenge = {"www-authenticate": 'Basic realm="reconciler", charset="UTF-8"'}
-            return PlainTextResponse("the token is the password\n", 401, headers=challenge)
-        host = request.headers.get("host", "")
-        name = host if host.endswith("]") else host.rpartition(":")[0] or host
-        if name in LOOPBACK_HOSTS:
+        """Return the answer to those who may not ask, `None` to others."""
+        peer = "" if request.client is None else request.client.host
+        found = self.access.refusal(peer, request.headers)
+        if found is None:
             return None
-        return PlainTextResponse("without a token only the loopback is served\n", 403)
+        challenge = {"www-authenticate": 'Basic realm="reconciler", charset="UTF-8"'}
+        return PlainTextResponse(f"{found.says}\n", found.status, challenge if found.asks else None)
 
     def _view(self, name: str) -> "Endpoint":
         async def endpoint(request: Request) -> Response:
@@ -174,17 +163,3 @@ def _notice(status: int, title: str, says: str, *, again: bool = False) -> Respo
     html = render(Frame(title=title), [PagePart("notice", "notice.html", says)])
     headers = {"refresh": "1"} if again else {}
     return Response(html, status, media_type="text/html", headers=headers)
-
-
-def _knows(authorization: str, token: str) -> bool:
-    """Return whether a header has the token: as a bearer, or as the password of any user."""
-    scheme, _, given = authorization.partition(" ")
-    if scheme.lower() == "basic":
-        try:
-            decoded = base64.b64decode(given, validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError):
-            return False
-        given = decoded.partition(":")[2]
-    elif scheme.lower() != "bearer":
-        return False
-    return hmac.compare_digest(given.encode(), token.encode())

@@ -10,6 +10,7 @@ from reconciler.cli.page_service import open_page
 from reconciler.shell.endpoints import page_app
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.listener import Address, Listener
+from reconciler.shell.page_access import NO_ACCESS, PageAccess
 from reconciler.shell.page_endpoints import PageEndpoints
 
 PATIENCE_SECONDS = 120.0  # only ends what hangs
@@ -52,10 +53,17 @@ class ServedPage:
         return f"http://127.0.0.1:{self.port}"
 
     def get(
-        self, path: str, method: str = "GET", headers: Mapping[str, str] | None = None
+        self,
+        path: str,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        *,
+        source: str = "127.0.0.1",
     ) -> Answer:
-        """Ask for a path."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
+        """Ask for a path, from an address of this machine."""
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=PATIENCE_SECONDS, source_address=(source, 0)
+        )
         try:
             connection.request(method, path, headers=dict(headers or {}))
             found = connection.getresponse()
@@ -72,9 +80,9 @@ class ServedPage:
 
 
 @contextmanager
-def served_page(folder: Path, *, token: str = "") -> Iterator[ServedPage]:
+def served_page(folder: Path, access: PageAccess = NO_ACCESS) -> Iterator[ServedPage]:
     """Serve the page of a checkout's branch while the block lasts."""
-    with open_page(folder, "main", "status", token=token) as endpoints:
+    with open_page(folder, "main", "status", access) as endpoints:
         endpoints.patience_seconds = PATIENCE_SECONDS
         address = Address("127.0.0.1", 0)
         app = page_app(endpoints)

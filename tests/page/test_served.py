@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.shell.page_access import PageAccess
 from tests.builders import configmap, text
 from tests.cli.history import told_fleet
 from tests.page.served import VIEWS, ServedPage, served_page
@@ -73,7 +74,7 @@ def test_with_a_token_only_those_who_know_it_are_answered(tmp_path: Path) -> Non
     basic = base64.b64encode(f"ada:{TOKEN}".encode()).decode()
     wrong = base64.b64encode(b"ada:wrong").decode()
 
-    with served_page(fleet.folder, token=TOKEN) as found:
+    with served_page(fleet.folder, PageAccess(token=TOKEN)) as found:
         told = {
             name: found.get("/faults", headers=headers).status
             for name, headers in {
