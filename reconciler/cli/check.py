@@ -82,7 +82,7 @@ def _checks(
     passes = fleet.passes(branch)
 
     def signs() -> str:
-        key = signing_key(keys)
+        key = signing_key(keys.signing)
         trust = open_trust(
             keys, key, branch.repository, passes.clock.now(), output_root=service.output_root
         )
@@ -97,11 +97,12 @@ def _private(keys: Keys, operation: Operation) -> "Iterator[Check]":
     """Yield what is to be said of files with secrets."""
     from reconciler.shell.checkup import check_private
 
+    key = keys.signing.signing_key
     files = [
         operation.webhook_secret_file,
         operation.report_token_file,
         operation.report_secret_file,
-        Path(keys.signing_key) if keys.signing_key and keys.signing_format == "ssh" else None,
+        Path(key) if key and keys.signing.signing_format == "ssh" else None,
     ]
     for file in files:
         if file is not None and file.suffix != ".pub":

@@ -9,6 +9,7 @@ from reconciler.cli.delivery import Delivery, delivery_options
 from reconciler.cli.import_work import ImportOptions, compute, message_of, print_result
 from reconciler.cli.options import output_option, output_root_option
 from reconciler.cli.remote_access import access_options
+from reconciler.cli.trust import signing_options
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     "pushes meanwhile, all is computed again.",
 )
 @access_options
+@signing_options
 @output_root_option
 @click.pass_obj
 def command(directory: Path, /, **asked: Any) -> int:

@@ -12,6 +12,7 @@ from reconciler.cli.import_work import (
     message_of,
     print_result,
 )
+from reconciler.cli.trust import signing_key
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def _attempt(options: ImportOptions, mirror: "Mirror") -> tuple[ImportResult, st
         message=message_of(options),
         at=SystemClock().now(),
         author=parse_author(options.author or commit_author(repository)),
+        key=signing_key(options.signing),
     )
     mirror.push(branch, old=head, new=commit)
     return result, f"{len(result.files)} files are pushed to {branch} ({commit[:12]})"

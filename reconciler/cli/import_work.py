@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.cli.options import here
 from reconciler.cli.remote_access import RemoteAccess
+from reconciler.cli.trust import SigningOptions
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class ImportOptions:
     author: str | None
     remote: str | None
     access: RemoteAccess
+    signing: SigningOptions
     output_root: str
 
     def check(self) -> None:
@@ -50,8 +52,9 @@ class ImportOptions:
             raise UsageError("name files, folders or - for standard input, or give --context NAME")
         if self.remote is not None and self.branch is None:
             raise UsageError("--remote needs --branch: the branch of it that gets the commit")
-        if self.remote is None and (unused := self.access.files):
-            raise UsageError(f"{unused[0]} goes with --remote: the one that it lets into")
+        signing = ("--signing-key",) if self.signing.signing_key else ()
+        if self.remote is None and (unused := (*self.access.files, *signing)):
+            raise UsageError(f"{unused[0]} goes with --remote, where it is used")
         if self.cluster and not is_subdomain(self.cluster):
             raise UsageError(f"--cluster is {shown(self.cluster)}, it must be {SUBDOMAIN_RULE}")
         if self.cluster and self.adopt:

@@ -70,7 +70,7 @@ def _check_root(root: str, roots: Sequence[str]) -> None:
 def _passes(directory: Path, service: Service, keys: Keys, served: "Branch") -> "Passes":
     from reconciler.shell.branch_delivery import BranchDelivery
 
-    key = signing_key(keys)
+    key = signing_key(keys.signing)
     fleet = fleet_of(directory, served.repository, service.output_root)
     passes = fleet.passes(served, author=parse_author(service.author))
     trust = open_trust(

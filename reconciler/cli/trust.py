@@ -23,11 +23,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
-    """Which keys sign and which count; `None` and nothing for none."""
+class SigningOptions:
+    """Which key signs; `None` for none."""
 
     signing_key: str | None
     signing_format: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Which keys sign and which count; `None` and nothing for none."""
+
+    signing: SigningOptions
     allowed_signers: Path | None
     allowed_keyring: Path | None
     trust_from: tuple[str, ...]
@@ -50,7 +57,7 @@ ALLOWED_OPTIONS: tuple[Option, ...] = (
     ),
 )
 
-KEY_OPTIONS: tuple[Option, ...] = (
+SIGNING_OPTIONS: tuple[Option, ...] = (
     click.option(
         "--signing-key",
         metavar="KEY",
@@ -65,6 +72,16 @@ KEY_OPTIONS: tuple[Option, ...] = (
         show_default=True,
         help="What --signing-key is; gpg looks into $GNUPGHOME.",
     ),
+)
+
+
+def signing_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options about the key that signs; the verb gets them as its `signing`."""
+    return gathered(function, "signing", SigningOptions, SIGNING_OPTIONS)
+
+
+KEY_OPTIONS: tuple[Option, ...] = (
+    signing_options,
     *ALLOWED_OPTIONS,
     click.option(
         "--trust-from",
@@ -81,7 +98,7 @@ def key_options(function: Callable[..., int]) -> Callable[..., int]:
     return gathered(function, "keys", Keys, KEY_OPTIONS)
 
 
-def signing_key(keys: Keys) -> "SigningKey | None":
+def signing_key(signing: SigningOptions) -> "SigningKey | None":
     """Return the key that signs, `None` for none.
 
     Raises:
@@ -89,10 +106,10 @@ def signing_key(keys: Keys) -> "SigningKey | None":
     """
     from reconciler.shell.git.signing import KeyFormat, SigningKey
 
-    name = keys.signing_key
+    name = signing.signing_key
     if not name:
         return None
-    if keys.signing_format == KeyFormat.GPG:
+    if signing.signing_format == KeyFormat.GPG:
         if name.startswith("-") or not name.isprintable():
             raise UsageError("--signing-key must be the id, fingerprint or address of a key of gpg")
         home = Path(os.environ.get("GNUPGHOME") or "~/.gnupg").expanduser().resolve()

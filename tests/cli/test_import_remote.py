@@ -8,8 +8,11 @@ import pytest
 from reconciler.cli.import_ import command as import_command
 from reconciler.cli.remote_access import CREDENTIAL
 from reconciler.cli.run import command as run_command
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.signatures import AllowedKeys, read_signatures
 from tests.cli.history import answer
 from tests.cli.test_import import BY_ADA, CLUSTER, Capsys, export
+from tests.shell.keys import allowing, new_ssh_key
 from tests.shell.remote_servers import Trouble, basic, new_certificate, ssh_server, web_server
 from tests.shell.repositories import Checkout, git, new_bare, new_checkout
 
@@ -82,6 +85,26 @@ def test_a_key_and_a_known_host_let_in(importer: Importer, tmp_path: Path) -> No
     assert (0, True) == (code, FILE in importer.files)
 
 
+def test_what_is_pushed_is_signed(importer: Importer, tmp_path: Path) -> None:
+    """So that it counts where only signed commits are decided from."""
+    key = new_ssh_key(tmp_path / "keys", "importer")
+    allowed = AllowedKeys(signers=allowing(tmp_path, key))
+
+    code, _ = importer.push(str(importer.bare), "--signing-key", str(key.file))
+
+    pushed = git(importer.bare, "rev-parse", "main")
+    [signature] = read_signatures(Repository.open(importer.bare), [pushed], allowed)
+    assert (0, "") == (code, signature.problem)
+
+
+def test_a_key_that_cannot_be_read_is_told(importer: Importer) -> None:
+    """Before anything is pushed."""
+    code, told = importer.push(str(importer.bare), "--signing-key", "/nowhere")
+
+    assert (2, True) == (code, '--signing-key "/nowhere" cannot be read' in told)
+    assert ["README.md"] == importer.files
+
+
 def test_a_server_that_is_silent_is_given_up(importer: Importer, tmp_path: Path) -> None:
     """After as long as the operator says."""
     with web_server(tmp_path, certificate=new_certificate(tmp_path)) as web:
@@ -92,12 +115,13 @@ def test_a_server_that_is_silent_is_given_up(importer: Importer, tmp_path: Path)
     assert (1, True) == (code, "1 second" in told)
 
 
-def test_what_lets_into_a_remote_needs_one(importer: Importer, tmp_path: Path) -> None:
-    """Else a person would think that it was pushed."""
-    arguments = ("import", importer.source, "--ca-file", str(tmp_path / "a.pem"))
+@pytest.mark.parametrize("option", ["--ca-file", "--signing-key"])
+def test_what_is_of_use_for_a_remote_only_needs_one(importer: Importer, option: str) -> None:
+    """Else a person would think that it was pushed, or signed."""
+    arguments = ("import", importer.source, option, "file")
     code, _, err = answer(importer.fleet, importer.capsys, *arguments)
 
-    assert (2, True) == (code, "--ca-file goes with --remote" in err)
+    assert (2, True) == (code, f"{option} goes with --remote" in err)
 
 
 def test_the_options_are_those_of_the_daemon() -> None:
