@@ -66,7 +66,7 @@ def _checks(
 
     yield check_git()
     yield attempt("author", lambda: str(parse_author(service.author)), "name --author 'N <E>'")
-    yield from _private(keys, operation)
+    yield from _private(service, keys, operation)
     yield attempt("secrets", lambda: _secrets(operation), "see docs/operations.md")
     opened: list[Branch] = []
 
@@ -93,12 +93,15 @@ def _checks(
     yield from check_branches(passes.branches, passes.loader, passes.clock)
 
 
-def _private(keys: Keys, operation: Operation) -> "Iterator[Check]":
+def _private(service: Service, keys: Keys, operation: Operation) -> "Iterator[Check]":
     """Yield what is to be said of files with secrets."""
     from reconciler.shell.checkup import check_private
 
     key = keys.signing.signing_key
     files = [
+        service.access.credential_file,
+        service.access.ssh_key_file,
+        operation.page_token_file,
         operation.webhook_secret_file,
         operation.report_token_file,
         operation.report_secret_file,

@@ -94,6 +94,37 @@ def test_a_key_that_others_can_read_is_a_warning(
     assert f"chmod 600 {secret}, or give it to this user alone" == remedies["permissions"]
 
 
+@pytest.mark.parametrize(
+    ("option", "more"),
+    [
+        ("--credential-file", ["--remote", "https://127.0.0.1:1/fleet.git"]),
+        ("--ssh-key-file", ["--remote", "ssh://git@127.0.0.1:1/fleet.git"]),
+        ("--signing-key", []),
+        ("--page-token-file", []),
+        ("--webhook-secret-file", ["--listen", "9440"]),
+        ("--report-token-file", ["--report", "github", "https://github.com/acme/fleet"]),
+        ("--report-secret-file", ["--report", "webhook", "https://127.0.0.1/events"]),
+    ],
+)
+def test_no_file_of_a_secret_is_left_out(
+    fleet: Checkout,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+    more: list[str],
+) -> None:
+    """Whatever it lets into."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    secret = tmp_path / "secret"
+    secret.write_text("user:" + "x" * 32)
+    secret.chmod(0o644)
+
+    _, states, _ = check(fleet, capsys, option, str(secret), *more)
+
+    assert "warning" == states["permissions"]
+
+
 def test_a_commit_of_tomorrow_is_a_warning(
     fleet: Checkout, capsys: pytest.CaptureFixture[str]
 ) -> None:
