@@ -39,6 +39,22 @@ def test_options_stand_in_the_file_by_their_names(tmp_path: Path) -> None:
     assert {} == settings_of(tmp_path, "# nothing yet\n")
 
 
+def test_what_is_given_or_in_the_environment_counts_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is for what neither says."""
+    file = tmp_path / "settings.yaml"
+    file.write_text("branch: file\nmirror: file\nlisten: '1'\n")
+    monkeypatch.setenv("RECONCILER_MIRROR", "environment")
+
+    context = command.make_context(
+        "run", ["--settings", str(file), "--branch", "given"], obj=tmp_path
+    )
+
+    found = [str(context.params[name]) for name in ("branch", "mirror", "listen")]
+    assert ["given", "environment", "1"] == found
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -9,7 +9,7 @@ from reconciler.cli.main import run
 from tests.shell.fleet import EXAMPLE, new_fleet
 from tests.shell.guarded import FRONTEND_OUTPUT, SHOP_OUTPUT
 from tests.shell.keys import SshKey, allowing, commit_signed, gpg_home, new_ssh_key
-from tests.shell.repositories import Checkout, git, new_bare
+from tests.shell.repositories import Checkout
 
 SHOP = "workloads/shop.yaml"
 
@@ -48,30 +48,6 @@ def test_reconcile_signs_with_a_key_of_gpg(
 
     assert (0, 0) == (code, proof)
     assert "1 of 1 commit signed by an allowed key" in capsys.readouterr().out
-
-
-def test_a_remote_is_followed_from_what_is_trusted(
-    fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What Ada signed is decided from and pushed signed; what nobody signed waits."""
-    bare = new_bare(tmp_path / "remote.git")
-    ada, _, options = keys(tmp_path, trusted=fleet.head())
-    remote = ["--remote", f"file://{bare}", "--mirror", str(tmp_path / "mirror")]
-    commit_signed(fleet, ada, {SHOP: EXAMPLE[SHOP].replace("replicas: 2", "replicas: 4")})
-    fleet.git("push", "--quiet", str(bare), "main")
-    assert 0 == answer(fleet, "reconcile", *remote, *options)
-    placed = git(bare, "rev-parse", "main")
-    fleet.git("fetch", "--quiet", str(bare), "main")
-    fleet.git("reset", "--quiet", "--hard", "FETCH_HEAD")
-    unsigned = fleet.commit({SHOP: EXAMPLE[SHOP].replace("replicas: 2", "replicas: 9")})
-    fleet.git("push", "--quiet", str(bare), "main")
-    capsys.readouterr()
-
-    code = answer(fleet, "reconcile", "--dry-run", *remote, *options)
-
-    told = capsys.readouterr().err
-    assert f"main has {unsigned[:12]} by Ada <ada@example.com>, which waits: it is not" in told
-    assert (1, True) == (code, "gpgsig" in git(bare, "cat-file", "commit", placed))
 
 
 def test_a_range_is_proven_by_its_signatures(

@@ -1,5 +1,6 @@
 """Several roots of one repository in one daemon: each by itself, through one checkout or mirror."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -66,8 +67,9 @@ def test_each_root_of_a_checkout_is_decided(tmp_path: Path) -> None:
         eventually(lambda: ask(log, "/readyz")[0] == 200, "both roots")
         assert [3, 3] == [placed(fleet.folder, root) for root in ROOTS]
         metrics = ask(log, "/metrics")[1]
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {"listening"} == {line["msg"] for line in lines if line.get("root") not in ROOTS}
     for root in ROOTS:
-        assert f'"root": "{root}"' in log.read_text()
         assert f'reconciler_reconcile_total{{result="committed",root="{root}"}}' in metrics
     assert 1 == len(re.findall(r"^# TYPE reconciler_ready ", metrics, re.MULTILINE))
     assert "" == fleet.status()
@@ -105,6 +107,19 @@ def test_roots_of_a_remote_share_a_mirror(tmp_path: Path) -> None:
         eventually(lambda: ask(log, "/readyz")[0] == 200, "calm")
     assert 0 == placed(remote, "teams/c")
     assert 1 == len(list(tmp_path.glob("mirror*")))
+
+
+def test_a_root_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
+    """The daemon is ready, and decides about it once somebody commits it."""
+    fleet = new_checkout(tmp_path / "fleet", fleets(ROOTS[0]))
+    log = tmp_path / "log"
+    with running(fleet.folder, *options(*ROOTS), *WATCHED, log=log):
+        eventually(lambda: ask(log, "/readyz")[0] == 200, "both roots")
+        before = [placed(fleet.folder, root) for root in ROOTS]
+        commit_beside_daemon(fleet, fleets(ROOTS[1]))
+        eventually(lambda: placed(fleet.folder, ROOTS[1]) == 3, "the other root")
+
+    assert [3, 0] == before
 
 
 def test_a_root_that_is_slow_delays_no_other(tmp_path: Path) -> None:

@@ -114,7 +114,8 @@ class Mirror:
     def repair(self) -> bool:
         """Begin anew if git cannot read the mirror, and return whether that was so.
 
-        All in it can be had again from the remote; what was not pushed will be decided again.
+        All in it can be had again from the remote, but for what was accepted last: that is counted
+        from the operator's anchor again. What was not pushed will be decided again.
         """
         with self._turn:
             if self._place.is_readable(self.repository.git, thoroughly=True):
