@@ -23,10 +23,13 @@ FOLDER = ROOT / "deploy/kubernetes"
 DOCKERFILE = (ROOT / "deploy/Dockerfile").read_text(encoding="utf-8")
 
 
-def built() -> dict[str, Body]:
-    """Return what kubectl builds, by kind."""
+def built(folder: Path = FOLDER) -> dict[str, Body]:
+    """Return what kubectl builds of a folder, by kind."""
     text = subprocess.run(
-        [str(kubectl()), "kustomize", str(FOLDER)], capture_output=True, text=True, check=True
+        [str(kubectl()), "kustomize", str(folder)],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     return {one["kind"]: one for one in YAML(typ="safe").load_all(text)}
 
@@ -51,6 +54,26 @@ def test_kubectl_builds_it() -> None:
     assert "reconciler-settings" == mapping(objects["ConfigMap"], "metadata")["name"]
     (only,) = bodies(at(objects["Deployment"], "spec", "template", "spec"), "containers")
     assert "example.com/reconciler:latest" == only["image"]
+
+
+def test_the_overlay_of_the_page_builds(tmp_path: Path) -> None:
+    """With the image and the settings that it names; the base is that of this repository."""
+    page = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    (overlay,) = re.findall(r"^```yaml\n(namespace: .*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (remote,) = re.findall(r"^resources: \[(.*)\]$", overlay, re.MULTILINE)
+    shutil.copytree(FOLDER, tmp_path / "base")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/kustomization.yaml").write_text(overlay.replace(remote, "../base"))
+    (tmp_path / "mine/settings.yaml").write_text("remote: https://git.example.org/mine.git\n")
+
+    objects = built(tmp_path / "mine")
+
+    (only,) = bodies(at(objects["Deployment"], "spec", "template", "spec"), "containers")
+    assert remote.endswith("//deploy/kubernetes")
+    assert "registry.example.com/reconciler:1.0" == only["image"]
+    assert {"settings.yaml": "remote: https://git.example.org/mine.git\n"} == mapping(
+        objects["ConfigMap"], "data"
+    )
 
 
 def test_the_settings_are_options_of_the_daemon() -> None:

@@ -126,6 +126,21 @@ def test_prometheus_understands_rules_and_panels(tmp_path: Path) -> None:
     assert 0 == finished.returncode, finished.stdout + finished.stderr
 
 
+@promtool
+def test_prometheus_takes_the_configuration_of_the_page(tmp_path: Path) -> None:
+    """With the job name that the rules expect."""
+    (example,) = re.findall(r"^```yaml\n(scrape_configs:.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    file = tmp_path / "prometheus.yaml"
+    file.write_text(f"{example}rule_files: [{RULES}]\n")
+    finished = subprocess.run(
+        ["promtool", "check", "config", str(file)], capture_output=True, text=True, check=False
+    )
+
+    assert 0 == finished.returncode, finished.stdout + finished.stderr
+    (job,) = YAML(typ="safe").load(example)["scrape_configs"]
+    assert any(f'job="{job["job_name"]}"' in rule["expr"] for rule in alerts())
+
+
 def test_panels_lie_side_by_side() -> None:
     """Each with an id of its own, inside of the grid of 24 columns, none over another."""
     ids = [panel["id"] for panel in panels()]

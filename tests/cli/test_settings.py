@@ -1,6 +1,7 @@
 """`run --settings`: options in a file of the operator, which counts anew when it changes."""
 
 import json
+import re
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ from reconciler.cli.main import run
 from reconciler.cli.run import command
 from reconciler.cli.settings import read_settings
 from reconciler.errors import UsageError
-from tests.shell.fleet import eventually, new_fleet, running
+from tests.shell.fleet import ROOT, eventually, new_fleet, running
 from tests.shell.repositories import git
 from tests.shell.test_roots import ask
 
@@ -37,6 +38,16 @@ def test_options_stand_in_the_file_by_their_names(tmp_path: Path) -> None:
 
     assert expected == settings_of(tmp_path, text)
     assert {} == settings_of(tmp_path, "# nothing yet\n")
+
+
+def test_the_file_of_the_page_is_one(tmp_path: Path) -> None:
+    """docs/operations.md shows it."""
+    page = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```yaml\n(remote: .*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+    assert {"remote", "credential_file", "roots", "listen", "report"} == set(
+        settings_of(tmp_path, example)
+    )
 
 
 def test_what_is_given_or_in_the_environment_counts_instead(

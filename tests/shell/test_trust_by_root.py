@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.cli.main import run
 from reconciler.shell.branch_delivery import BranchDelivery
 from reconciler.shell.branches import LocalBranch
 from reconciler.shell.git.repository import Repository
@@ -85,6 +86,24 @@ def test_what_another_root_passed_over_is_not_trusted(shared: Shared) -> None:
         report.heads.outputs,
         decisions(load_world(shared.fleet.folder / B)),
     )
+
+
+def test_a_root_proves_what_it_put_back_over_passes_of_another(
+    shared: Shared, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The edit is told, the passes of both roots hold."""
+    shared.fleet.git("rm", "--quiet", f"{B}/{FRONTEND_OUTPUT}")
+    edited = shared.fleet.commit({})
+    assert shared.passes(A, DUE).run().commit
+    assert shared.passes(B, DUE + 1).run().commit
+
+    for root in ROOTS:
+        assert (root == B) == run(["-C", str(shared.fleet.folder / root), "verify"])
+
+    of_a, of_b = capsys.readouterr().out.split("decision commits proven", 1)
+    assert "2 of 2 " in of_a
+    assert f"✘ tampered  {edited[:12]}" in of_b
+    assert "2 of 2 decision commits proven, 1 tampered" in of_b
 
 
 def test_a_root_goes_on_from_its_own_passes_over_what_waits(shared: Shared) -> None:
