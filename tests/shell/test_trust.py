@@ -110,6 +110,19 @@ def test_timed_passes_go_on_at_the_accepted_commit(guarded: Guarded) -> None:
     assert (None, commit) == (then.commit, then.outputs)
 
 
+def test_an_edit_of_outputs_stands_until_a_pass_writes(guarded: Guarded) -> None:
+    """Nothing is due, so nothing is committed; agents that read the branch see the edit."""
+    guarded.run()
+    guarded.fleet.commit({SHOP_OUTPUT: "gone: wrong\n"})
+
+    report = guarded.run()
+
+    assert (None, "gone: wrong") == (
+        report.commit,
+        guarded.fleet.git("show", f"HEAD:{SHOP_OUTPUT}"),
+    )
+
+
 def test_a_branch_that_is_set_back_waits(guarded: Guarded) -> None:
     """An old commit was signed once; what was accepted since is not undone by whoever can push."""
     old = guarded.fleet.head()
