@@ -16,6 +16,7 @@ from reconciler.cli.world import fleet_of
 if TYPE_CHECKING:
     from reconciler.shell.branches import Branch
     from reconciler.shell.checkup import Check
+    from reconciler.shell.trust import Trust
 
 COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 
@@ -81,16 +82,20 @@ def _checks(
     fleet = fleet_of(directory, branch.repository, service.output_root)
     passes = fleet.passes(branch)
 
+    trusts: list[Trust] = []
+
     def signs() -> str:
         key = signing_key(keys.signing)
         trust = open_trust(
             keys, key, branch.repository, passes.clock.now(), output_root=service.output_root
         )
+        trusts.extend(filter(None, [trust]))
         checked = "all commits are decided from" if trust is None else "signatures are checked"
         return f"{'commits are signed' if key else 'no key signs'}, {checked}"
 
     yield attempt("keys", signs, "see docs/security.md, Signed commits")
-    yield from check_branches(passes.branches, passes.loader, passes.clock)
+    trust = next(iter(trusts), None)
+    yield from check_branches(passes.branches, passes.loader, passes.clock, trust)
 
 
 def _private(service: Service, keys: Keys, operation: Operation) -> "Iterator[Check]":

@@ -19,6 +19,7 @@ from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.load import Loader
 from reconciler.shell.sources import ServedBranches
+from reconciler.shell.trust import Trust
 
 OLDEST_GIT = (2, 34)
 MOST_AHEAD = timedelta(minutes=5)  # ours: a commit that is newer than this says of a wrong clock
@@ -66,13 +67,17 @@ def check_git() -> Check:
     return Check("git", CheckState.OK, said)
 
 
-def check_branches(served: ServedBranches, loader: Loader, clock: Clock) -> Iterator[Check]:
-    """Try to read and to write the branches, and hold the clock against them."""
+def check_branches(
+    served: ServedBranches, loader: Loader, clock: Clock, trust: Trust | None
+) -> Iterator[Check]:
+    """Try to read and to write the branches, and hold keys and the clock against them."""
     read = attempt("read", lambda: _read(served), "name a branch and a remote that can be read")
     yield read
     if read.state is CheckState.FAILED:
         return
     yield attempt("write", lambda: _write(served), "let this user or its credentials write there")
+    if trust is not None:
+        yield from _check_trust(served, trust)
     yield attempt(
         "state", lambda: _state(served, loader), "mend what it names, or upgrade the reconciler"
     )
@@ -99,6 +104,25 @@ def _read(served: ServedBranches) -> str:
         return found
     outputs = "not there yet" if heads.outputs is None else f"at {heads.outputs[:12]}"
     return f"{found}, {served.output_branch} is {outputs}"
+
+
+def _check_trust(served: ServedBranches, trust: Trust) -> Iterator[Check]:
+    """Look how far each branch would be accepted, and accept nothing."""
+    heads = served.heads()
+    found = {served.inputs.name: heads.inputs}
+    if served.output_branch is not None and heads.outputs is not None:
+        found[served.output_branch] = heads.outputs
+    for branch, head in found.items():
+        try:
+            line = trust.follow(branch, head, trust.accepted(branch))
+        except ShellError as error:
+            yield Check("trust", CheckState.FAILED, str(error), "see docs/security.md")
+            continue
+        if line.refused is not None:
+            remedy = line.refused.expected
+            yield Check("trust", CheckState.WARNING, str(line.refused), remedy)
+        else:
+            yield Check("trust", CheckState.OK, f"{branch} is accepted up to {line.commit[:12]}")
 
 
 def _write(served: ServedBranches) -> str:

@@ -111,7 +111,7 @@ class Trust:
         question = (head, before)
         if branch in self._known and self._known[branch][0] == question:
             return self._known[branch][1]
-        line = self._followed(branch, head, before)
+        line = self.follow(branch, head, before)
         self._keep(branch, line.commit, before)
         self._keep_waiting(branch, line.refused)
         self.refused.pop(branch, None)
@@ -147,8 +147,8 @@ class Trust:
             reference = _reference(self.repository, "waiting", branch)
             self.repository.git.output("update-ref", "-d", reference)
 
-    def _followed(self, branch: str, head: str, before: str | None) -> AcceptedLine:
-        """Follow a branch from what is trusted to its head."""
+    def follow(self, branch: str, head: str, before: str | None) -> AcceptedLine:
+        """Return how far a branch is trusted, and keep nothing of it; see `accept`."""
         if head == before:
             return AcceptedLine(head, head)
         bases = self._bases(head, before)

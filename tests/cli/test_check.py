@@ -78,6 +78,31 @@ def test_keys_that_do_not_fit_fail(
     assert (1, "failed", "ok") == (code, states["keys"], states["read"])
 
 
+def test_commits_that_would_not_count_are_told(
+    fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without an anchor nothing counts; with one, what came after it waits; nothing is accepted."""
+    robot = new_ssh_key(tmp_path / "keys", "robot")
+    options = [
+        "--signing-key",
+        str(robot.file),
+        "--allowed-signers",
+        str(allowing(tmp_path, robot)),
+    ]
+    anchor = fleet.head()
+    nothing = check(fleet, capsys, *options)
+    whole = check(fleet, capsys, *options, "--trust-from", anchor)
+    fleet.commit({"notes.txt": "n\n"})
+    before = fleet.git("for-each-ref")
+
+    later = check(fleet, capsys, *options, "--trust-from", anchor)
+
+    states = [(code, found["trust"]) for code, found, _ in (nothing, whole, later)]
+    assert [(1, "failed"), (0, "ok"), (0, "warning")] == states
+    assert later[2]["trust"].startswith("sign it by an allowed key")
+    assert before == fleet.git("for-each-ref")
+
+
 def test_a_key_that_others_can_read_is_a_warning(
     fleet: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
