@@ -106,7 +106,7 @@ def _private(service: Service, keys: Keys, operation: Operation) -> "Iterator[Ch
     files = [
         service.access.credential_file,
         service.access.ssh_key_file,
-        operation.page_token_file,
+        operation.page.page_token_file,
         operation.webhook_secret_file,
         operation.report_token_file,
         operation.report_secret_file,
