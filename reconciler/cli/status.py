@@ -10,6 +10,7 @@ import click
 
 from reconciler.cli.options import at_option, output_option, output_root_option
 from reconciler.cli.output_branch import output_branch
+from reconciler.cli.unaccepted import named_commit, unaccepted_commits, unaccepted_line
 
 if TYPE_CHECKING:
     from reconciler.audit.repository_status import RepositoryStatus
@@ -61,7 +62,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
         since += _inputs_since(revisions, world)
     status = status_of(world, changed=bool(since))
     branch = _branch(revisions) if at == "HEAD" else at
-    unaccepted = _unaccepted(revisions, _branch(revisions), world.revision, commits)
+    unaccepted = unaccepted_commits(revisions, _branch(revisions), world.revision, commits)
     coming = coming_in(world)
     if output == "json":
         waiting = since if status.last_at is not None else []
@@ -76,7 +77,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
         ("Root:", f"{directory.resolve()}, outputs in {output_root}/"),
         *_branches(revisions, world, branch, commits),
         *_passes(status, since),
-        *_waiting(unaccepted),
+        *unaccepted_line(unaccepted),
         *_wrong(status),
         *_suspended(status),
         *_listed("Coming:", sentences(coming), "see reconciler events"),
@@ -105,11 +106,11 @@ def _branches(
 ) -> "Iterator[Line]":
     """Yield where the branch of the inputs is, and that of the outputs if it is another."""
     if not world.apart:
-        yield "Branch:", f"{branch} at {_named(commits[0])}"
+        yield "Branch:", f"{branch} at {named_commit(commits[0])}"
         return
-    yield "Branch:", f"{branch} at {_named(revisions.commit_at(world.revision))}"
+    yield "Branch:", f"{branch} at {named_commit(revisions.commit_at(world.revision))}"
     if commits:
-        yield "Outputs:", f"{output_branch()} at {_named(commits[0])}"
+        yield "Outputs:", f"{output_branch()} at {named_commit(commits[0])}"
     else:
         yield "Outputs:", f"{output_branch()}, no pass yet"
 
@@ -122,14 +123,6 @@ def _branch(revisions: "GitRevisions") -> str:
         return revisions.repository.head_branch()
     except UsageError:
         return "HEAD"
-
-
-def _named(commit: "Commit") -> str:
-    """Return a commit by short id and subject."""
-    from reconciler.audit.printable import printable
-    from reconciler.cli.history import SHORT_ID
-
-    return printable(f"{commit.revision[:SHORT_ID]} ({commit.subject})")
 
 
 def _passes(status: "RepositoryStatus", since: "Sequence[Commit]") -> "Iterator[Line]":
@@ -148,33 +141,6 @@ def _passes(status: "RepositoryStatus", since: "Sequence[Commit]") -> "Iterator[
     count = len(since)
     came = f"{count} commit{'s' if count != 1 else ''} since" if count else "nothing since"
     yield "Input:", f"{status.inputs[:SHORT_ID]}, {came}"
-
-
-def _unaccepted(
-    revisions: "GitRevisions", branch: str, inputs: str, commits: "Sequence[Commit]"
-) -> "list[Commit]":
-    """Return the commits that wait for a signature, the newest first, as a daemon found here."""
-    from reconciler.audit.revisions import pass_of
-    from reconciler.shell.trust import find_waiting
-
-    heads = {branch: inputs}
-    if commits and (outputs := output_branch()) is not None:
-        heads[outputs] = commits[0].revision
-    found: list[Commit] = []
-    for name, head in heads.items():
-        first = find_waiting(revisions.repository, name)
-        if first is not None and revisions.leads_to(first, head):
-            found += [*revisions.between(first, head), revisions.commit_at(first)]
-    return [commit for commit in found if pass_of(commit) is None]
-
-
-def _waiting(unaccepted: "Sequence[Commit]") -> "Iterator[Line]":
-    """Yield what waits for a signature, if anything does."""
-    if unaccepted:
-        count = len(unaccepted)
-        first = _named(unaccepted[-1])
-        said = f"{count} commit{'s' if count > 1 else ''} from {first} on"
-        yield "Unaccepted:", f"{said}, which no allowed key has signed"
 
 
 def _wrong(status: "RepositoryStatus") -> "Iterator[Line]":

@@ -1,0 +1,46 @@
+"""Commits that wait for a signature, as a daemon of this repository found them."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from reconciler.cli.output_branch import output_branch
+
+if TYPE_CHECKING:
+    from reconciler.audit.revisions import Commit
+    from reconciler.cli.description import Line
+    from reconciler.shell.revisions import GitRevisions
+
+
+def unaccepted_commits(
+    revisions: "GitRevisions", branch: str, inputs: str, commits: "Sequence[Commit]"
+) -> "list[Commit]":
+    """Return the commits that wait for a signature, the newest first, as a daemon found here."""
+    from reconciler.audit.revisions import pass_of
+    from reconciler.shell.trust import find_waiting
+
+    heads = {branch: inputs}
+    if commits and (outputs := output_branch()) is not None:
+        heads[outputs] = commits[0].revision
+    found: list[Commit] = []
+    for name, head in heads.items():
+        first = find_waiting(revisions.repository, name)
+        if first is not None and revisions.leads_to(first, head):
+            found += [*revisions.between(first, head), revisions.commit_at(first)]
+    return [commit for commit in found if pass_of(commit) is None]
+
+
+def unaccepted_line(unaccepted: "Sequence[Commit]") -> "Iterator[Line]":
+    """Yield what waits for a signature, if anything does."""
+    if unaccepted:
+        count = len(unaccepted)
+        first = named_commit(unaccepted[-1])
+        said = f"{count} commit{'s' if count > 1 else ''} from {first} on"
+        yield "Unaccepted:", f"{said}, which no allowed key has signed"
+
+
+def named_commit(commit: "Commit") -> str:
+    """Return a commit by short id and subject."""
+    from reconciler.audit.printable import printable
+    from reconciler.cli.history import SHORT_ID
+
+    return printable(f"{commit.revision[:SHORT_ID]} ({commit.subject})")
