@@ -43,7 +43,7 @@ SHOWN = [
 @pytest.mark.parametrize("words", SHOWN)
 def test_a_command_that_is_shown_is_understood(words: list[str]) -> None:
     """Its verb and all its options, whatever their values."""
-    context = click.Context(cli)
+    context = cli.make_context("reconciler", [], resilient_parsing=True)
     _, *rest = words
     verb, arguments = rest[0], rest[1:]
     found = cli.get_command(context, verb)
@@ -54,7 +54,7 @@ def test_a_command_that_is_shown_is_understood(words: list[str]) -> None:
 
 def known_options() -> set[str]:
     """Return the options of all verbs."""
-    context = click.Context(cli)
+    context = cli.make_context("reconciler", [], resilient_parsing=True)
     verbs = [cli.get_command(context, name) for name in cli.list_commands(context)]
     params = [*cli.params, *(one for verb in verbs if verb for one in verb.params)]
     return {name for one in params for name in one.opts}

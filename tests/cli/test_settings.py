@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from reconciler.cli.main import run
+from reconciler.cli.main import cli, run
 from reconciler.cli.run import command
 from reconciler.cli.settings import read_settings
 from reconciler.errors import UsageError
@@ -58,8 +58,9 @@ def test_what_is_given_or_in_the_environment_counts_instead(
     file.write_text("branch: file\nmirror: file\nlisten: '1'\n")
     monkeypatch.setenv("RECONCILER_MIRROR", "environment")
 
+    above = cli.make_context("reconciler", [], resilient_parsing=True)
     context = command.make_context(
-        "run", ["--settings", str(file), "--branch", "given"], obj=tmp_path
+        "run", ["--settings", str(file), "--branch", "given"], parent=above, obj=tmp_path
     )
 
     found = [str(context.params[name]) for name in ("branch", "mirror", "listen")]
