@@ -161,12 +161,15 @@ def test_a_pass_that_puts_outputs_back_is_proven(
     assert 1 == answer(fleet, *at, "2026-11-20T12:05:00Z")
     capsys.readouterr()
 
-    code = answer(fleet, "verify", *apart, "-o", "json")
+    code = answer(fleet, "verify", *apart, "--signatures", *options[2:4], "-o", "json")
 
-    commits = json.loads(capsys.readouterr().out)["commits"]
+    found = json.loads(capsys.readouterr().out)
+    commits = found["commits"]
     states = [(one["commit"], one["state"]) for one in commits[-3:]]
     newest = fleet.git("rev-parse", output_branch or "main")
     assert [(outputs, "proven"), (edited, "tampered"), (newest, "proven")] == states
+    signed = [(one["revision"], one["problem"]) for one in found["signatures"][-3:]]
+    assert [(outputs, ""), (edited, "it is not signed"), (newest, "")] == signed
     assert f"Reconciled-Outputs: {outputs}" in fleet.git("log", "-1", "--format=%B", newest)
     assert 1 == code
 
