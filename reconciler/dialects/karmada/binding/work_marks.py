@@ -20,6 +20,8 @@ GENERATION = "resourcetemplate.karmada.io/generation"
 UID = "resourcetemplate.karmada.io/uid"
 WORK_NAME = "work.karmada.io/name"
 WORK_NAMESPACE = "work.karmada.io/namespace"
+NAMED_AT = ("metadata", "annotations", WORK_NAMESPACE)
+"""Where a manifest names its cluster."""
 
 Texts = Mapping[str, str]
 
@@ -83,8 +85,7 @@ def marked_at(manifest: Body, cluster: ClusterName) -> Body:
     """Return a manifest with the name of the cluster that it is for."""
     if not isinstance(manifest.get("metadata"), Mapping):
         return manifest
-    place = ("metadata", "annotations", WORK_NAMESPACE)
-    return Filled(manifest, place, execution_namespace(cluster))
+    return Filled(manifest, NAMED_AT, execution_namespace(cluster))
 
 
 def with_managed_lists(manifest: Body) -> Body:
