@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from reconciler.dialects.kubefleet.api.policy import PREFERRED
 from tests.builders import NOW, Body, after, metadata, text_of
-from tests.dialects.kubefleet.fleet import GROUP, member, namespaced_placement, placement
+from tests.dialects.kubefleet.fleet import (
+    GROUP,
+    budget,
+    eviction,
+    member,
+    namespaced_placement,
+    placement,
+)
 
 MEMBERS = ("a", "b", "c", "d")
 PLACEMENTS = ("web", "api")
@@ -190,9 +197,19 @@ overrides = st.builds(
 )
 
 
+def _eviction(cluster: str, placement_name: str) -> Body:
+    """An eviction that is named by what it evicts, for it must not change."""
+    return eviction(cluster, name=f"{placement_name}-{cluster}", placement_name=placement_name)
+
+
+evictions = st.builds(_eviction, st.sampled_from(MEMBERS), st.sampled_from(PLACEMENTS))
+LIMITS: tuple[Body, ...] = ({"maxUnavailable": 1}, {"minAvailable": "50%"}, {"minAvailable": 2}, {})
+budgets = st.builds(budget, st.sampled_from(LIMITS), st.sampled_from(PLACEMENTS))
+
+
 @st.composite
 def fleets(draw: st.DrawFn) -> list[Body]:
-    """Clusters, placements, perhaps their namespace, an override; half the time nothing."""
+    """Clusters, placements, perhaps what is about them; half the time nothing."""
     if not draw(st.booleans()):
         return []
 
@@ -204,6 +221,8 @@ def fleets(draw: st.DrawFn) -> list[Body]:
         *(draw(placements(name)) for name in some(PLACEMENTS)),
         *draw(st.lists(st.builds(namespace), max_size=1)),
         *draw(st.lists(overrides, max_size=1)),
+        *draw(st.lists(evictions, max_size=4, unique_by=str)),
+        *draw(st.lists(budgets, max_size=1)),
         *draw(st.lists(st.builds(namespaced_placement, policies, strategy=strategies), max_size=1)),
     ]
 

@@ -108,6 +108,26 @@ def condition(story: Story, kind: str) -> Mapping[str, object]:
     return next(item for item in found if item["type"] == f"ClusterResourcePlacement{kind}")
 
 
+def eviction(cluster: str, *, name: str = "once", placement_name: str = "web") -> Body:
+    """An eviction."""
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": f"{PLACEMENT}Eviction",
+        "metadata": metadata(name),
+        "spec": {"placementName": placement_name, "clusterName": cluster},
+    }
+
+
+def budget(limits: Body, name: str = "web") -> Body:
+    """The budget of the placement of this name."""
+    return {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": f"{PLACEMENT}DisruptionBudget",
+        "metadata": metadata(name),
+        "spec": limits,
+    }
+
+
 def namespaced_placement(
     policy: Body | None = None, *, name: str = "web", namespace: str = "default", **spec: object
 ) -> Body:

@@ -8,33 +8,22 @@ import pytest
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from tests.builders import Body, configuration, deployment, text
-from tests.dialects.kubefleet.fleet import GROUP, files, member, pick, placement, targets
+from tests.dialects.kubefleet.fleet import (
+    GROUP,
+    budget,
+    eviction,
+    files,
+    member,
+    pick,
+    placement,
+    targets,
+)
 from tests.dialects.kubefleet.test_work_reports import says, snapshot_of, work
 from tests.followed import linked
 from tests.stories import Story, applied, story
 
 PICK_ALL: Body = {"placementType": "PickAll"}
 KEPT_AWAY = ({"key": "drain", "effect": "NoSchedule"},)
-
-
-def eviction(cluster: str, *, name: str = "once", placement_name: str = "web") -> Body:
-    """An eviction."""
-    return {
-        "apiVersion": f"{GROUP}/v1beta1",
-        "kind": "ClusterResourcePlacementEviction",
-        "metadata": {"name": name},
-        "spec": {"placementName": placement_name, "clusterName": cluster},
-    }
-
-
-def budget(**limits: object) -> Body:
-    """The budget of the placement web."""
-    return {
-        "apiVersion": f"{GROUP}/v1beta1",
-        "kind": "ClusterResourcePlacementDisruptionBudget",
-        "metadata": {"name": "web"},
-        "spec": limits,
-    }
 
 
 def placed(policy: Body, *names: str, available: bool = True) -> Story:
@@ -135,7 +124,7 @@ COUNTS = "by specified ClusterResourcePlacementDisruptionBudget, availablePlacem
 def test_a_budget_is_kept(limits: dict[str, object], expected: str) -> None:
     """By the number of bindings that are available, of those that are wanted."""
     told = placed(pick(2), "a", "b")
-    told.put(budget(**limits), member("a", taints=KEPT_AWAY), eviction("a"))
+    told.put(budget(limits), member("a", taints=KEPT_AWAY), eviction("a"))
     told.run(10)
 
     assert f"Eviction is {expected}" == why(told)
@@ -145,9 +134,9 @@ def test_a_budget_is_kept(limits: dict[str, object], expected: str) -> None:
 def test_a_blocked_eviction_is_not_tried_again() -> None:
     """A new one is needed."""
     told = placed(pick(2), "a", "b")
-    told.put(budget(minAvailable=2), eviction("a"))
+    told.put(budget({"minAvailable": 2}), eviction("a"))
     told.run(10)
-    told.put(budget(minAvailable=1), member("a", taints=KEPT_AWAY))
+    told.put(budget({"minAvailable": 1}), member("a", taints=KEPT_AWAY))
     told.run(20)
 
     assert ["a", "b"] == targets(told)
@@ -161,7 +150,9 @@ def test_evictions_of_one_commit_share_the_budget() -> None:
     """What the first takes away is not available to the second."""
     told = placed(pick(3), "a", "b", "c")
     taken = [member(name, taints=KEPT_AWAY) for name in ("a", "b")]
-    told.put(budget(maxUnavailable=1), *taken, eviction("b", name="y"), eviction("a", name="x"))
+    told.put(
+        budget({"maxUnavailable": 1}), *taken, eviction("b", name="y"), eviction("a", name="x")
+    )
     told.run(10)
 
     assert ["b", "c"] == targets(told)
@@ -171,7 +162,7 @@ def test_evictions_of_one_commit_share_the_budget() -> None:
 def test_what_is_not_available_is_told_by_reports() -> None:
     """Nothing is, where no cluster reports."""
     told = placed(pick(2), "a", "b", available=False)
-    told.put(budget(minAvailable=1), eviction("a"))
+    told.put(budget({"minAvailable": 1}), eviction("a"))
     told.run(10)
 
     assert f"Eviction is blocked {COUNTS}: 0, totalPlacements: 2" == why(told)
@@ -216,13 +207,13 @@ def test_an_eviction_waits_for_a_placement_that_cannot_be_read() -> None:
 def test_an_eviction_waits_for_a_budget_that_cannot_be_read() -> None:
     """Or else it would be allowed by mistake."""
     told = placed(PICK_ALL, "a", "b")
-    told.files["budget.yaml"] = text(budget(minAvailable=-1))
+    told.files["budget.yaml"] = text(budget({"minAvailable": -1}))
     told.put(member("a", taints=KEPT_AWAY), eviction("a"))
     told.run(10)
 
     assert ["a", "b"] == targets(told)
 
-    told.files["budget.yaml"] = text(budget(minAvailable=1))
+    told.files["budget.yaml"] = text(budget({"minAvailable": 1}))
     told.run(20)
     assert ["b"] == targets(told)
 
@@ -277,7 +268,7 @@ def test_the_status_of_an_eviction_goes_with_its_file() -> None:
 def test_a_warm_pass_follows_evictions_and_budgets() -> None:
     """As they come, change and go."""
     told, memo, world = placed(pick(2), "a", "b", "c"), Memo(), None
-    once, limit = text(eviction("a")), text(budget(minAvailable=5))
+    once, limit = text(eviction("a")), text(budget({"minAvailable": 5}))
     edits = (
         {"x.yaml": "", "y.yaml": ""},
         {"y.yaml": limit},

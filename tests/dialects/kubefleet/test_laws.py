@@ -1,6 +1,6 @@
 """Laws of KubeFleet's placements, on generated fleets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import cast
 
@@ -13,8 +13,17 @@ from reconciler.dialects.kubefleet.view.snapshot_rendering import snapshot_file
 from reconciler.manifests.emitter import encode
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, rebalancer
-from tests.dialects.kubefleet.fleet import PLACEMENT, pick, placement, specs_of, states
-from tests.fleets import MEMBERS, fleets, members
+from tests.dialects.kubefleet.fleet import (
+    PLACEMENT,
+    budget,
+    eviction,
+    member,
+    pick,
+    placement,
+    specs_of,
+    states,
+)
+from tests.fleets import MEMBERS, fleets, members, namespace
 from tests.stories import Story, applied, story
 
 LAW = settings(
@@ -32,7 +41,8 @@ def placed(draw: st.DrawFn) -> Story:
     """A fleet after a pass or two, changed in between."""
     told = story(*draw(fleets()))
     told.run(0)
-    told.put(*(body for body in draw(fleets()) if body["kind"] == "MemberCluster"))
+    kinds = ("MemberCluster", f"{PLACEMENT}DisruptionBudget", f"{PLACEMENT}Eviction")
+    told.put(*(body for body in draw(fleets()) if body["kind"] in kinds))
     told.run(draw(st.sampled_from((1, 60, 400))))
     return told
 
@@ -122,6 +132,36 @@ def test_a_scale_out_moves_nothing(numbers: list[int], data: st.DataObject) -> N
         assert known - gone <= set(states(told))
         known = staying(told)
         told.put(data.draw(members(MEMBERS[2 + number % 2])))
+
+
+@LAW
+@given(
+    st.integers(1, 4),
+    st.sampled_from(
+        (
+            ({"maxUnavailable": 1}, lambda number: number - 1),
+            ({"minAvailable": 2}, lambda number: min(number, 2)),
+            ({"minAvailable": "50%"}, lambda number: (number + 1) // 2),
+            ({}, lambda number: number),
+        )
+    ),
+    st.lists(st.sampled_from(MEMBERS), unique=True),
+)
+def test_evictions_leave_what_the_budget_wants(
+    number: int, limit: tuple[Body, Callable[[int], int]], names: list[str]
+) -> None:
+    """Exactly: as many are executed as it allows, and then nothing is left to do."""
+    told = story(*map(member, MEMBERS), placement(pick(number)), namespace())
+    told.run(0)
+    told.run(100)  # by now all counts as available
+    before, (limits, least) = staying(told), limit
+    taken = [member(name, taints=[{"key": "drain", "effect": "NoSchedule"}]) for name in names]
+    told.put(budget(limits), *taken, *(eviction(name, name=name) for name in names))
+    told.run(100)
+
+    asked = before & set(names)
+    assert max(number - len(asked), least(number)) == len(before & staying(told))
+    assert () == reconcile(told.world(), told.now).changes
 
 
 def test_a_snapshot_reads_the_same_however_its_labels_came_about() -> None:
