@@ -9,8 +9,9 @@ from reconciler.audit.fleet_loads import FleetLoads
 from reconciler.audit.usage import usage_of
 from reconciler.core.reconcile import reconcile
 from reconciler.model.world import World
-from tests.builders import Body, cluster, deployment, policy
+from tests.builders import Body, cluster, configmap, deployment, policy
 from tests.core.test_laws import LAW
+from tests.dialects.kubefleet.fleet import BINDINGS, fixed, member, placement
 from tests.followed import linked
 from tests.stories import Story, applied, story
 from tests.strategies import SECONDS, edit, objects, stories
@@ -58,14 +59,28 @@ def test_what_is_placed_is_counted_where_it_is() -> None:
 
 def test_what_is_gone_leaves_no_trace() -> None:
     """A cluster that is left asks for nothing, as one that never had anything."""
-    told = story(cluster("a"), policy(), deployment(replicas=2))
+    asks = deployment(replicas=2, cpu="100m")
+    told = story(cluster("a"), policy(), asks)
     told.run(0)
     loads = FleetLoads(told.world())
-    told.drop(deployment()).run(10)
+    told.drop(asks).run(10)
     told.run(1000)
 
     assert (0, 0) == counted(loads.follow(told.world()))
     assert {} == loads.requested_by(loads.on("a"))
+
+
+def test_a_part_that_a_person_deletes_counts_no_more() -> None:
+    """Whose it was is told by what it held."""
+    told = story(member("a"), member("b"), placement(fixed("a", "b")), configmap())
+    told.run(0)
+    before = told.world()
+    loads = FleetLoads(before)
+    first = next(path for path in sorted(told.files) if path.startswith(BINDINGS))
+    del told.files[first]
+
+    assert_followed(loads, linked(told.world(), before))
+    assert 1 == sum(loads.on(name).objects for name in "ab")
 
 
 def counted(loads: FleetLoads) -> tuple[int, int]:

@@ -194,3 +194,13 @@ def test_hostile_names_stay_text_in_every_view(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in texts[paths[-2]]
     for shown in texts.values():
         assert [] == re.findall(r"<script>|<img|<b>y|\"><b>|<b></", shown)
+
+
+def test_the_matrix_stands_by_policy(page: ServedPage) -> None:
+    """Below the policy that claims it; of an API without policies below a title that says so."""
+    text = page.get("/matrix?group=policy").text
+
+    titles = re.findall(r">([a-z]+policy/[a-z]+|no policy)<", text)
+    names = ("frontend", "shop")
+    claimed = ["clusterpropagationpolicy/settings", *(f"propagationpolicy/{n}" for n in names)]
+    assert sorted(["no policy", *claimed]) == list(dict.fromkeys(titles))
