@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from reconciler.shell.revisions import GitRevisions
 
 MOST_REPLAYED = 10_000  # objects; above, a pass takes longer than a view may
-KEPT_PASSES = 8
+KEPT_PASSES = 4  # of 5,000 bindings on 55 clusters each a pass is some 100 MB
 FEW_PLACED = 300  # up to so many, what comes is computed together with the fleet
 NEWEST = 5  # passes that the fleet shows
 
@@ -71,21 +71,22 @@ class PageMemory:
         replay: What computes passes again.
         steps: What passes moved, as far as it was read; commits never change.
         loads: What is on each cluster, `None` as long as it was not asked.
-        most_replayed: Up to how many objects there are may passes be computed.
+        most_replayed: Up to how many objects passes are computed, `None` for any number.
     """
 
     replay: "Replay"
     steps: "dict[str, PassStep]" = field(default_factory=dict)
     loads: FleetLoads | None = None
-    most_replayed: int = MOST_REPLAYED
+    most_replayed: int | None = None
 
 
-def new_memory(revisions: "GitRevisions") -> PageMemory:
+def new_memory(revisions: "GitRevisions", most_replayed: int | None = None) -> PageMemory:
     """Return a memory in which nothing is yet."""
     from reconciler.audit.replay import Replay
     from reconciler.core.memo import Memo
 
-    return PageMemory(Replay(revisions, past=Memo(), most_kept=KEPT_PASSES))
+    replay = Replay(revisions, past=Memo(), most_kept=KEPT_PASSES)
+    return PageMemory(replay, most_replayed=most_replayed)
 
 
 @dataclass(eq=False)
@@ -130,7 +131,7 @@ class PageViews:
     def uncomputed(self) -> str:
         """Why no pass is computed here, `""` if passes are."""
         objects, most = len(self.placements), self.memory.most_replayed
-        if objects <= most:
+        if most is None or objects <= most:
             return ""
         return f"with {objects:,} objects passes are not computed on the page, only up to {most:,}"
 

@@ -39,12 +39,12 @@ def command(
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     gc.set_threshold(*COLLECTIONS)
     from reconciler.cli.page_answers import PageAnswers
-    from reconciler.cli.page_views import new_memory
+    from reconciler.cli.page_views import MOST_REPLAYED, new_memory
     from reconciler.cli.world import open_revisions
     from reconciler.dialects.object_boundary import trace_of
 
     revisions = open_revisions(directory, output_root)
-    memory = new_memory(revisions)
+    memory = new_memory(revisions, MOST_REPLAYED)
     answers = PageAnswers(directory, branch, revisions, output_root, memory)
     for line in sys.stdin:
         question = json.loads(line)
