@@ -125,6 +125,7 @@ class PageAnswers:
 
         found: dict[str, Callable[[Query], tuple[str, list[PagePart]]]] = {
             "object": lambda query: self._object(views, query),
+            "outline": lambda query: self._outline(views, query),
             "plan": lambda query: self._plan(views, query),
             "what-if": lambda query: self._what_if(views, query),
         }
@@ -138,14 +139,21 @@ class PageAnswers:
 
     def _object(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
         """Return the view of one object: what is decided, or a workload of which that is told."""
-        from reconciler.cli.page_object import object_detail, object_outline
+        from reconciler.cli.page_object import object_detail
 
-        key = _key(views.world, query)
         if views.uncomputed:
-            told = object_outline(self.revisions, views.world, key, views.uncomputed)
-            return told.title, [PagePart("object", "object.html", told)]
+            return self._outline(views, query)
+        key = _key(views.world, query)
         found = object_detail(self.revisions, self.memory.replay, views.head, views.world, key)
         return found.title, [PagePart("object", "object.html", found)]
+
+    def _outline(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
+        """Return what can be told of one object without computing a pass."""
+        from reconciler.cli.page_object import object_outline
+
+        key = _key(views.world, query)
+        told = object_outline(self.revisions, views.world, key, views.uncomputed)
+        return told.title, [PagePart("object", "object.html", told)]
 
     def _plan(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
         """Return what merging a branch would move, or the form that asks for it."""

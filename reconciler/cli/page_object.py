@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reconciler.shell.revisions import GitRevisions
 
 EVENTS, HISTORY = 20, 8
+ON_ITS_WAY = "why, what comes, history and events are being computed, and appear here by themselves"
 
 
 def object_detail(
@@ -87,19 +88,24 @@ def object_outline(
         revisions: The history of the repository.
         world: Its files at the commit that is looked at.
         key: What decisions about the object bear.
-        uncomputed: Why no pass is computed.
+        uncomputed: Why no pass is computed, `""` if the answer of passes is on its way.
     """
     person, placed = named(world, key), placed_on(world, key)
     copies = CopiesOf(world, branch_files(revisions.repository, world))(key)
-    space = f" -n {person.namespace}" if person.namespace else ""
     return object_view(
         key,
         _title(person),
         placed,
         None,
         copies=copy_lines(placed, copies),
-        note=f"{uncomputed}: reconciler why {called(person)}{space} says why it is where it is",
+        note=_instead(person, uncomputed) if uncomputed else ON_ITS_WAY,
     )
+
+
+def _instead(person: "ObjectKey", uncomputed: str) -> str:
+    """Return which verb says what the page does not."""
+    space = f" -n {person.namespace}" if person.namespace else ""
+    return f"{uncomputed}: reconciler why {called(person)}{space} says why it is where it is"
 
 
 def _coming(why: "Why") -> object:

@@ -2,6 +2,7 @@
 
 It only reads: there is no other method than GET and HEAD. What is asked is asked of processes of
 their own; an answer that takes longer is told to come, and asked for again by the browser itself.
+Of an object what can be told without computing a pass is shown meanwhile.
 """
 
 import asyncio
@@ -35,6 +36,7 @@ PATHS = {
     },
 }
 PATIENCE_SECONDS = 6.0  # less than what a connection has
+OUTLINED_SECONDS = 1.0
 NEWS_SECONDS = 8.0
 KEPT_ANSWERS = 16
 LONGEST_QUERY = 2000
@@ -42,6 +44,7 @@ POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+AGAIN = {"refresh": "1"}
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -61,13 +64,16 @@ class PageEndpoints:
         news: Where the branch is.
         access: Who may see it.
         patience_seconds: How long a client waits before it is told to come again.
+        outlined_seconds: How long it waits at first for what has an outline.
     """
 
     processes: PageProcesses
     news: PageNews
     access: PageAccess
     patience_seconds: float = PATIENCE_SECONDS
+    outlined_seconds: float = OUTLINED_SECONDS
     _asked: "dict[PageQuestion, asyncio.Task[PageReply]]" = field(default_factory=dict)
+    _outlines: dict[PageQuestion, PageReply] = field(default_factory=dict)
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -110,14 +116,16 @@ class PageEndpoints:
 
     async def _answer(self, question: PageQuestion) -> Response:
         """Return the page, or that it is being computed."""
-        task = self._asked.get(question)
+        task, patience_seconds = self._asked.get(question), self.patience_seconds
         if task is None:
-            task = asyncio.create_task(asyncio.to_thread(self.processes.ask, question))
+            task = asyncio.create_task(asyncio.to_thread(self._ask, question))
             self._asked[question] = task
+            if question.outline is not None:
+                patience_seconds = self.outlined_seconds
         try:
-            reply = await asyncio.wait_for(asyncio.shield(task), self.patience_seconds)
+            reply = await asyncio.wait_for(asyncio.shield(task), patience_seconds)
         except TimeoutError:
-            return _notice(202, "Being computed", "the answer comes here by itself", again=True)
+            return self._meanwhile(question)
         except PageBusy as busy:
             self._asked.pop(question, None)
             return _notice(503, "Busy", str(busy), again=True)
@@ -126,6 +134,25 @@ class PageEndpoints:
             return _notice(503, "Not answered", str(error))
         self._forget(question)
         return Response(reply.html, reply.status, media_type="text/html")
+
+    def _ask(self, question: PageQuestion) -> PageReply:
+        """Ask for an outline first, if there is one, then for the whole answer; in a thread."""
+        if question.outline is not None:
+            found = self.processes.ask(question.outline)
+            if found.status != 200:
+                return found
+            self._outlines[question] = found
+        try:
+            return self.processes.ask(question)
+        finally:
+            self._outlines.pop(question, None)
+
+    def _meanwhile(self, question: PageQuestion) -> Response:
+        """Return what is shown until the answer is there; the browser asks again by itself."""
+        found = self._outlines.get(question)
+        if found is None:
+            return _notice(202, "Being computed", "the answer comes here by itself", again=True)
+        return Response(found.html, 202, media_type="text/html", headers=AGAIN)
 
     def _forget(self, question: PageQuestion) -> None:
         """Keep the newest answers that took a process of their own, and no others."""
@@ -161,5 +188,4 @@ def _file(name: str, kind: str) -> Endpoint:
 def _notice(status: int, title: str, says: str, *, again: bool = False) -> Response:
     """Return a page with one sentence; with `again` the browser asks again by itself."""
     html = render(Frame(title=title), [PagePart("notice", "notice.html", says)])
-    headers = {"refresh": "1"} if again else {}
-    return Response(html, status, media_type="text/html", headers=headers)
+    return Response(html, status, media_type="text/html", headers=AGAIN if again else {})

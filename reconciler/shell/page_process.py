@@ -22,6 +22,7 @@ VIEW_SECONDS = 60.0
 ALONE_SECONDS = 120.0
 MEMORY_BYTES = 4 * 1024**3
 ALONE = frozenset({"plan", "what-if"})
+OUTLINE = "outline"  # of an object; no address leads to it
 
 
 class PageQuestion(NamedTuple):
@@ -35,6 +36,11 @@ class PageQuestion(NamedTuple):
     def is_alone(self) -> bool:
         """Whether it has a process of its own: it computes what would be."""
         return self.view in ALONE and any(value for _, value in self.query)
+
+    @property
+    def outline(self) -> "PageQuestion | None":
+        """What is told at once of the same, `None` of what is told at once itself."""
+        return self._replace(view=OUTLINE) if self.view == "object" else None
 
 
 class PageReply(NamedTuple):
