@@ -9,7 +9,6 @@ from reconciler.audit.delivered_copies import CopiesOf, DeliveredCopy, Elsewhere
 from reconciler.audit.foresight import Coming, foresee
 from reconciler.audit.placed import placed_on
 from reconciler.audit.replay import Replay
-from reconciler.audit.revisions import UnreadableRevision, pass_of
 from reconciler.core.record import last_pass
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation
@@ -92,7 +91,7 @@ def explain_why(
     now, coming = replay.explain(present, key, moment)
     found = next((event for event in events if not event.is_still), None)
     told = found if found is not None and (found.by_hand or found.decision is not None) else None
-    then = None if told is None or told.by_hand else _then(key, told, replay)
+    then = None if told is None or told.by_hand else replay.explain_again(told.commit, key)
     return Why(
         key=key,
         placed=placed_on(present, key),
@@ -117,17 +116,6 @@ def _faults(world: World, keys: set[ObjectKey]) -> tuple[Fault, ...]:
     paths = {held.path for held in world.held if not keys.isdisjoint(held.keys)}
     subjects = {str(key) for key in keys}
     return tuple(f for f in world.faults if f.path in paths or f.subject in subjects)
-
-
-def _then(key: ObjectKey, event: Event, replay: Replay) -> Explanation | None:
-    """Compute the pass that decided again, and ask it."""
-    read = pass_of(event.commit)
-    if read is None:
-        return None
-    world = replay.revisions.world(read.inputs, read.outputs, reports=read.reports)
-    if isinstance(world, UnreadableRevision):
-        return None
-    return replay.explain(world, key, read.at, past=True)[0]
 
 
 def _shifts(then: Explanation | None, now: Explanation | None) -> Iterable[Shift]:

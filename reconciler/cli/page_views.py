@@ -183,10 +183,12 @@ class PageViews:
         )
 
     def matrix(self, query: MatrixQuery, *, rows: int = ROWS, columns: int = COLUMNS) -> MatrixView:
-        """Return what is where."""
-        return matrix_view(
+        """Return what is where; its objects are those that a person asks about next."""
+        found = matrix_view(
             self.world, self.placements, query, self.links, rows=rows, columns=columns
         )
+        self.memory.replay.together = frozenset(found.rows.items)
+        return found
 
     def rebalancers(self) -> RebalancersView:
         """Return every rebalancer with its progress, and its next run."""

@@ -135,6 +135,7 @@ def _parts(views: "PageViews", told: "Sequence[ObjectKey]") -> "list[PagePart]":
     from reconciler.page.timeline import TimelineView
 
     replay = views.memory.replay
+    replay.together = frozenset(told)
     objects = [object_detail(views.revisions, replay, views.head, views.world, k) for k in told]
     matrix = views.matrix(MatrixQuery(), rows=ROWS, columns=COLUMNS)
     steps = views.passes.window(views.head, PASSES)

@@ -14,6 +14,8 @@ from reconciler.shell.revisions import GitRevisions
 from tests.cli.history import told_fleet
 from tests.shell.repositories import NOW
 
+WORDS = ("deployment/shop", "cm/settings")
+
 
 def test_what_is_remembered_changes_no_outcome(tmp_path: Path) -> None:
     """Backwards and forwards in time, with inputs and outputs of all commits: as if alone."""
@@ -41,7 +43,7 @@ def test_a_pass_is_computed_once_where_passes_are_kept(tmp_path: Path) -> None:
     assert replay.run_again(newest) is replay.run_again(newest)
 
 
-def test_the_pass_that_was_asked_for_longest_ago_is_kept_no_more(tmp_path: Path) -> None:
+def test_the_pass_that_was_computed_longest_ago_is_kept_no_more(tmp_path: Path) -> None:
     """Memory is bounded, however long the history is."""
     fleet = told_fleet(tmp_path / "fleet")
     revisions = GitRevisions.open(fleet.folder, output_root="status")
@@ -62,3 +64,15 @@ def test_a_memory_of_its_own_for_the_past_changes_no_answer(tmp_path: Path) -> N
         alone = subject_at(revisions, fleet.head(), word, "default")
 
         assert alone.why(NOW) == replace(alone, replay=apart).why(NOW)
+
+
+def test_objects_that_are_asked_about_together_are_told_the_same(tmp_path: Path) -> None:
+    """And the pass that decided is computed once for all of them."""
+    fleet = told_fleet(tmp_path / "fleet")
+    revisions = GitRevisions.open(fleet.folder, output_root="status")
+    subjects = [subject_at(revisions, fleet.head(), word, "default") for word in WORDS]
+    keys = frozenset(subject.key for subject in subjects)
+    together = Replay(revisions, past=Memo(), most_kept=8, together=keys)
+
+    for subject in subjects:
+        assert subject.why(NOW) == replace(subject, replay=together).why(NOW)

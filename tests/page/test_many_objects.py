@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.page_answers import PageAnswer, PageAnswers
-from reconciler.cli.page_views import new_memory
+from reconciler.cli.page_answers import LINKS, PageAnswer, PageAnswers
+from reconciler.cli.page_views import PageViews, new_memory
+from reconciler.page.matrix import MatrixQuery
 from reconciler.shell.revisions import GitRevisions
 from tests.shell.fleet import new_fleet, run_pass
 
@@ -50,3 +51,15 @@ def test_the_other_views_are_shown(tmp_path: Path, view: str) -> None:
 def test_objects_are_explained_up_to_a_limit(tmp_path: Path, most: int | None) -> None:
     """A report has none: it may take its time."""
     assert "Why, for each cluster" in asked(tmp_path, "object", most=most, **SHOP).html
+
+
+def test_the_rows_of_the_matrix_are_asked_about_together(tmp_path: Path) -> None:
+    """Whoever looks at a page of it opens them next, and most were moved by the same passes."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    revisions = GitRevisions.open(fleet.folder, output_root="status")
+    memory = new_memory(revisions)
+    views = PageViews(revisions, fleet.head(), LINKS, memory)
+    views.matrix(MatrixQuery(name="shop"))
+
+    assert ["shop-deployment"] == [key.name for key in memory.replay.together]
