@@ -29,12 +29,12 @@ class Links:
 
 
 class ServedLinks(Links):
-    """Leads to the addresses of the served page."""
+    """Leads to the addresses of the served page: all of its views stand beside each other."""
 
     def view(self, name: str, /, **query: str | int) -> str:
         """Return the address of a view; parts of the query that are empty are left out."""
         given = {key: value for key, value in query.items() if value not in ("", 0)}
-        path = "/" if name == "fleet" else f"/{name}"
+        path = "./" if name == "fleet" else name
         return f"{path}?{urlencode(given)}" if given else path
 
     def object(self, key: ObjectKey) -> str:

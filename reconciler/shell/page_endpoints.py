@@ -6,18 +6,18 @@ Of an object what can be told without computing a pass is shown meanwhile.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from reconciler.errors import ShellError
-from reconciler.page.rendering import Frame, PagePart, asset, render
+from reconciler.page.rendering import Frame, PagePart, render
 from reconciler.shell.page_access import PageAccess
 from reconciler.shell.page_news import PageNews
 from reconciler.shell.page_process import PageBusy, PageProcesses, PageQuestion, PageReply
+from reconciler.shell.page_responses import FILES, Endpoint, guarded, streamed
 
 PATHS = {
     "/": "fleet",
@@ -37,22 +37,9 @@ PATHS = {
 }
 PATIENCE_SECONDS = 6.0  # less than what a connection has
 OUTLINED_SECONDS = 1.0
-NEWS_SECONDS = 8.0
 KEPT_ANSWERS = 16
 LONGEST_QUERY = 2000
-POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
 AGAIN = {"refresh": "1"}
-HEADERS = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-}
 
 
 @dataclass(slots=True, eq=False)
@@ -75,35 +62,17 @@ class PageEndpoints:
     _asked: "dict[PageQuestion, asyncio.Task[PageReply]]" = field(default_factory=dict)
     _outlines: dict[PageQuestion, PageReply] = field(default_factory=dict)
 
+    def endpoints(self) -> dict[str, Endpoint]:
+        """Return what answers each path, for those who may ask."""
+        views = {path: self._view(name) for path, name in PATHS.items()}
+        found = {**views, **FILES, "/events": streamed(self.news)}
+        return {path: guarded(self.access, answer) for path, answer in found.items()}
+
     def routes(self) -> list[Route]:
         """Return the routes."""
-        found = [Route(path, self._guarded(self._view(name))) for path, name in PATHS.items()]
-        files = {"style.css": "text/css", "script.js": "text/javascript"}
-        found += [
-            Route(f"/{name}", self._guarded(_file(name, kind))) for name, kind in files.items()
-        ]
-        return [*found, Route("/events", self._guarded(self._news))]
+        return [Route(path, answer) for path, answer in self.endpoints().items()]
 
-    def _guarded(self, answer: "Endpoint") -> "Endpoint":
-        """Return an endpoint that answers only those who may ask, with the headers of the page."""
-
-        async def endpoint(request: Request) -> Response:
-            response = self._refused(request) or await answer(request)
-            response.headers.update(HEADERS)
-            return response
-
-        return endpoint
-
-    def _refused(self, request: Request) -> Response | None:
-        """Return the answer to those who may not ask, `None` to others."""
-        peer = "" if request.client is None else request.client.host
-        found = self.access.refusal(peer, request.headers)
-        if found is None:
-            return None
-        challenge = {"www-authenticate": 'Basic realm="reconciler", charset="UTF-8"'}
-        return PlainTextResponse(f"{found.says}\n", found.status, challenge if found.asks else None)
-
-    def _view(self, name: str) -> "Endpoint":
+    def _view(self, name: str) -> Endpoint:
         async def endpoint(request: Request) -> Response:
             if len(request.url.query) > LONGEST_QUERY:
                 return _notice(414, "Too long", "the address is too long")
@@ -161,28 +130,6 @@ class PageEndpoints:
         done = [one for one, task in self._asked.items() if task.done()]
         for old in done[: max(0, len(done) - KEPT_ANSWERS)]:
             del self._asked[old]
-
-    async def _news(self, request: Request) -> Response:
-        """Stream the head of the branch as soon as it is another one; the browser asks again."""
-        known = request.headers.get("last-event-id") or request.query_params.get("since", "")
-
-        async def stream() -> AsyncIterator[str]:
-            yield "retry: 500\n\n"
-            found = await self.news.other_than(known, NEWS_SECONDS)
-            if found:
-                yield f"id: {found}\nevent: moved\ndata: {found}\n\n"
-
-        return StreamingResponse(stream(), media_type="text/event-stream")
-
-
-Endpoint = Callable[[Request], Awaitable[Response]]
-
-
-def _file(name: str, kind: str) -> Endpoint:
-    async def endpoint(_: Request) -> Response:
-        return Response(asset(name), media_type=kind)
-
-    return endpoint
 
 
 def _notice(status: int, title: str, says: str, *, again: bool = False) -> Response:

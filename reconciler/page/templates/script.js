@@ -28,7 +28,7 @@ const renew = async (revision) => {
   slider();
 };
 const follow = () => {
-  const source = new EventSource(`/events?since=${document.body.dataset.live}`);
+  const source = new EventSource(`events?since=${document.body.dataset.live}`);
   source.addEventListener("moved", (event) => { if (event.data !== document.body.dataset.live) renew(event.data); });
 };
 slider();
