@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from reconciler.cli.operation import WEBHOOK, Operation, OperationSecrets
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from reconciler.shell.daemon_events import Observer
     from reconciler.shell.metrics import Metrics
     from reconciler.shell.page_endpoints import PageEndpoints
+    from reconciler.shell.page_roots import PageOfRoots
     from reconciler.shell.roots import JointHealth, ServedRoot
     from reconciler.shell.service_manager import ServiceManager
     from reconciler.shell.settings_file import SettingsWatch
@@ -117,34 +119,28 @@ def _page(
     roots: "Sequence[ServedRoot]",
     observers: "Mapping[str, list[Observer]]",
     stack: ExitStack,
-) -> "PageEndpoints | None":
-    """Return the page of the root that is served.
-
-    Of several roots there is none, `reconciler serve` shows each; nor where anybody could see it.
-    """
+) -> "PageEndpoints | PageOfRoots | None":
+    """Return the page of the root that is served, or of them all; none where all could see it."""
     from reconciler.cli.page_service import is_loopback, open_page
-    from reconciler.shell.daemon_events import DaemonEvent, PassFinished
     from reconciler.shell.listener import parse_address
+    from reconciler.shell.page_roots import PageOfRoots, RootPage
 
-    seen = not secrets.page.is_guarded and not is_loopback(parse_address(listen).host)
-    if seen or len(roots) > 1:
+    if not secrets.page.is_guarded and not is_loopback(parse_address(listen).host):
         return None
-    passes = roots[0].passes
-    page = stack.enter_context(
-        open_page(
-            passes.branch.repository.folder,
-            passes.branch.name,
-            passes.loader.output_root,
-            secrets.page,
+    pages = {}
+    for root in roots:
+        branch, output_root = root.passes.branch, root.passes.loader.output_root
+        home = RootPage.home_of(root.name) if len(roots) > 1 else ""
+        place, below = branch.repository.top, branch.repository.prefix
+        page = stack.enter_context(
+            open_page(place, branch.name, output_root, secrets.page, below=below, home=home)
         )
-    )
-
-    def renew(event: DaemonEvent) -> None:
-        if isinstance(event, PassFinished):
-            page.news.tell(event.report.left.inputs)
-
-    observers[roots[0].name].append(renew)
-    return page
+        head = partial(branch.repository.find, branch.name)
+        pages[root.name] = RootPage(page, head, root.health.not_ready)
+        observers[root.name].append(pages[root.name])
+    if len(roots) == 1:
+        return pages[roots[0].name].page
+    return PageOfRoots(pages, secrets.page)
 
 
 def _listen(
@@ -153,7 +149,7 @@ def _listen(
     roots: "Sequence[ServedRoot]",
     health: "JointHealth",
     metrics: "Mapping[str, Metrics]",
-    page: "PageEndpoints | None",
+    page: "PageEndpoints | PageOfRoots | None",
     stack: ExitStack,
 ) -> None:
     """Begin to listen; a hook wakes the daemon of each root."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.cli.page_views import PageMemory, PageViews
@@ -11,10 +10,10 @@ from reconciler.page.links import Anchor, ServedLinks
 from reconciler.page.rendering import Frame, PagePart, render
 
 if TYPE_CHECKING:
+    from reconciler.library.fleet import FleetRepository
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import World
     from reconciler.page.matrix import MatrixQuery
-    from reconciler.shell.revisions import GitRevisions
 
 Query = Mapping[str, str]
 SHORT_ID = 12
@@ -64,18 +63,16 @@ class PageAnswers:
     """Answers questions about one branch; worlds that were read serve later questions.
 
     Attributes:
-        directory: The repository.
+        fleet: The repository.
         branch: Name of the branch, as people call it.
-        revisions: Its history.
-        output_root: Folder of the outputs.
         memory: What questions left to be used again.
+        home: Where the list of the roots is, `""` where there is none.
     """
 
-    directory: Path
+    fleet: "FleetRepository"
     branch: str
-    revisions: "GitRevisions"
-    output_root: str
     memory: PageMemory
+    home: str = ""
     _views: PageViews | None = field(default=None)
 
     def answer(self, view: str, query: Query, head: str) -> PageAnswer:
@@ -101,7 +98,8 @@ class PageAnswers:
         return PageAnswer(500, self._page(view, "Cannot be shown", self._notice(says), ""))
 
     def _page(self, view: str, title: str, parts: Sequence[PagePart], head: str) -> str:
-        menu = [(Anchor(text, LINKS.view(name)), name == view) for name, text in TITLES.items()]
+        menu = [(Anchor("Roots", self.home), False)] if self.home else []
+        menu += [(Anchor(text, LINKS.view(name)), name == view) for name, text in TITLES.items()]
         line = f"{self.branch} at {head[:SHORT_ID]}" if head else ""
         return render(Frame(title=title, line=line, menu=menu, live=head), parts)
 
@@ -111,7 +109,7 @@ class PageAnswers:
     def _at(self, head: str) -> PageViews:
         """Return the views at a commit: those of the question before, if it is the same."""
         if self._views is None or self._views.head != head:
-            self._views = PageViews(self.revisions, head, LINKS, self.memory)
+            self._views = PageViews(self.fleet.revisions, head, LINKS, self.memory)
         return self._views
 
     def _parts(self, head: str) -> "dict[str, Callable[[Query], tuple[str, list[PagePart]]]]":
@@ -144,7 +142,7 @@ class PageAnswers:
         if views.uncomputed:
             return self._outline(views, query)
         key = _key(views.world, query)
-        found = object_detail(self.revisions, self.memory.replay, views.head, views.world, key)
+        found = object_detail(views.revisions, self.memory.replay, views.head, views.world, key)
         return found.title, [PagePart("object", "object.html", found)]
 
     def _outline(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
@@ -152,7 +150,7 @@ class PageAnswers:
         from reconciler.cli.page_object import object_outline
 
         key = _key(views.world, query)
-        told = object_outline(self.revisions, views.world, key, views.uncomputed)
+        told = object_outline(views.revisions, views.world, key, views.uncomputed)
         return told.title, [PagePart("object", "object.html", told)]
 
     def _plan(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
@@ -164,7 +162,7 @@ class PageAnswers:
                 parts = [PagePart("moves", "plan.html", self._planned(views.head, branch))]
             except ReconcilerError as error:
                 problem = str(error)
-        form = AskPlan(branch, self.revisions.repository.branches(), problem)
+        form = AskPlan(branch, self.fleet.repository.branches(), problem)
         title = f"Plan of {branch}" if parts else TITLES["plan"]
         return title, [PagePart("plan", "ask_plan.html", form), *parts]
 
@@ -172,7 +170,7 @@ class PageAnswers:
         from reconciler.cli.page_plan import planned
         from reconciler.page.plan import plan_view
 
-        return plan_view(*planned(self.directory, self.output_root, (self.branch, head), branch))
+        return plan_view(*planned(self.fleet, (self.branch, head), branch))
 
     def _what_if(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
         """Return what would move if something happened, or the form that asks for it."""

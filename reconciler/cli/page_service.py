@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_page(
-    directory: Path, branch: str, output_root: str, access: "PageAccess"
+    directory: Path,
+    branch: str,
+    output_root: str,
+    access: "PageAccess",
+    *,
+    below: str = "",
+    home: str = "",
 ) -> "Iterator[PageEndpoints]":
     """Answer the page while the block lasts.
 
@@ -26,13 +32,15 @@ def open_page(
         branch: Name of the branch, as people call it.
         output_root: Folder of the outputs.
         access: Who may see it.
+        below: Folder of it that matters, from there; it need not be there yet.
+        home: Where the list of the roots is, as the page sees it; `""` where there is none.
     """
     from reconciler.shell.page_endpoints import PageEndpoints
     from reconciler.shell.page_news import PageNews
     from reconciler.shell.page_process import PageProcesses
 
     words = [sys.executable, "-m", "reconciler.cli.page_worker", "-C", str(directory.resolve())]
-    words += ["--branch", branch, "--output-root", output_root]
+    words += ["--branch", branch, "--output-root", output_root, "--below", below, "--home", home]
     words += ["--output-branch", found] if (found := output_branch()) else []
     words += ["--cache-dir", cache] if (cache := chosen_cache()) else []
     processes = PageProcesses(words)

@@ -19,6 +19,8 @@ from reconciler.cli.options import output_root_option
 
 @click.command(name="page-worker")
 @click.option("-C", "directory", type=click.Path(path_type=Path), required=True)
+@click.option("--below", default="")
+@click.option("--home", default="")
 @click.option("--cache-dir")
 @click.option("--branch", required=True)
 @click.option("--memory-bytes", type=int, required=True)
@@ -28,6 +30,8 @@ def command(
     context: click.Context,
     *,
     directory: Path,
+    below: str,
+    home: str,
     cache_dir: str | None,
     branch: str,
     memory_bytes: int,
@@ -40,12 +44,15 @@ def command(
     gc.set_threshold(*COLLECTIONS)
     from reconciler.cli.page_answers import PageAnswers
     from reconciler.cli.page_views import MOST_REPLAYED, new_memory
-    from reconciler.cli.world import open_revisions
+    from reconciler.cli.world import fleet_of
     from reconciler.dialects.object_boundary import trace_of
+    from reconciler.shell.git.repository import Repository
 
-    revisions = open_revisions(directory, output_root)
-    memory = new_memory(revisions, MOST_REPLAYED)
-    answers = PageAnswers(directory, branch, revisions, output_root, memory)
+    repository = Repository.open(directory)
+    if below:
+        repository = repository.below(below)
+    fleet = fleet_of(directory / below, repository, output_root)
+    answers = PageAnswers(fleet, branch, new_memory(fleet.revisions, MOST_REPLAYED), home)
     for line in sys.stdin:
         question = json.loads(line)
         try:

@@ -66,17 +66,18 @@ def command(directory: Path, *, output: str, rev: str, branch: str | None, outpu
     """
     from reconciler.cli.page_plan import planned
     from reconciler.cli.page_views import PageViews, new_memory
-    from reconciler.cli.world import note_if_empty, open_revisions
+    from reconciler.cli.world import note_if_empty, open_fleet
     from reconciler.page.links import ReportLinks
     from reconciler.shell.git.revisions import resolve_revision
 
     if output not in ("-", SVG) and not output.endswith((".html", ".htm")):
         raise UsageError(f'-o "{output}" must be a file such as fleet.html, - or svg')
-    revisions = open_revisions(directory, output_root)
+    fleet = open_fleet(directory, output_root)
+    revisions = fleet.revisions
     head = resolve_revision(revisions.repository, rev)
     views = PageViews(revisions, head, ReportLinks(VIEWS), new_memory(revisions))
     note_if_empty(directory, views.world)
-    plan = None if branch is None else planned(directory, output_root, (rev, head), branch)
+    plan = None if branch is None else planned(fleet, (rev, head), branch)
     if output == SVG:
         click.echo(_picture(views, plan), nl=False)
         return 0

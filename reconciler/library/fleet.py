@@ -157,7 +157,7 @@ class FleetRepository:
         from reconciler.shell.merge_preview import open_sides
 
         return open_sides(
-            self.directory,
+            self.repository,
             base=base,
             head=head,
             output_root=self.output_root,

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from reconciler.errors import ShellError
 from reconciler.shell.git.edited import files_being_edited
-from reconciler.shell.git.kept import KeptProcesses
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.recovery import recover
@@ -77,7 +76,7 @@ class LocalBranch:
 
     def below(self, folder: str) -> "LocalBranch":
         """Return the same branch, of which only a folder matters."""
-        return replace(self, repository=_below(self.repository, folder))
+        return replace(self, repository=self.repository.below(folder))
 
     def head(self) -> str:
         """Return the branch's commit."""
@@ -137,7 +136,7 @@ class RemoteBranch:
 
     def below(self, folder: str) -> "RemoteBranch":
         """Return the same branch, of which only a folder matters."""
-        return replace(self, repository=_below(self.repository, folder))
+        return replace(self, repository=self.repository.below(folder))
 
     def head(self) -> str:
         """Fetch the branch and return its commit."""
@@ -181,9 +180,3 @@ class RemoteBranch:
     def maintain(self) -> None:
         """Look after the mirror."""
         self.mirror.maintain()
-
-
-def _below(repository: Repository, folder: str) -> Repository:
-    """Return a repository of which only a folder matters; its questions have their own git."""
-    prefix = repository.from_top(folder)
-    return replace(repository, prefix=prefix, kept=KeptProcesses())

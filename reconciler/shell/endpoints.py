@@ -17,6 +17,7 @@ from starlette.routing import Route, Router
 from reconciler.dialects.object_boundary import trace_of
 from reconciler.shell.git.masking import mask_of
 from reconciler.shell.page_endpoints import PageEndpoints
+from reconciler.shell.page_roots import PageOfRoots
 from reconciler.shell.webhook import Webhook
 
 
@@ -43,7 +44,7 @@ def new_app(
     webhook: Webhook | None,
     *,
     secrets: Iterable[str] = (),
-    page: PageEndpoints | None = None,
+    page: PageEndpoints | PageOfRoots | None = None,
 ) -> Starlette:
     """Return the app.
 

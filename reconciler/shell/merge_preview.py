@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from reconciler.model.world import World
 from reconciler.shell.document_cache import DocumentCache
@@ -49,7 +48,7 @@ class Sides:
 
 @contextlib.contextmanager
 def open_sides(
-    directory: Path,
+    repository: Repository,
     *,
     base: str | None,
     head: str | None,
@@ -61,7 +60,7 @@ def open_sides(
     """Merge in a throw-away database, and load both worlds.
 
     Args:
-        directory: A folder of a repository.
+        repository: Where both sides are.
         base: A revision; `None` takes the branch that is served.
         head: A revision; `None` takes the files of the checkout, committed or not.
         output_root: Root-relative folder that the daemon owns.
@@ -69,7 +68,6 @@ def open_sides(
         documents: Those that were parsed before, `None` for none.
         output_branch: The branch of the outputs, `None` where it is that of the inputs.
     """
-    repository = Repository.open(directory)
     base_name = base or _served(repository)
     base_revision = resolve_revision(repository, base_name)
     head_revision = resolve_revision(repository, head or "HEAD")

@@ -126,7 +126,7 @@ def test_a_plan_foresees_what_is_committed_after_the_merge(
         now = told.now + timedelta(seconds=100)
         try:
             with open_sides(
-                checkout.folder, base="main", head="topic", output_root="status"
+                Repository.open(checkout.folder), base="main", head="topic", output_root="status"
             ) as sides:
                 found = preview(sides.base, sides.merged, now)
         except MergeConflict:

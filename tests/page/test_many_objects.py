@@ -6,8 +6,8 @@ import pytest
 
 from reconciler.cli.page_answers import LINKS, PageAnswer, PageAnswers
 from reconciler.cli.page_views import PageViews, new_memory
+from reconciler.library.fleet import open_repository
 from reconciler.page.matrix import MatrixQuery
-from reconciler.shell.revisions import GitRevisions
 from tests.shell.fleet import new_fleet, run_pass
 
 SHOP = {"group": "apps", "kind": "Deployment", "namespace": "default", "name": "shop"}
@@ -17,9 +17,8 @@ def asked(folder: Path, view: str, *, most: int | None, **query: str) -> PageAns
     """Ask for a view where so many objects are few enough for passes."""
     fleet = new_fleet(folder / "fleet")
     run_pass(fleet.folder, 0)
-    revisions = GitRevisions.open(fleet.folder, output_root="status")
-    memory = new_memory(revisions, most)
-    answers = PageAnswers(fleet.folder, "main", revisions, "status", memory)
+    repository = open_repository(fleet.folder)
+    answers = PageAnswers(repository, "main", new_memory(repository.revisions, most))
     return answers.answer(view, query, fleet.head())
 
 
@@ -57,7 +56,7 @@ def test_the_rows_of_the_matrix_are_asked_about_together(tmp_path: Path) -> None
     """Whoever looks at a page of it opens them next, and most were moved by the same passes."""
     fleet = new_fleet(tmp_path / "fleet")
     run_pass(fleet.folder, 0)
-    revisions = GitRevisions.open(fleet.folder, output_root="status")
+    revisions = open_repository(fleet.folder).revisions
     memory = new_memory(revisions)
     views = PageViews(revisions, fleet.head(), LINKS, memory)
     views.matrix(MatrixQuery(name="shop"))

@@ -5,7 +5,7 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reconciler.errors import UsageError
@@ -104,6 +104,18 @@ class Repository:
     def folder(self) -> Path:
         """The folder that was opened, or the bare repository."""
         return self.git_dir if self.work_tree is None else self.work_tree / self.prefix
+
+    @property
+    def top(self) -> Path:
+        """The top of the checkout, or the bare repository."""
+        return self.git_dir if self.work_tree is None else self.work_tree
+
+    def below(self, folder: str) -> "Repository":
+        """Return the same repository, of which only a folder matters.
+
+        Its questions have git processes of their own. The folder need not be there yet.
+        """
+        return replace(self, prefix=self.from_top(folder), kept=KeptProcesses())
 
     def from_top(self, path: str) -> str:
         """Return a path below the folder that was opened as one from the top, `""` is the folder.
