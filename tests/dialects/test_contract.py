@@ -43,6 +43,7 @@ def test_outputs_stand_where_they_always_stood() -> None:
     expected = [
         "clusterresourcebindings.placement.kubernetes-fleet.io",
         "clusterresourcebindings.work.karmada.io",
+        "clusterresourceplacementevictions.placement.kubernetes-fleet.io",
         "clusterresourceplacements.placement.kubernetes-fleet.io",
         "clusterresourcesnapshots.placement.kubernetes-fleet.io",
         "clusters.cluster.karmada.io",

@@ -154,14 +154,13 @@ def test_axe_finds_no_serious_fault(page: ServedPage, tmp_path: Path, *, dark: b
 
 def test_dark_is_dark(page: ServedPage, tmp_path: Path) -> None:
     """The system's setting decides."""
+    ground = "getComputedStyle(document.body).backgroundColor"
     with chromium(tmp_path) as person:
-        colours = []
-        for _ in range(2):
-            person.open(page.address)
-            colours.append(person.run("getComputedStyle(document.body).backgroundColor"))
-            person.prefer_dark()
-
-    assert ["rgb(255, 255, 255)", "rgb(20, 24, 31)"] == colours
+        person.open(page.address)
+        person.until(f"{ground} === 'rgb(255, 255, 255)'")
+        person.prefer_dark()
+        person.open(page.address)
+        person.until(f"{ground} === 'rgb(20, 24, 31)'")
 
 
 def test_it_reads_without_a_script(page: ServedPage, tmp_path: Path) -> None:
