@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reconciler.audit.commit_events import Texts, changed_outputs
 from reconciler.audit.placed import owner_of
-from reconciler.audit.preview import PlacementMove, moves_of
+from reconciler.audit.placement_moves import PlacementMove, moves_of
 from reconciler.audit.revisions import FileChange
 from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.model.decision import Placed

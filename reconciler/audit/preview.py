@@ -12,6 +12,7 @@ from enum import StrEnum
 from reconciler.audit.cluster_health import Down, clusters_down
 from reconciler.audit.delivery_changes import DeliveryChange, delivery_changes
 from reconciler.audit.foresight import Coming
+from reconciler.audit.placement_moves import PlacementMove, moves_of, parts_moved
 from reconciler.audit.warn import Question, warnings_of
 from reconciler.core.changes import DeleteFile, Outcome
 from reconciler.core.dialects import dialect_of
@@ -31,20 +32,6 @@ class Kind(StrEnum):
     REMOVED = "removed"
     STUCK = "unschedulable"
     KEPT = "kept"
-
-
-@dataclass(frozen=True, slots=True)
-class PlacementMove:
-    """One cluster of one object; `None` means not there, 0 that it has no replicas to count."""
-
-    cluster: ClusterName
-    before: int | None
-    after: int | None
-
-    @property
-    def delta(self) -> int:
-        """How many replicas come, or go if negative."""
-        return (self.after or 0) - (self.before or 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,34 +162,12 @@ def preview(
     )
 
 
-def moves_of(before: Placed, after: Placed) -> tuple[PlacementMove, ...]:
-    """Return every cluster of either side, ascending by name."""
-    then, later = dict(before), dict(after)
-    return tuple(
-        PlacementMove(name, then.get(name), later.get(name))
-        for name in sorted(then.keys() | later.keys())
-    )
-
-
 def moves_in(entries: Iterable[PreviewEntry]) -> int:
     """Return how many parts of objects leave one cluster for another.
 
     A part is a replica, or an object without any. What only starts, grows, shrinks or ends stays.
     """
     return sum(parts_moved(entry.moves) for entry in entries)
-
-
-def parts_moved(moves: Iterable[PlacementMove]) -> int:
-    """Return how many parts of one object leave one cluster for another."""
-    parts = [(_parts(one.before), _parts(one.after)) for one in moves]
-    came = sum(max(after - before, 0) for before, after in parts)
-    left = sum(max(before - after, 0) for before, after in parts)
-    return min(came, left)
-
-
-def _parts(count: int | None) -> int:
-    """Return how many parts stand for a cluster's share."""
-    return 0 if count is None else max(count, 1)
 
 
 def _shows(decision: Decision) -> bool:

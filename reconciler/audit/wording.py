@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from reconciler.audit.delivery_changes import DeliveryChange
 from reconciler.audit.foresight import Coming
-from reconciler.audit.preview import Counts, Kind, PlacementMove, Preview, PreviewEntry
+from reconciler.audit.placement_moves import PlacementMove
+from reconciler.audit.preview import Counts, Kind, Preview, PreviewEntry
 from reconciler.model.decision import placed_text
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault

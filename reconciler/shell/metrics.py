@@ -10,7 +10,7 @@ from datetime import datetime
 import prometheus_client as prometheus
 
 from reconciler import __version__
-from reconciler.audit.preview import moves_of, parts_moved
+from reconciler.audit.placement_moves import moves_of, parts_moved
 from reconciler.core.message import is_told
 from reconciler.core.next_world import next_world
 from reconciler.model.fields import mapping, text

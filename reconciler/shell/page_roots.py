@@ -44,10 +44,8 @@ class RootPage:
             case PassFinished():
                 self._report = event.report
                 self.page.news.tell(event.report.left.inputs)
-            case PassFailed() if not self.page.news.revision:
-                self.page.news.tell(self.head() or "")
             case PassFailed():
-                pass
+                self.page.news.tell(self.page.news.revision or self.head() or "")
             case _:
                 return
         self.told()

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from reconciler.audit.as_markdown import LIMIT_BYTES, MARKER, preview_markdown
-from reconciler.audit.preview import Counts, Kind, Preview, PreviewEntry, moves_of
+from reconciler.audit.placement_moves import moves_of
+from reconciler.audit.preview import Counts, Kind, Preview, PreviewEntry
 from reconciler.audit.wording import Heading
 from reconciler.dialects.merge_warning import Warned
 from reconciler.model.identity import ClusterName, ObjectKey

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from reconciler.audit.preview import Kind, PlacementMove, Preview, moves_of, preview
+from reconciler.audit.placement_moves import PlacementMove, moves_of
+from reconciler.audit.preview import Kind, Preview, preview
 from reconciler.core.reconcile import reconcile
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey

@@ -14,14 +14,12 @@ from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.scheduler.schedule import run_cycle, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import decode_snapshot
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_policy
+from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
 from reconciler.dialects.kubefleet.snapshots.resource_selection import (
     SelectedResources,
     select_resources,
 )
-from reconciler.dialects.kubefleet.snapshots.resource_snapshots import (
-    Resource,
-    snapshot_resources,
-)
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_resources
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
 from reconciler.errors import UserError
 from reconciler.model.known_kinds import KnownKinds

@@ -7,11 +7,8 @@ from typing import cast
 
 from reconciler.dialects.kubefleet.api.gojson import go_json
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_policy
-from reconciler.dialects.kubefleet.snapshots.resource_snapshots import (
-    Pace,
-    Resource,
-    snapshot_resources,
-)
+from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Pace, snapshot_resources
 from reconciler.dialects.kubefleet.snapshots.revision import Owner, SnapshotRevisions
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference

@@ -31,8 +31,9 @@ from reconciler.dialects.kubefleet.api.names import (
 from reconciler.dialects.kubefleet.placement_cycle import Present
 from reconciler.dialects.kubefleet.scheduler.failure import as_integer
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash
+from reconciler.dialects.kubefleet.snapshots.resource_chunks import split
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources
-from reconciler.dialects.kubefleet.snapshots.resource_snapshots import resources_hash, split
+from reconciler.dialects.kubefleet.snapshots.resource_snapshots import resources_hash
 from reconciler.dialects.kubefleet.snapshots.revision import (
     Owner,
     annotations_of,

@@ -13,7 +13,7 @@ from reconciler.dialects.kubefleet.snapshots.propagated_resources import (
     is_disabled,
     propagates,
 )
-from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Resource
+from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
 from reconciler.dialects.kubefleet.snapshots.stripped_resources import strip
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown

@@ -17,6 +17,7 @@ from reconciler.dialects.kubefleet.api.names import (
     SUBINDEX,
 )
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count, as_integer
+from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource, split
 from reconciler.dialects.kubefleet.snapshots.revision import (
     Owner,
     SnapshotRevisions,
@@ -32,16 +33,7 @@ from reconciler.model import fields
 from reconciler.model.moments import add, format_moment, is_moment, parse_moment
 from reconciler.model.world import Body
 
-SIZE_LIMIT = 819_200  # resource_snapshot_resolver.go resourceSnapshotResourceSizeLimit, in bytes
 FIRST = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """A selected resource: what a snapshot says of it, and its JSON, which only counts."""
-
-    entry: Body
-    content: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,24 +241,6 @@ def _prune(present: SnapshotRevisions, limit: int) -> SnapshotRevisions:
         snapshots={name: body for name, body in present.snapshots.items() if name not in surplus},
         writes=(*present.writes, *(("delete", name) for name in surplus)),
     )
-
-
-def split(resources: Sequence[Resource]) -> list[list[Resource]]:
-    """Pack resources in order into chunks of limited size; there is one chunk at least.
-
-    Source: kubefleet@e160c1c pkg/utils/controller/resource_snapshot_resolver.go
-    `SplitSelectedResources`.
-    """
-    chunks: list[list[Resource]] = [[]]
-    size = 0
-    for resource in resources:
-        length = len(resource.content.encode())
-        if chunks[-1] and size + length > SIZE_LIMIT:
-            chunks.append([])
-            size = 0
-        chunks[-1].append(resource)
-        size += length
-    return chunks
 
 
 def _master(
