@@ -8,7 +8,7 @@ LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
 
-.PHONY: demo test kubectl editors browser pictures fuzz crash soak check format docs schemas bench bench-large bench-page wheel release lock image-steps pin clean
+.PHONY: demo test kubectl editors browser axe pictures fuzz crash soak check format docs schemas bench bench-large bench-page wheel release lock image-steps pin clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
@@ -29,6 +29,8 @@ editors: $(LANGUAGE_SERVER)
 # The page in a real Chromium, with axe-core from npm. It takes Debian's chromium and chromium-driver.
 browser: $(AXE)
 	$(MEMORY) $(BIN)/python -m pytest -q tests/page
+
+axe: $(AXE)
 
 # docs/pictures, as the page shows the example repository here and now.
 pictures: $(INSTALLED)
