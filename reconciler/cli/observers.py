@@ -11,6 +11,7 @@ from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.shell.daemon_events import Observer
+    from reconciler.shell.daemon_health import DaemonHealth
     from reconciler.shell.metrics import Metrics
     from reconciler.shell.page_endpoints import PageEndpoints
     from reconciler.shell.page_roots import PageOfRoots
@@ -122,12 +123,13 @@ def _page(
 ) -> "PageEndpoints | PageOfRoots | None":
     """Return the page of the root that is served, or of them all; none where all could see it."""
     from reconciler.cli.page_service import is_loopback, open_page
+    from reconciler.shell.git.masking import mask_of
     from reconciler.shell.listener import parse_address
     from reconciler.shell.page_roots import PageOfRoots, RootPage
 
     if not secrets.page.is_guarded and not is_loopback(parse_address(listen).host):
         return None
-    pages = {}
+    mask, pages = mask_of(secrets.texts), {}
     for root in roots:
         branch, output_root = root.passes.branch, root.passes.loader.output_root
         home = RootPage.home_of(root.name) if len(roots) > 1 else ""
@@ -136,11 +138,16 @@ def _page(
             open_page(place, branch.name, output_root, secrets.page, below=below, home=home)
         )
         head = partial(branch.repository.find, branch.name)
-        pages[root.name] = RootPage(page, head, root.health.not_ready)
+        pages[root.name] = RootPage(page, head, partial(_ails, root.health, mask))
         observers[root.name].append(pages[root.name])
     if len(roots) == 1:
         return pages[roots[0].name].page
     return PageOfRoots(pages, secrets.page)
+
+
+def _ails(health: "DaemonHealth", mask: Callable[[str], str]) -> str:
+    """Return why nobody should rely on a root, without any secret; `""` if all is well."""
+    return mask(health.not_ready())
 
 
 def _listen(

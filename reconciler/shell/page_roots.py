@@ -1,7 +1,9 @@
 """The pages of several roots on one listener: each below its name, and a list of them all."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -83,7 +85,7 @@ class PageOfRoots:
     roots: Mapping[str, RootPage]
     access: PageAccess
     _news: PageNews = field(default_factory=PageNews)
-    _passes: int = 0
+    _passes: Iterator[int] = field(default_factory=partial(count, 1))
 
     def __post_init__(self) -> None:
         """Have the list renew itself when any of them has a pass."""
@@ -112,5 +114,4 @@ class PageOfRoots:
         return Response(html, media_type="text/html")
 
     def _count(self) -> None:
-        self._passes += 1
-        self._news.tell(str(self._passes))
+        self._news.tell(str(next(self._passes)))

@@ -15,6 +15,7 @@ from tests.shell.fleet import PATIENCE_SECONDS, eventually, running
 from tests.shell.repositories import Checkout, new_bare, new_checkout
 from tests.shell.test_roots import LATER, ROOTS, fleets, options
 
+PART_OF_THE_REASON = "the last pass failed"  # long enough for a token
 LISTEN = ("--poll-seconds", "0.2", "--listen", "0")
 DECIDED = re.compile(r'<a href="\./(roots/[^"]+/)">([^<]+)</a>.*?<td class="(good|bad)">([^<]*)')
 
@@ -25,10 +26,13 @@ class Listening:
 
     log: Path
 
+    token: str = ""
+
     def get(self, path: str) -> httpx.Response:
         """Ask it."""
         at = f"http://127.0.0.1:{port_in(self.log)}{path}"
-        return httpx.get(at, timeout=PATIENCE_SECONDS)
+        known = {"authorization": f"Bearer {self.token}"} if self.token else {}
+        return httpx.get(at, timeout=PATIENCE_SECONDS, headers=known)
 
     def roots(self) -> dict[str, tuple[str, str]]:
         """Return where the list leads and what it says of each root, by name."""
@@ -110,3 +114,16 @@ def test_the_token_guards_the_list_and_every_page(tmp_path: Path, fleet: Checkou
         eventually(lambda: "listening" in daemon.log.read_text(), "the listener")
         paths = ("/", "/events", "/style.css", "/roots/teams/a/", "/roots/no/such/root")
         assert {401} == {daemon.get(path).status_code for path in paths}
+
+
+def test_the_list_holds_no_secret(tmp_path: Path, fleet: Checkout) -> None:
+    """Whatever a root's failure says: here the token happens to stand in the sentence."""
+    assert 0 == run(["-C", str(fleet.folder / "teams/b"), "reconcile", "--now", LATER])
+    secret = tmp_path / "token"
+    secret.write_text(PART_OF_THE_REASON)
+    secret.chmod(0o600)
+    daemon = Listening(tmp_path / "log", PART_OF_THE_REASON)
+    words = (*options(*ROOTS), *LISTEN, "--page-token-file", str(secret))
+    with running(fleet.folder, *words, log=daemon.log):
+        eventually(lambda: "clock" in daemon.get("/").text, "the failure")
+        assert PART_OF_THE_REASON not in daemon.get("/").text
