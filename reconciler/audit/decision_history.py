@@ -7,8 +7,15 @@ from itertools import islice
 
 from reconciler.audit.placed import Side, decided_on, paths_of, places_of, sides_of
 from reconciler.audit.replay import Replay, Run
-from reconciler.audit.revisions import Commit, Lineage, Revisions, UnreadableRevision, pass_of
-from reconciler.audit.steps_since import TakenUp, is_by_hand, steps_since
+from reconciler.audit.revisions import (
+    Commit,
+    Lineage,
+    Revisions,
+    UnreadableRevision,
+    is_by_hand,
+    pass_of,
+)
+from reconciler.audit.steps_since import TakenUp, steps_since
 from reconciler.core.changes import WriteFile
 from reconciler.manifests.paths import blob_id
 from reconciler.model.decision import Decision, Placed

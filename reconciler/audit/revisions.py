@@ -185,6 +185,11 @@ def _only(found: Sequence[tuple[str, str]], wanted: str) -> str | None:
     return values[0] if len(values) == 1 else None
 
 
+def is_by_hand(commit: Commit) -> bool:
+    """Return whether a commit is a person's: it does not claim what a pass claims."""
+    return pass_of(commit) is None
+
+
 def _whole(value: str | None) -> str | None:
     """Return the value of a trailer that is the full hex id of a commit."""
     return value if value is not None and COMMIT_ID.fullmatch(value) else None

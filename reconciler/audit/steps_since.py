@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reconciler.audit.revisions import Commit, Lineage, Revisions, pass_of
+from reconciler.audit.revisions import Commit, Lineage, Revisions, is_by_hand, pass_of
 
 
 class TakenUp(NamedTuple):
@@ -12,11 +12,6 @@ class TakenUp(NamedTuple):
     commit: Commit
     inputs: str
     outputs: str | None
-
-
-def is_by_hand(commit: Commit) -> bool:
-    """Return whether a commit is a person's: it does not claim what a pass claims."""
-    return pass_of(commit) is None
 
 
 def steps_since(lineage: Lineage, position: int, revisions: Revisions) -> tuple[TakenUp, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from reconciler.audit.fleet_loads import FleetLoads
 from reconciler.audit.printable import printable
 from reconciler.audit.repository_status import faults_of
-from reconciler.audit.revisions import pass_of
+from reconciler.audit.revisions import is_by_hand
 from reconciler.audit.usage import Usage, usage_of
 from reconciler.cli.coming import coming_in
 from reconciler.cli.object_tables import Layout, rows_of, table_of
@@ -150,7 +150,7 @@ class PageViews:
     def faults(self) -> "Sequence[Fault]":
         """What is wrong."""
         line = self.revisions.lineage(self.head, whole=False)
-        changed = bool(line.revisions) and pass_of(line[0]) is None
+        changed = bool(line.revisions) and is_by_hand(line[0])
         return faults_of(self.world, changed=changed)
 
     def wrong(self) -> FaultsView:

@@ -45,7 +45,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
     """
     from reconciler.audit.json_shapes import coming_json, commit_json
     from reconciler.audit.repository_status import status_of
-    from reconciler.audit.revisions import pass_of
+    from reconciler.audit.revisions import is_by_hand
     from reconciler.cli.coming import coming_in, sentences
     from reconciler.cli.description import aligned
     from reconciler.cli.print_json import print_json
@@ -57,7 +57,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
     world = revisions.loader.load(head)
     note_if_empty(directory, world)
     commits = revisions.commits(head, whole=False)
-    since = list(takewhile(lambda commit: pass_of(commit) is None, commits))
+    since = list(takewhile(is_by_hand, commits))
     if world.apart:
         since += _inputs_since(revisions, world)
     status = status_of(world, changed=bool(since))

@@ -15,7 +15,7 @@ def unaccepted_commits(
     revisions: "GitRevisions", branch: str, inputs: str, commits: "Sequence[Commit]"
 ) -> "list[Commit]":
     """Return the commits that wait for a signature, the newest first, as a daemon found here."""
-    from reconciler.audit.revisions import pass_of
+    from reconciler.audit.revisions import is_by_hand
     from reconciler.shell.trust import find_waiting
 
     heads = {branch: inputs}
@@ -26,7 +26,7 @@ def unaccepted_commits(
         first = find_waiting(revisions.repository, name)
         if first is not None and revisions.leads_to(first, head):
             found += [*revisions.between(first, head), revisions.commit_at(first)]
-    return [commit for commit in found if pass_of(commit) is None]
+    return [commit for commit in found if is_by_hand(commit)]
 
 
 def unaccepted_line(unaccepted: "Sequence[Commit]") -> "Iterator[Line]":
