@@ -63,14 +63,15 @@ class PageEndpoints:
     _outlines: dict[PageQuestion, PageReply] = field(default_factory=dict)
 
     def endpoints(self) -> dict[str, Endpoint]:
-        """Return what answers each path, for those who may ask."""
+        """Return what answers each path, whoever asks; see `guarded`."""
         views = {path: self._view(name) for path, name in PATHS.items()}
-        found = {**views, **FILES, "/events": streamed(self.news)}
-        return {path: guarded(self.access, answer) for path, answer in found.items()}
+        return {**views, **FILES, "/events": streamed(self.news)}
 
     def routes(self) -> list[Route]:
-        """Return the routes."""
-        return [Route(path, answer) for path, answer in self.endpoints().items()]
+        """Return the routes, for those who may ask."""
+        return [
+            Route(path, guarded(self.access, answer)) for path, answer in self.endpoints().items()
+        ]
 
     def _view(self, name: str) -> Endpoint:
         async def endpoint(request: Request) -> Response:
