@@ -16,7 +16,7 @@ from reconciler.delivery.settings import decode_delivery
 from reconciler.errors import ReconcilerError
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
-from reconciler.shell.branch_delivery import BranchDelivered, BranchDelivery, PreparedDelivery
+from reconciler.shell.branch_delivery import BranchDelivered, BranchDelivery
 from reconciler.shell.branches import Branch
 from reconciler.shell.clock import Clock
 from reconciler.shell.clock_behind import SHORT_WAIT, ClockBehind, behind, later
@@ -169,15 +169,13 @@ class Passes:
             LostRace: A branch is elsewhere, and none has moved.
         """
         names = _delivered_to(report)
-        prepared: list[PreparedDelivery] = []
         try:
             if not names or not self.branches.may_move_with(names):
                 return None
-            prepared.extend(
-                self.delivery.prepare(
-                    self.branches, self.loader, self.author, report.sources, report.now
-                )
+            found = self.delivery.prepare(
+                self.branches, self.loader, self.author, report.sources, report.now
             )
+            prepared = list(found)
             moves = [one.move for one in prepared if one.move is not None]
             if moves and self.branches.publish_together(report.heads, report.outputs, moves):
                 return tuple(one.told for one in prepared)

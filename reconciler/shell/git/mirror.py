@@ -16,7 +16,7 @@ from reconciler.shell.git.commits import check_path
 from reconciler.shell.git.errors import GitError, LostRace, RemoteMisconfigured, RemoteRefused
 from reconciler.shell.git.import_folder import remove_dead_imports
 from reconciler.shell.git.mirror_folder import MirrorFolder, open_folder
-from reconciler.shell.git.publish import publish
+from reconciler.shell.git.publish import BranchMove, publish
 from reconciler.shell.git.remote import Remote, parse_remote
 from reconciler.shell.git.repository import Repository, check_branch
 from reconciler.shell.git.revisions import check_forward, is_ancestor
@@ -189,37 +189,36 @@ class Mirror:
             RemoteMisconfigured: An operator must act.
             ValueError: `new` does not come after `old`: it would remove commits of others.
         """
-        finished = self._push([(branch, old, new)])
+        finished = self._push([BranchMove(branch, old, new)])
         if finished.code != 0:
             self._finish(branch, finished, old=old, new=new)
         self._follow(branch, new)
 
-    def push_together(self, moves: Sequence[tuple[str, str | None, str]]) -> bool:
+    def push_together(self, moves: Sequence[BranchMove]) -> bool:
         """Move branches at the remote in one transaction, or none of them.
 
         Why it could not be done is not told: a push of one branch after the other finds out, also
         what arrived where the answer was lost.
 
         Args:
-            moves: Name without `refs/heads/`, the commit it must be at, the one it goes to.
+            moves: From where to where, full hex ids.
 
         Returns:
             Whether all of them have moved for certain.
         """
         if self._push(moves, "--atomic").code != 0:
             return False
-        for branch, _, new in moves:
-            self._follow(branch, new)
+        for move in moves:
+            self._follow(move.name, move.new)
         return True
 
-    def _push(self, moves: Sequence[tuple[str, str | None, str]], *options: str) -> Finished:
+    def _push(self, moves: Sequence[BranchMove], *options: str) -> Finished:
         """Push branches, each only from where it must be, and only forward."""
         leases, pairs = [], []
-        for branch, old, new in moves:
-            reference = f"refs/heads/{check_branch(branch)}"
-            check_forward(self.repository, old, new)
-            leases.append(f"--force-with-lease={reference}:{old or ''}")
-            pairs.append(f"{new}:{reference}")
+        for move in moves:
+            check_forward(self.repository, move.old, move.new)
+            leases.append(f"--force-with-lease={move.reference}:{move.old or ''}")
+            pairs.append(f"{move.new}:{move.reference}")
         return self._run(
             "push", "--porcelain", *options, "--no-follow-tags", "--recurse-submodules=no",
             "--no-verify", *leases, "--end-of-options", self.remote.url, *pairs,
