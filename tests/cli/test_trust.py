@@ -33,6 +33,13 @@ def keys(folder: Path, *, trusted: str = "") -> tuple[SshKey, SshKey, list[str]]
     return ada, robot, [*options, *(["--trust-from", trusted] if trusted else [])]
 
 
+def first_pass(fleet: Checkout, *options: str) -> list[str]:
+    """Run a pass at noon, and return what runs another at the moment that is appended."""
+    at = ["reconcile", *options, "--now"]
+    assert 0 == answer(fleet, *at, "2026-11-20T12:00:00Z")
+    return at
+
+
 def test_reconcile_signs_with_a_key_of_gpg(
     fleet: Checkout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,8 +90,7 @@ def test_a_pass_over_commits_that_wait_is_proven(
 ) -> None:
     """It names the inputs that it was made from and the commit that it stands on."""
     _, _, options = keys(tmp_path, trusted=fleet.head())
-    at = ["reconcile", *options, "--now"]
-    assert 0 == answer(fleet, *at, "2026-11-20T12:00:00Z")
+    at = first_pass(fleet, *options)
     fleet.commit({SHOP: EXAMPLE[SHOP].replace("replicas: 2", "replicas: 9")})
     assert 1 == answer(fleet, *at, "2026-11-20T12:05:00Z")
     assert "Reconciled-Over" in fleet.git("log", "-1", "--format=%B")
@@ -100,8 +106,7 @@ def test_a_pass_on_a_branch_that_was_set_back_counts_as_forged(
 ) -> None:
     """It was made from inputs that the branch no longer has."""
     ada, _, options = keys(tmp_path, trusted=fleet.head())
-    at = ["reconcile", *options, "--now"]
-    assert 0 == answer(fleet, *at, "2026-11-20T12:00:00Z")
+    at = first_pass(fleet, *options)
     old = fleet.head()
     commit_signed(fleet, ada, {SHOP: EXAMPLE[SHOP].replace("replicas: 2", "replicas: 4")})
     assert 0 == answer(fleet, *at, "2026-11-20T12:01:00Z")
@@ -119,8 +124,7 @@ def test_status_lists_what_waits(
 ) -> None:
     """From the first commit that no allowed key has signed on, without passes; until it counts."""
     _, _, options = keys(tmp_path, trusted=fleet.head())
-    at = ["reconcile", *options, "--now"]
-    assert 0 == answer(fleet, *at, "2026-11-20T12:00:00Z")
+    at = first_pass(fleet, *options)
     first = fleet.commit({"notes.txt": "n\n"}, "Take notes")
     assert 1 == answer(fleet, *at, "2026-11-20T12:05:00Z")
     newest = fleet.commit({"notes.txt": "m\n"})
@@ -152,8 +156,7 @@ def test_a_pass_that_puts_outputs_back_is_proven(
     """It names the outputs that it was made from; the edit itself stays a finding."""
     ada, _, options = keys(tmp_path, trusted=fleet.head())
     apart = ["--output-branch", output_branch] if output_branch else []
-    at = ["reconcile", *apart, *options, "--now"]
-    assert 0 == answer(fleet, *at, "2026-11-20T12:00:00Z")
+    at = first_pass(fleet, *apart, *options)
     outputs = fleet.git("rev-parse", output_branch or "main")
     edited = edit_outputs(fleet, output_branch or "main")
     if output_branch:
@@ -194,8 +197,7 @@ def test_a_pass_that_puts_back_something_else_is_a_finding(
     """Whoever can push cannot pass off other outputs as put back."""
     start = fleet.head()
     _, _, options = keys(tmp_path, trusted=start)
-    at = ["reconcile", *options, "--now"]
-    assert 0 == answer(fleet, *at, "2026-11-20T12:00:00Z")
+    at = first_pass(fleet, *options)
     outputs = fleet.head()
     names = {"start": start, "outputs": outputs, "edited": edit_outputs(fleet, "main")}
     assert 1 == answer(fleet, *at, "2026-11-20T12:05:00Z")
