@@ -32,6 +32,7 @@ ERRORS: Mapping[str, str] = {
     "feedback-namespace": "What an agent reports must be of the cluster of its folder",
     "feedback-path": "What a cluster reports must stand in a folder of that cluster",
     "file-link": "A link must not take the place of a manifest",
+    "file-name": "The path of a manifest must be printable",
     "file-unrecognized": "A file that held manifests must not turn into something else",
     "file-vanished": "A manifest must not vanish beside a file that cannot be understood",
     "freeze-schedule": "The schedule of a freeze must be a cron expression that comes true",

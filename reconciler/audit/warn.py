@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from reconciler.audit.cluster_health import clusters_down
 from reconciler.core.changes import Outcome, WriteFile
 from reconciler.core.dialects import CLUSTERS, DIALECTS
+from reconciler.core.input_files import inputs_in
 from reconciler.dialects.merge_warning import MergeEffects, Warned
-from reconciler.manifests.selection import selects
 from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH, settings_in
+from reconciler.model.settings import CONFIGURATION
 from reconciler.model.world import World
 
 NAMED = 3
@@ -110,7 +110,7 @@ def warn_emptied(question: Question) -> Iterator[Warned]:
     held: dict[str, list[ObjectKey]] = defaultdict(list)
     for key in sorted(question.base.inputs.keys() - question.merged.inputs.keys()):
         held[question.base.inputs[key].origin.path].append(key)
-    covers = _coverage(question.merged)
+    covers = inputs_in(question.merged)
     full = {manifest.origin.path for manifest in question.merged.inputs.values()}
     for path, keys in held.items():
         if not covers(path):
@@ -122,15 +122,6 @@ def warn_emptied(question: Question) -> Iterator[Warned]:
         objects = ", ".join(f"{key.kind} {key.name}" for key in keys[:NAMED])
         more = ", ..." if len(keys) > NAMED else ""
         yield Warned("file-emptied", path, f"{named}: {objects}{more}")
-
-
-def _coverage(world: World) -> Callable[[str], bool]:
-    """Return what says whether a path is read as an input."""
-    settings = settings_in(world)
-    return lambda path: (
-        path == CONFIGURATION_PATH
-        or selects(path, include=settings.include, exclude=settings.exclude)
-    )
 
 
 def warn_edited_outputs(question: Question) -> Iterator[Warned]:

@@ -126,14 +126,13 @@ def _open(
 
 def _check_readable(world: "World", path: str) -> None:
     """Refuse to write a file that no pass would read."""
-    from reconciler.manifests.selection import selects
-    from reconciler.model.settings import settings_in
+    from reconciler.core.input_files import inputs_in
 
-    settings = settings_in(world)
-    if not selects(path, include=settings.include, exclude=settings.exclude):
+    if not inputs_in(world)(path):
         raise UsageError(
             f'"{path}" would not be read, since include and exclude in reconciler.yaml leave it '
-            "out; print the manifest with -o yaml --dry-run and put it where it is read"
+            "out, or it is in a folder that passes write to; print the manifest with -o yaml "
+            "--dry-run and put it where it is read"
         )
 
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, traces_of
 from reconciler.manifests.canonical import read_canonical
+from reconciler.manifests.file_names import is_escaped, plain_name, unprintable_in
 from reconciler.manifests.identify import Identity, Unidentified, identify
 from reconciler.manifests.limits import MAX_BYTES, Oversized
 from reconciler.manifests.lists import BrokenItem, Item, unfold
@@ -103,9 +104,35 @@ def validate_file(path: str, blob: str, data: bytes | Oversized, rules: Rules) -
         return _oversized(path, blob, data.size_bytes)
     found = attempt(partial(_inspected, path, blob, data, rules), partial(FaultPlace, path, ""))
     if not isinstance(found, Failed):
-        return found
+        return _misnamed(found) if is_escaped(path) else found
     broken = (FaultyDocument(found.fault, None),)
     return FileValidation(path, blob, (), broken, 0, data, traces=traces_of((found,)))
+
+
+def _misnamed(file: FileValidation) -> FileValidation:
+    """Return a file of a name that cannot be printed: none of its documents may take effect.
+
+    People would not tell it from another file, and tools that list files leave parts of it out.
+    """
+    faults = (
+        Fault(
+            path=file.path,
+            line=document.line,
+            column=document.column,
+            field=document.pointer,
+            rule="file-name",
+            message=(
+                f"the path of the file holds {unprintable_in(file.path)}, which cannot be seen, so "
+                f"{described(document.identity)} does not take effect; what was in force stays"
+            ),
+            expected=f"a path of printable characters, such as {plain_name(file.path)}",
+            subject=described(document.identity),
+        )
+        for document in file.documents
+    )
+    broken = map(FaultyDocument, faults, (one.identity for one in file.documents))
+    identified = file.identified or bool(file.documents)
+    return replace(file, documents=(), broken=(*file.broken, *broken), identified=identified)
 
 
 def _inspected(path: str, blob: str, data: bytes, rules: Rules) -> FileValidation:

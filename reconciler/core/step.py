@@ -81,7 +81,7 @@ class Step:
 
     def vanished(self) -> Iterator[tuple[str, str]]:
         """Yield path and blob id of each file that is gone and stands nowhere else as it was."""
-        moved = set(self.now.files.values())
+        moved = {blob for path, blob in self.now.files.items() if path not in self.index.broken}
         for path, blob in sorted(self.then.files.items()):
             gone = path not in self.now.files and blob not in moved
             if gone and self.covers(path) and not self.now.link_at(path):

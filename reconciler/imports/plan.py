@@ -6,6 +6,7 @@ from enum import StrEnum
 from functools import partial
 
 from reconciler.core.file_validation import Rules
+from reconciler.core.input_files import InputFiles, inputs_in
 from reconciler.dialects.importer import AgentReport, ImportedKind
 from reconciler.imports.agent_reports import reporter_of, why_left_out
 from reconciler.imports.counted_fields import counted_fields, report_of
@@ -19,7 +20,6 @@ from reconciler.imports.importers import (
 )
 from reconciler.imports.tolerance import steady, with_moments_of
 from reconciler.manifests.document_edit import update_document
-from reconciler.manifests.selection import selects
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import Settings, settings_in
@@ -111,6 +111,7 @@ def plan_import(
         wanted=wanted,
         rules=rules,
         settings=settings_in(world),
+        covers=inputs_in(world),
         taken=set(world.blobs),
     )
     last = {one.key: one for one in live}.values()
@@ -155,6 +156,7 @@ class _Import:
     wanted: Wanted
     rules: Rules
     settings: Settings
+    covers: InputFiles
     taken: set[str]
     files: dict[str, bytes] = field(default_factory=dict)
     objects: list[ImportedObject] = field(default_factory=list)
@@ -237,13 +239,12 @@ class _Import:
         if present is not None:
             self._update(key, present, *counted(present.body))
             return
-        settings = self.settings
         path = report_path(key.reporter, key) if key.reporter else new_path(key, kind, self.taken)
         if path in self.taken:
             why = f"{path} is there, and holds something else; mend or move it first"
             self._add(key, Became.FAILED, why=why)
-        elif not selects(path, include=settings.include, exclude=settings.exclude):
-            why = f"{path} would not be read: include and exclude leave it out"
+        elif not self.covers(path):
+            why = f"{path} would not be read: include and exclude leave it out, or it is ours"
             self._add(key, Became.FAILED, why=why)
         else:
             self._put(key, Became.CREATED, path, written(counted(None)[1]))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-SUFFIXES = (".yaml", ".yml", ".json")
+from reconciler.manifests.file_names import is_manifest_name
 
 NOT_MANIFESTS = ("**/templates/**", "kustomization.yaml", "Chart.yaml", "values*.yaml")
 """What belongs to other tools by its name: Helm charts and Kustomize."""
@@ -13,12 +13,12 @@ NOT_MANIFESTS = ("**/templates/**", "kustomization.yaml", "Chart.yaml", "values*
 def selects(path: str, *, include: Iterable[str], exclude: Iterable[str]) -> bool:
     """Return whether a file is read.
 
-    YAML and JSON files are, but for those in folders or of names that begin with a dot or cannot
-    be printed, and those of Helm and Kustomize. A glob without a slash is matched against the
-    file's name, any other against its path; `*` and `?` stay within a folder, `**` does not.
+    YAML and JSON files are, but for those in folders or of names that begin with a dot, and those
+    of Helm and Kustomize. A glob without a slash is matched against the file's name, any other
+    against its path; `*` and `?` stay within a folder, `**` does not.
 
     Args:
-        path: Root-relative POSIX path.
+        path: Root-relative POSIX path, as it is shown.
         include: Globs that replace "every file"; empty means every file.
         exclude: Globs on top of the built-in ones.
 
@@ -27,7 +27,7 @@ def selects(path: str, *, include: Iterable[str], exclude: Iterable[str]) -> boo
     >>> selects("apps/web.yaml", include=("clusters/**",), exclude=())
     False
     """
-    if not path.endswith(SUFFIXES) or not path.isprintable():
+    if not is_manifest_name(path):
         return False
     if path.startswith(".") or "/." in path:
         return False

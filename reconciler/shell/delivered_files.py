@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from reconciler.manifests.file_names import is_escaped
 from reconciler.model.versioned import Versioned, differing_keys, patched
 from reconciler.shell.git.objects import TreeEntry
 
@@ -26,7 +27,11 @@ class DeliveredFiles:
         if roots:
             prefix, below = self._prefix, tuple(f"{root}/" for root in roots)
             told = {path: f"{prefix}{path}" for path in differing_keys(listed, self._listed)}
-            mine = {path: name for path, name in told.items() if name.startswith(below)}
+            mine = {
+                path: name
+                for path, name in told.items()
+                if name.startswith(below) and not is_escaped(path)
+            }
             came = {name: listed[path].blob for path, name in mine.items() if path in listed}
             gone = [name for path, name in mine.items() if path not in listed]
             self._files = patched(self._files, came, gone)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from reconciler.core.file_validation import FileValidation
 from reconciler.core.stored_validation import decode_validations, encode_validation, is_storable
+from reconciler.manifests.file_names import is_escaped
 from reconciler.model.known_kinds import KnownKinds
 from reconciler.shell.entry_table import TOGETHER, EntryTable, remove_table
 
@@ -123,8 +124,8 @@ class DocumentCache:
         return found
 
     def _key(self, rules: str, path: str, blob: str) -> bytes:
-        """Return what a file is filed under; JSON is read otherwise than YAML."""
-        sort = "json" if path.endswith(".json") else "yaml"
+        """Return what a file is filed under: of odd names and JSON other things are found."""
+        sort = "odd" if is_escaped(path) else "json" if path.endswith(".json") else "yaml"
         said = self._prefix + f"{rules}\0{sort}\0{blob}".encode()
         return hashlib.blake2b(said, digest_size=16).digest()
 

@@ -5,17 +5,15 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from reconciler.core.file_validation import Rules, validate_file
-from reconciler.core.input_index import index_inputs
-from reconciler.core.last_known_good import LastKnownGood
-from reconciler.core.world_composition import configuration_of
+from reconciler.core.file_validation import Rules
 from reconciler.errors import UsageError
+from reconciler.manifests.file_names import is_manifest_name, shown_path, stored_path
 from reconciler.manifests.limits import MAX_READ_BYTES, Oversized
-from reconciler.manifests.selection import SUFFIXES, selects
-from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
-from reconciler.shell.manifest_source import FoundManifests, skipped_as
+from reconciler.manifests.selection import selects
+from reconciler.shell.manifest_source import FoundManifests, chosen_by, skipped_as
 
 STDIN = "<stdin>"
 """What standard input is called where a path is expected; no file can be named so by accident."""
@@ -43,12 +41,11 @@ class FolderSource:
         self, paths: Sequence[Path], *, output_root: str, rules: Rules, forced: bool = True
     ) -> FoundManifests:
         """Return the files to check; a folder outside of the root has no configuration."""
-        settings = settings_written(_configuration(self.root), rules)
+        covers = chosen_by(partial(_written, self.root), output_root, rules)
         root, start = self.root.resolve(), self._start
 
         def is_read(path: str) -> bool:
-            inside = not path.startswith(("/", f"{output_root}/"))
-            return inside and selects(path, include=settings.include, exclude=settings.exclude)
+            return not path.startswith("/") and covers(path)
 
         files: set[str] = set()
         links: set[str] = set()
@@ -71,7 +68,7 @@ class FolderSource:
 
     def contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | Oversized]]:
         """Yield files with their content."""
-        return ((path, read_file(self.root, path)) for path in paths)
+        return ((path, read_file(self.root, stored_path(path))) for path in paths)
 
     def records(self, output_root: str, kind: str) -> list[str]:
         """Return the files below the output root that hold one kind's status, sorted."""
@@ -97,7 +94,7 @@ def _matching(start: Path, path: Path) -> list[Path]:
         UsageError: No file matches.
     """
     names = glob.glob(str(path), root_dir=start, recursive=True)  # noqa: PTH207  # takes absolute globs, too
-    files = [start / name for name in names if name.endswith(SUFFIXES)]
+    files = [start / name for name in names if _is_named_like_one(name)]
     files = [file for file in files if file.is_file() and not file.is_symlink()]
     if not files:
         raise UsageError(f'"{start / path}" does not exist')
@@ -122,20 +119,10 @@ def read_file(directory: Path, path: str) -> bytes | Oversized:
         raise UsageError(f'"{path}" cannot be read: {error.strerror}') from None
 
 
-def _configuration(directory: Path) -> bytes | Oversized | None:
-    """Return the configuration of a folder as it is written, `None` if there is none."""
-    is_there = (directory / CONFIGURATION_PATH).is_file()
-    return read_file(directory, CONFIGURATION_PATH) if is_there else None
-
-
-def settings_written(data: bytes | Oversized | None, rules: Rules) -> Settings:
-    """Return the settings of a configuration; a faulty one counts as absent, and is reported."""
-    if data is None:
-        return Settings()
-    inspection = validate_file(CONFIGURATION_PATH, "", data, rules)
-    return decode_settings(
-        configuration_of(index_inputs([inspection], rules.known), LastKnownGood())
-    )
+def _written(directory: Path, path: str) -> Iterator[bytes | Oversized]:
+    """Yield what a file of a folder holds, nothing if there is none."""
+    if (directory / path).is_file():
+        yield read_file(directory, path)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -147,7 +134,7 @@ def _links(root: Path, folder: Path) -> Iterator[str]:
     """Yield the symbolic links of a folder that may lead to manifests, as they are called there."""
     for link in _walk(folder):
         if link.is_symlink():
-            yield f"{_relative(root, link.parent)}/{link.name}".removeprefix("./")
+            yield f"{_relative(root, link.parent)}/{shown_path(link.name)}".removeprefix("./")
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -155,7 +142,12 @@ def _walk(folder: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (link for name in folders if (link := Path(parent, name)).is_symlink())
-        yield from (Path(parent, name) for name in sorted(names) if name.endswith(SUFFIXES))
+        yield from (Path(parent, name) for name in sorted(names) if _is_named_like_one(name))
+
+
+def _is_named_like_one(name: str) -> bool:
+    """Return whether the name of a file is that of a manifest."""
+    return is_manifest_name(shown_path(name))
 
 
 def _named(root: Path, files: Iterable[Path]) -> Iterator[str]:
@@ -164,8 +156,8 @@ def _named(root: Path, files: Iterable[Path]) -> Iterator[str]:
 
 
 def _relative(root: Path, path: Path) -> str:
-    """Return a path relative to the root, or absolute if it is elsewhere."""
+    """Return a path relative to the root, or absolute if it is elsewhere; as it is shown."""
     resolved = path.resolve()
     if resolved.is_relative_to(root):
-        return resolved.relative_to(root).as_posix()
-    return resolved.as_posix()
+        return shown_path(resolved.relative_to(root).as_posix())
+    return shown_path(resolved.as_posix())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from reconciler.core.step import FileTree
-from reconciler.manifests.selection import SUFFIXES
+from reconciler.manifests.file_names import is_manifest_name
 from reconciler.model.frozen import is_at_or_below
 from reconciler.model.versioned import Versioned, patched
 from reconciler.shell.git.errors import GitError
@@ -133,7 +133,7 @@ class Listings:
 
 def is_manifest(path: str, entry: TreeEntry) -> bool:
     """Return whether a file may be one that is read."""
-    return entry.is_file and path.endswith(SUFFIXES) and path.isprintable()
+    return entry.is_file and is_manifest_name(path)
 
 
 def _trim(known: dict[K, V]) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation, Rules
+from reconciler.core.input_files import InputFiles, input_files
 from reconciler.core.input_index import InputIndex, follow_inputs, index_inputs
 from reconciler.core.past_versions import with_past
 from reconciler.core.record import LastPass, last_pass
@@ -29,7 +30,7 @@ from reconciler.shell.git.errors import GitError
 from reconciler.shell.good_versions import GoodVersions
 from reconciler.shell.listings import Listings
 from reconciler.shell.reported_trees import ReportedTrees, Reports, SourcesOf, paired
-from reconciler.shell.tree_cache import Below, Inputs, Track, TreeCache, untracked
+from reconciler.shell.tree_cache import Below, Track, TreeCache, untracked
 from reconciler.shell.trees import Trees
 from reconciler.shell.validators import FileValidators, file_validators
 
@@ -171,11 +172,12 @@ class Loader:
         if branch and reports is not None:
             reported_at = reports(branch) or ""
         inputs = paired(revision, reported_at) if branch else revision
-        index = self._follow_survey(inputs, settings, by)
+        covers = input_files(settings, self._output_root, state.manifests)
+        index = self._follow_survey(inputs, covers, by)
         good_versions = partial(
             self._good_versions.find,
             last=last,
-            covers=self._inputs_of(settings),
+            covers=covers,
             recorded=state.manifests,
             used=used,
             allow=settings.safety.allow,
@@ -228,19 +230,14 @@ class Loader:
         check_ours(self._state, self._output_root)
         return self._state
 
-    def _follow_survey(self, revision: str, settings: Settings, by: FileValidators) -> InputIndex:
+    def _follow_survey(self, revision: str, covers: InputFiles, by: FileValidators) -> InputIndex:
         """Read the files of people."""
-        move = self._inputs.follow(revision, self._inputs_of(settings), by)
+        move = self._inputs.follow(revision, covers, by)
         if self._surveyed is None:
             self._surveyed = index_inputs(move.files.values(), KINDS)
         else:
             self._surveyed = follow_inputs(self._surveyed, move)
         return self._surveyed
-
-    def _inputs_of(self, settings: Settings) -> Inputs:
-        """Return the choice of the files that people write: not those of delivery."""
-        delivery = tuple(f"/{root}/**" for root in roots_of(self._delivers))
-        return Inputs(self._output_root, settings.include, (*settings.exclude, *delivery))
 
     def _delivered_files(self, revision: str, settings: Settings) -> Mapping[str, str]:
         """Return the files below the folders that delivery has, had, or is to have."""

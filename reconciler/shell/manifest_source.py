@@ -1,20 +1,27 @@
 """Where manifests to be checked come from: a folder, or a commit."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from reconciler.core.file_validation import Rules
+from reconciler.core.file_validation import Rules, validate_file
+from reconciler.core.input_files import InputFiles, input_files
+from reconciler.core.input_index import index_inputs
+from reconciler.core.last_known_good import LastKnownGood
+from reconciler.core.state import read_state
+from reconciler.core.world_composition import configuration_of
+from reconciler.manifests.file_names import is_manifest_name
 from reconciler.manifests.limits import Oversized
-from reconciler.manifests.selection import SUFFIXES
+from reconciler.manifests.paths import DELIVERY, output_path
+from reconciler.model.settings import CONFIGURATION_PATH, decode_settings
 
 
 @dataclass(frozen=True, slots=True)
 class FoundManifests:
     """The files to check, and the symbolic links that are skipped; both sorted.
 
-    Paths are relative to the root, those of files outside of it absolute.
+    Paths are relative to the root, those of files outside of it absolute; both as they are shown.
     """
 
     files: tuple[str, ...]
@@ -68,4 +75,28 @@ def skipped_as(link: str) -> str:
     >>> skipped_as("clusters/member1.yaml"), skipped_as("clusters")
     ('clusters/member1.yaml', 'clusters/any.yaml')
     """
-    return link if link.endswith(SUFFIXES) else f"{link}/any.yaml"
+    return link if is_manifest_name(link) else f"{link}/any.yaml"
+
+
+def chosen_by(
+    read: Callable[[str], Iterable[bytes | Oversized]], output_root: str, rules: Rules
+) -> InputFiles:
+    """Return which files are input, by the configuration and the record of delivery as written.
+
+    A faulty one counts as absent; that of a person is reported where it is read.
+
+    Args:
+        read: Returns the content of a file by its path; nothing if there is none.
+        output_root: Folder below the root that is ours.
+        rules: What the configuration is held against.
+
+    Raises:
+        UsageError: One cannot be read.
+    """
+    configuration, record = CONFIGURATION_PATH, output_path(output_root, DELIVERY)
+    of_outputs = replace(rules, admissions={}, status_only=True)
+    inputs = [validate_file(configuration, "", found, rules) for found in read(configuration)]
+    outputs = [validate_file(record, "", found, of_outputs) for found in read(record)]
+    settings = configuration_of(index_inputs(inputs, rules.known), LastKnownGood())
+    recorded = read_state(outputs, output_root, rules.known).manifests
+    return input_files(decode_settings(settings), output_root, recorded)

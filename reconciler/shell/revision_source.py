@@ -8,14 +8,14 @@ from pathlib import Path
 
 from reconciler.core.file_validation import Rules
 from reconciler.errors import UsageError
+from reconciler.manifests.file_names import is_manifest_name, shown_path
 from reconciler.manifests.limits import Oversized
-from reconciler.manifests.selection import SUFFIXES, matches_any, selects
-from reconciler.model.settings import CONFIGURATION_PATH
-from reconciler.shell.files import settings_written
-from reconciler.shell.git.objects import TreeEntry, list_files, read_blobs
+from reconciler.manifests.selection import matches_any
+from reconciler.shell.git.objects import TreeEntry, read_blobs
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import resolve_revision
-from reconciler.shell.manifest_source import FoundManifests, skipped_as
+from reconciler.shell.manifest_source import FoundManifests, chosen_by, skipped_as
+from reconciler.shell.trees import GitTrees
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class RevisionSource:
         """
         repository = Repository.open(root, variables=variables)
         revision = resolve_revision(repository, name)
-        entries = list_files(repository, revision, prefix=repository.prefix)
+        entries = GitTrees(repository).files(revision)
         return cls(repository, name, entries, root.resolve(), base.resolve())
 
     def is_root(self, path: Path) -> bool:
@@ -63,15 +63,7 @@ class RevisionSource:
         self, paths: Sequence[Path], *, output_root: str, rules: Rules, forced: bool = True
     ) -> FoundManifests:
         """Return the files to check."""
-        has_configuration = CONFIGURATION_PATH in self.entries
-        written = dict(self.contents([CONFIGURATION_PATH] if has_configuration else []))
-        settings = settings_written(written.get(CONFIGURATION_PATH), rules)
-
-        def is_read(path: str) -> bool:
-            return not path.startswith(f"{output_root}/") and selects(
-                path, include=settings.include, exclude=settings.exclude
-            )
-
+        covers = chosen_by(self._written, output_root, rules)
         files: set[str] = set()
         links: set[str] = set()
         for path in map(self._from_root, paths or [self.root]):
@@ -79,8 +71,8 @@ class RevisionSource:
             if not found:
                 raise UsageError(f'"{path}" does not exist in {self.name}')
             is_named = forced and found == [path]
-            files.update(p for p in found if self.entries[p].is_file and (is_named or is_read(p)))
-            links.update(p for p in found if self._may_be_read(p) and is_read(skipped_as(p)))
+            files.update(p for p in found if self.entries[p].is_file and (is_named or covers(p)))
+            links.update(p for p in found if self._may_be_read(p) and covers(skipped_as(p)))
         return FoundManifests(tuple(sorted(files)), tuple(sorted(links)))
 
     def contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | Oversized]]:
@@ -95,8 +87,14 @@ class RevisionSource:
         return sorted(
             path
             for path, entry in self.entries.items()
-            if path.startswith(folder) and path.endswith(SUFFIXES) and entry.is_file
+            if path.startswith(folder) and is_manifest_name(path) and entry.is_file
         )
+
+    def _written(self, path: str) -> Iterator[bytes | Oversized]:
+        """Yield what a file holds, nothing if there is none."""
+        entry = self.entries.get(path)
+        if entry is not None and entry.is_file:
+            yield from (data for _, data in self.contents([path]))
 
     def _from_root(self, path: Path) -> str:
         """Return a path as the commit has it.
@@ -109,7 +107,7 @@ class RevisionSource:
         found = os.path.relpath(self.base / path, self.root)
         if found.startswith(".."):
             raise UsageError(f'"{path}" is not in "{self.root}"')
-        return Path(found).as_posix()
+        return shown_path(Path(found).as_posix())
 
     def _matching(self, path: str) -> list[str]:
         """Return the entries that a path names: itself, those below it, those of a glob."""
@@ -123,7 +121,7 @@ class RevisionSource:
     def _may_be_read(self, path: str) -> bool:
         """Return whether an entry is a link that may lead to manifests."""
         entry = self.entries[path]
-        if not entry.is_symlink or path.endswith(SUFFIXES):
+        if not entry.is_symlink or is_manifest_name(path):
             return entry.is_symlink
         target = next(iter(read_blobs(self.repository, [entry.blob])))[1]
         if isinstance(target, Oversized):

@@ -25,6 +25,7 @@ from reconciler.shell.listings import is_manifest
 from reconciler.shell.load import Loader
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.revisions import GitRevisions, load_pair, text_of
+from reconciler.shell.trees import shown_change
 
 
 class NotSent(Exception):
@@ -102,12 +103,13 @@ def _steps(
 ) -> Iterator[tuple[str, tuple[ChangedFile, ...]]]:
     """Yield what each commit has below the root that the one before has not."""
     files = list_files(repository, revisions[0], prefix=repository.prefix).items()
-    yield revisions[0], tuple(ChangedFile(path, None, entry) for path, entry in files)
+    yield revisions[0], tuple(shown_change(ChangedFile(path, None, entry)) for path, entry in files)
     found = changes_between(repository, pairwise(revisions))
     root = f"{repository.prefix}/" if repository.prefix else ""
     for revision in revisions[1:]:
         changed = (one for one in found.get(revision, ()) if one.path.startswith(root))
-        yield revision, tuple(replace(one, path=one.path.removeprefix(root)) for one in changed)
+        below = (replace(one, path=one.path.removeprefix(root)) for one in changed)
+        yield revision, tuple(map(shown_change, below))
 
 
 def _is_asked_for(path: str, entry: TreeEntry, output_root: str) -> bool:

@@ -6,10 +6,10 @@ from typing import Protocol, TypeVar
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.file_validation import FileValidation
+from reconciler.core.input_files import InputFiles
 from reconciler.core.stored_validation import needs_text
 from reconciler.core.tree_change import TreeChange, change_between
-from reconciler.manifests.selection import selects
-from reconciler.model.settings import CONFIGURATION_PATH
+from reconciler.manifests.file_names import is_escaped
 from reconciler.model.versioned import Versioned, patched
 from reconciler.shell.document_cache import DocumentCache
 from reconciler.shell.listings import Listings
@@ -39,28 +39,11 @@ class Below:
     folder: str
 
     def __call__(self, path: str) -> bool:
-        """Return whether a file is chosen."""
-        return path.startswith(f"{self.folder}/")
+        """Return whether a file is chosen; nothing of ours has a name that cannot be printed."""
+        return path.startswith(f"{self.folder}/") and not is_escaped(path)
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Chooses what people write: the configuration, and what it lets be read."""
-
-    output_root: str
-    include: tuple[str, ...]
-    exclude: tuple[str, ...]
-
-    def __call__(self, path: str) -> bool:
-        """Return whether a file is chosen."""
-        if path == CONFIGURATION_PATH:
-            return True
-        return not path.startswith(f"{self.output_root}/") and selects(
-            path, include=self.include, exclude=self.exclude
-        )
-
-
-Choice = Below | Inputs
+Choice = Below | InputFiles
 
 
 class TreeCache:

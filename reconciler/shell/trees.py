@@ -1,9 +1,10 @@
 """Where worlds are read from: the files of commits, what differs between commits, contents."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from reconciler.manifests.file_names import shown_path
 from reconciler.manifests.limits import Oversized
 from reconciler.shell.git.objects import (
     ChangedFile,
@@ -16,7 +17,7 @@ from reconciler.shell.git.repository import Repository
 
 
 class Trees(Protocol):
-    """The trees of one root; every path is relative to it."""
+    """The trees of one root; every path is relative to it, and as it is shown."""
 
     def files(self, revision: str, /) -> Mapping[str, TreeEntry]:
         """Return every file of a commit or tree, links included; see `list_files`.
@@ -48,12 +49,20 @@ class GitTrees:
 
     def files(self, revision: str, /) -> Mapping[str, TreeEntry]:
         """Return every file of a commit or tree."""
-        return list_files(self.repository, revision, prefix=self.repository.prefix)
+        listed = list_files(self.repository, revision, prefix=self.repository.prefix)
+        return {shown_path(path): entry for path, entry in listed.items()}
 
     def changed(self, old: str, new: str, /) -> tuple[ChangedFile, ...]:
         """Return what differs between two of them."""
-        return changed_files(self.repository, old, new, prefix=self.repository.prefix)
+        changes = changed_files(self.repository, old, new, prefix=self.repository.prefix)
+        return tuple(map(shown_change, changes))
 
     def blobs(self, ids: Iterable[str], /) -> Iterator[tuple[str, bytes | Oversized]]:
         """Yield blobs with their content or size."""
         return read_blobs(self.repository, ids)
+
+
+def shown_change(change: ChangedFile) -> ChangedFile:
+    """Return a change with its path as it is shown."""
+    path = shown_path(change.path)
+    return change if path is change.path else replace(change, path=path)

@@ -100,7 +100,7 @@ def test_a_named_file_that_is_not_read_can_be_left_out(folder: Path) -> None:
         "apiVersion: reconciler.dev/v1alpha1\nkind: ReconcilerConfiguration\n"
         "metadata: {name: fleet}\nspec: {exclude: [drafts/**]}\n"
     )
-    for folder_name in ("templates", "status", ".github", "drafts", "t\ta"):
+    for folder_name in ("templates", "status", ".github", "drafts"):
         path = f"{folder_name}/web.yaml"
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(WRONG)

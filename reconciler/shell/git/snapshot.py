@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reconciler.errors import UsageError
+from reconciler.manifests.file_names import is_manifest_name, shown_path
 from reconciler.manifests.limits import MAX_READ_BYTES
 from reconciler.manifests.paths import blob_id
-from reconciler.manifests.selection import SUFFIXES
 from reconciler.shell.git.checkouts import open_checkout
 from reconciler.shell.git.objects import list_files
 from reconciler.shell.git.repository import Repository
@@ -58,7 +58,7 @@ def take_files(repository: Repository, into: Repository, head: str) -> tuple[str
 
 def _counts(path: str, prefix: str) -> bool:
     """Return whether a file may be a manifest below the root."""
-    return path.endswith(SUFFIXES) and (not prefix or path.startswith(f"{prefix}/"))
+    return is_manifest_name(shown_path(path)) and (not prefix or path.startswith(f"{prefix}/"))
 
 
 def _listed(repository: Repository, top: Path) -> Iterable[str]:

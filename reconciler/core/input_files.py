@@ -1,0 +1,59 @@
+"""Which files of a root are input: the configuration, and what people write in no folder of ours.
+
+Passes, `validate`, `suspend`, the library and every other reader ask here, so that what one of them
+takes for a manifest no other one takes for an output.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reconciler.delivery.destinations import roots_of
+from reconciler.delivery.record import recorded
+from reconciler.manifests.selection import selects
+from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import CONFIGURATION_PATH, Settings, settings_in
+from reconciler.model.world import Manifest, World
+
+
+@dataclass(frozen=True, slots=True)
+class InputFiles:
+    """Chooses the files that people write.
+
+    Attributes:
+        ours: Folders that passes write to, each with a slash at its end: the output root, and those
+            that are delivered to.
+        include: Globs of the configuration.
+        exclude: Globs of the configuration.
+    """
+
+    ours: tuple[str, ...]
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def __call__(self, path: str) -> bool:
+        """Return whether a file is input, by its root-relative path as it is shown."""
+        if path == CONFIGURATION_PATH:
+            return True
+        return not path.startswith(self.ours) and selects(
+            path, include=self.include, exclude=self.exclude
+        )
+
+
+def input_files(
+    settings: Settings, output_root: str, outputs: Mapping[ObjectKey, Manifest]
+) -> InputFiles:
+    """Return which files are input.
+
+    Args:
+        settings: Those of the configuration in force.
+        output_root: The folder that passes own.
+        outputs: What stands in it; the record of delivery says where was delivered to.
+    """
+    folders = (output_root, *filter(None, roots_of(recorded(outputs))))
+    ours = tuple(f"{folder}/" for folder in folders)
+    return InputFiles(ours, settings.include, settings.exclude)
+
+
+def inputs_in(world: World) -> InputFiles:
+    """Return which files are input in a world."""
+    return input_files(settings_in(world), world.output_root, world.outputs)
