@@ -32,6 +32,7 @@ NO_EXAMPLE = {
     "delivery-not-rendered": "what a pass makes of its own decision",
     "delivery-path": "judged by a pass, which has the output root",
     "delivery-pruning-held": "a change, not a state",
+    "delivery-same-object": "files that a pass delivers",
     "eviction-immutable": "a change, not a state",
     "file-link": "a change, not a state",
     "file-unrecognized": "a change, not a state",

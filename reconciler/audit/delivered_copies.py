@@ -130,7 +130,8 @@ def _asked(
     found = attempt(partial(renderer.render, key), lambda: _place(key))
     if isinstance(found, Failed):
         found = Rendered(path="", failed=tuple(NotRendered(name, found.message) for name in reach))
-    rendered = without_refused(found or Rendered(path=""), decode_delivery(settings), world.known)
+    every = found or Rendered(path="")
+    rendered, _ = without_refused(every, decode_delivery(settings), world.known)
     failed = {one.cluster: one.message for one in rendered.failed}
     texts: Mapping[str, str] = {}
     try:

@@ -72,7 +72,7 @@ def _texts(rendered: Rendered | None) -> Texts:
     if rendered is None:
         return {}
     return {
-        (work.cluster, key): encode(without_secrets(key, manifest))
+        (work.cluster, key): encode(without_secrets(manifest))
         for work in rendered.works
         for key, manifest in work.manifests.items()
     }

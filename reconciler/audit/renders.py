@@ -33,4 +33,5 @@ def rendered_in(world: World, key: ObjectKey | None = None) -> Iterator[Rendered
         for owner in sorted(renderer.owners() if key is None else (key,)):
             rendered = renderer.render(owner)
             if rendered is not None:
-                yield RenderedDecision(owner, without_refused(rendered, delivery, world.known))
+                allowed, _ = without_refused(rendered, delivery, world.known)
+                yield RenderedDecision(owner, allowed)

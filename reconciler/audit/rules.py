@@ -26,6 +26,7 @@ ERRORS: Mapping[str, str] = {
     "delivery-not-rendered": "What a cluster gets must be possible to render",
     "delivery-path": "Delivery must have folders of its own",
     "delivery-pruning-held": "Delivered files must not go unless a decision takes them away",
+    "delivery-same-object": "Two files of a cluster must not have one object",
     "eviction-immutable": "What an eviction names must stay what it was",
     "eviction-placement": "An eviction must be from a placement that chooses its clusters",
     "feedback-kind": "A cluster reports workloads only",

@@ -79,7 +79,7 @@ def _object(world: "World", key: "ObjectKey") -> "Iterator[Line]":
     from reconciler.manifests.secrets import without_secrets
     from reconciler.shell.clock import SystemClock
 
-    body = without_secrets(key, shown_body(world, key))
+    body = without_secrets(shown_body(world, key))
     places = {m.origin.path for m in (world.inputs.get(key), world.outputs.get(key)) if m}
     yield from description.heading(body, key)
     yield from (("File:" if i == 0 else "", path) for i, path in enumerate(sorted(places)))

@@ -16,7 +16,6 @@ from reconciler.errors import UsageError
 if TYPE_CHECKING:
     from reconciler.audit.renders import RenderedDecision
     from reconciler.dialects.renderer import ClusterWork
-    from reconciler.model.known_kinds import Kind
     from reconciler.model.world import Body
 
 CARRIERS = click.option(
@@ -90,19 +89,9 @@ def _bodies(work: "ClusterWork", *, carriers: bool) -> "Iterator[Body]":
     """Yield the manifests for a cluster, or what carries them, without what is secret."""
     from reconciler.delivery.transports.works import carried
     from reconciler.manifests.secrets import without_secrets
-    from reconciler.model.identity import ObjectKey
 
-    shown = {
-        key: without_secrets(ObjectKey(*_kind(body), "", ""), body)
-        for key, body in work.manifests.items()
-    }
+    shown = {key: without_secrets(body) for key, body in work.manifests.items()}
     if carriers:
         yield carried(replace(work, manifests=shown))
     else:
         yield from shown.values()
-
-
-def _kind(body: "Body") -> "Kind":
-    from reconciler.model.identity import group_of
-
-    return group_of(str(body.get("apiVersion", ""))), str(body.get("kind", ""))

@@ -29,7 +29,7 @@ def without_secrets(shown: "Mapping[ObjectKey, Body]") -> "dict[ObjectKey, Body]
     """Hide the values of Secrets, and say so on standard error."""
     from reconciler.manifests import secrets
 
-    kept = {key: secrets.without_secrets(key, body) for key, body in shown.items()}
+    kept = {key: secrets.without_secrets(body) for key, body in shown.items()}
     hidden = sum(kept[key] is not body for key, body in shown.items())
     if hidden:
         said = "a Secret are" if hidden == 1 else f"{hidden} Secrets are"

@@ -17,7 +17,8 @@ from reconciler.core.record import faults_body, record_body
 from reconciler.core.removal import remove_documents
 from reconciler.core.round import Round, run_round
 from reconciler.core.safety_record import next_record, safety_body, safety_record
-from reconciler.delivery.deliver import Delivered, deliver
+from reconciler.delivery.deliver import deliver
+from reconciler.delivery.delivered import Delivered
 from reconciler.manifests.emitter import encode
 from reconciler.manifests.paths import (
     ALONE,

@@ -20,6 +20,7 @@ def compose(
     reported_at: str = "",
     apart: bool = False,
     delivered: Mapping[str, str] | None = None,
+    obstacles: frozenset[str] = frozenset(),
     last: World | None = None,
 ) -> World:
     """Put the last good documents in the place of faulty ones, and add the state tree.
@@ -35,6 +36,7 @@ def compose(
         reported_at: Full hex id of the commit of another branch with the reports, `""` for none.
         apart: Whether the outputs are on a branch of their own.
         delivered: Path to blob id of the files below the folders of delivery, `None` for none.
+        obstacles: What may stand in the way of delivery.
         last: The world before, from which the index of kinds is told.
     """
     earlier = good.manifests.items()
@@ -48,6 +50,7 @@ def compose(
         outputs=state.manifests,
         present=state.present,
         delivered={} if delivered is None else delivered,
+        obstacles=obstacles,
         frozen=state.frozen,
         inexact=state.inexact,
         blobs=branched(index.blobs, {entry.path: entry.blob for entry in good.held}),

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from reconciler.delivery.delivered import Delivered
 from reconciler.delivery.delivery_faults import faults_of, warnings_of
 from reconciler.delivery.destinations import misplaced
+from reconciler.delivery.holds import DeliveryHolds, holds_of
 from reconciler.delivery.kustomization import kustomize, kustomized_folder
 from reconciler.delivery.memory import DeliveryMemory
 from reconciler.delivery.owned_files import (
@@ -32,22 +34,7 @@ from reconciler.manifests.paths import DELIVERY, blob_id
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
-from reconciler.model.world import Body, Fault, Trace, World
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivered:
-    """What delivery wants: files to write and to delete, its record, and what is to be told.
-
-    `record` is `None` where nothing is delivered anywhere.
-    """
-
-    written: Mapping[str, str] = field(default_factory=dict)
-    gone: frozenset[str] = frozenset()
-    record: Body | None = None
-    faults: tuple[Fault, ...] = ()
-    traces: tuple[Trace, ...] = ()
-    warnings: tuple[str, ...] = ()
+from reconciler.model.world import Body, Trace, World
 
 
 def deliver(world: World, after: World, settings: Settings, memory: DeliveryMemory) -> Delivered:
@@ -140,21 +127,24 @@ class _Stage:
         for owner in stale:
             paths |= memory.put(owner, self._render(owner))
         memory.compare(paths)
-        pruning = self._prune()
+        fleet = self._fleet()
+        holds = holds_of(memory, self.configured, fleet, self.world.obstacles)
+        pruning = self._prune(holds)
         waiting = pruning.waiting
         written = {
             path: self._text(path)
-            for path in sorted(memory.lacking)
+            for path in holds.without(sorted(memory.lacking))
             if not any(one.holds(path) for one in waiting)
         }
         gone = set(pruning.gone)
-        kustomize(memory, self.configured, self._fleet(), written, gone, waiting, self._blob)
+        kustomize(memory, self.configured, fleet, written, gone, waiting, self._blob)
         memory.world, memory.settings = self.after, self.settings
+        gone = set(holds.without(gone))
         return Delivered(
-            written=written,
+            written={path: written[path] for path in holds.without(written)},
             gone=frozenset(gone),
-            record=self._record(waiting, gone),
-            faults=(*faults_of(memory), *pruning.faults),
+            record=self._record(waiting | holds.destinations, gone),
+            faults=(*faults_of(memory), *holds.faults, *pruning.faults),
             traces=tuple(self.traces),
             warnings=tuple(warnings_of(memory, self.after, self.configured.destinations)),
         )
@@ -209,14 +199,16 @@ class _Stage:
             found = Rendered(path=found.fault.path, failed=failed)
         if found is None:
             return None
-        rendered = without_refused(found, self.configured, self.world.known)
+        rendered, renamed = without_refused(found, self.configured, self.world.known)
         try:
             texts = texts_of(owner, rendered, destinations)
         except UserError as error:
             failed = tuple(NotRendered(name, error.message) for name in self._may_be(owner))
-            rendered, texts = Rendered(path=rendered.path, failed=failed), {}
+            rendered, renamed, texts = Rendered(path=rendered.path, failed=failed), {}, {}
         reach = self._may_be(owner) if rendered.failed or rendered.kept else {}
-        files = owned_files(owner, rendered, texts, reach, destinations, like=self.world.revision)
+        files = owned_files(
+            owner, rendered, renamed, texts, reach, destinations, like=self.world.revision
+        )
         present = self.world.delivered
         self.texts[owner] = {
             path: texts[path] for path, blob in files.blobs.items() if present.get(path) != blob
@@ -237,14 +229,16 @@ class _Stage:
             self._render(owner)
         return self.texts[owner][path]
 
-    def _prune(self) -> Pruning:
+    def _prune(self, holds: DeliveryHolds) -> Pruning:
         """Return which of the files that nobody claims go."""
         memory = self.memory
         stays = frozenset(place for one in memory.keeping for place in memory.owned[one].kept)
-        left = frozenset(path for path in memory.left if not is_in(path, stays))
+        left = frozenset(path for path in holds.without(memory.left) if not is_in(path, stays))
         replaced = {
             one: frozenset(
-                path for path in memory.lacking & memory.present.keys() if one.holds(path)
+                path
+                for path in holds.without(memory.lacking & memory.present.keys())
+                if one.holds(path)
             )
             for one in self.configured.destinations
             if one not in self.earlier
@@ -285,7 +279,11 @@ class _Stage:
         return blob_id(text.encode(), like=self.world.revision)
 
     def _record(self, waiting: frozenset[Destination], gone: set[str]) -> Body | None:
-        """Return the record: where is delivered to, and where files of before still are."""
+        """Return the record: where is delivered to, and where files of before still are.
+
+        Where nothing was ever delivered, and nothing is now, nothing is ours.
+        """
+        waiting -= frozenset(self.earlier)
         left = set(self.earlier) - set(self.configured.destinations)
         stay = [path for path in self.memory.present if path not in gone] if left else []
         kept = {one for one in left if any(map(one.holds, stay))}

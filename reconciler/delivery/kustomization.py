@@ -15,10 +15,14 @@ from reconciler.model.identity import ClusterName
 FILE = "kustomization.yaml"
 
 
+def built_as_one(settings: DeliverySettings) -> tuple[Destination, ...]:
+    """Return the destinations whose folders a tool builds as one, by whatever kustomization."""
+    return tuple(one for one in settings.destinations if TRANSPORTS[one.transport].kustomized)
+
+
 def kustomized(settings: DeliverySettings) -> tuple[Destination, ...]:
     """Return the destinations whose folders have a kustomization.yaml."""
-    found = (one for one in settings.destinations if TRANSPORTS[one.transport].kustomized)
-    return tuple(found) if settings.kustomization else ()
+    return built_as_one(settings) if settings.kustomization else ()
 
 
 def kustomization_path(folder: Folder) -> str:

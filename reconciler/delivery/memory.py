@@ -4,7 +4,7 @@ No answer depends on it. It holds no text: only paths, and the git blob ids of w
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.delivery.definitions import CustomObjects, DefinitionTable
@@ -26,6 +26,8 @@ class DeliveryMemory:
         owned: The files of each decision.
         claims: The decisions that claim a file, sorted; the first one has it.
         shared: The files that several claim.
+        renamed: The files whose objects overrides gave another identity, by where an object of that
+            identity would stand by itself.
         world: As it was rendered last, `None` before.
         settings: Under which.
         present: Path to blob id of the files that stood there then.
@@ -44,6 +46,7 @@ class DeliveryMemory:
     owned: dict[FileOwner, OwnedFiles] = field(default_factory=dict)
     claims: dict[str, tuple[FileOwner, ...]] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
+    renamed: dict[str, frozenset[str]] = field(default_factory=dict)
     world: World | None = None
     settings: Settings | None = None
     present: Mapping[str, str] = field(default_factory=dict)
@@ -80,6 +83,8 @@ class DeliveryMemory:
                 self.keeping.add(owner)
             if files.faults or files.warnings:
                 self.telling.add(owner)
+        self._rename({} if before is None else before.renamed, frozenset.difference)
+        self._rename({} if files is None else files.renamed, frozenset.union)
         for path in old - new:
             self._claimed(path, [one for one in self.claims[path] if one != owner])
         alone = (owner,)  # one for all files, since nearly all are claimed once
@@ -88,6 +93,21 @@ class DeliveryMemory:
             if others is not alone:
                 self._claimed(path, sorted((*others, owner)))
         return {*old, *new}
+
+    def _rename(
+        self,
+        renamed: Mapping[str, str],
+        change: Callable[[frozenset[str], frozenset[str]], frozenset[str]],
+    ) -> None:
+        """Add renamed files, or take them away."""
+        for path, place in renamed.items():
+            paths = change(self.renamed.pop(place, frozenset()), frozenset({path}))
+            if paths:
+                self.renamed[place] = paths
+
+    def identity_of(self, path: str) -> str:
+        """Return where the object of a claimed file would stand by itself."""
+        return self.owned[self.claims[path][0]].renamed.get(path, path)
 
     def _claimed(self, path: str, owners: Iterable[FileOwner]) -> None:
         claims = tuple(owners)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.delivery.definitions import CustomObjects, custom_objects
+from reconciler.delivery.refusals import Renamed
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.profile import TRANSPORTS
 from reconciler.dialects.renderer import Reach, Rendered
@@ -38,6 +39,8 @@ class OwnedFiles:
 
     Attributes:
         blobs: Path to the git blob id of what should stand there.
+        renamed: The files whose objects overrides gave another identity, with the path at which an
+            object of that identity would stand by itself.
         kept: Files and folders in which what is there stays.
         faults: Why clusters get nothing new.
         warnings: What a person should know.
@@ -45,6 +48,7 @@ class OwnedFiles:
     """
 
     blobs: Mapping[str, str]
+    renamed: Mapping[str, str]
     kept: frozenset[str]
     faults: tuple[Fault, ...]
     warnings: tuple[str, ...]
@@ -72,6 +76,7 @@ def texts_of(
 def owned_files(
     owner: FileOwner,
     rendered: Rendered,
+    renamed: Renamed,
     texts: Mapping[str, str],
     reach: Reach,
     destinations: Iterable[Destination],
@@ -83,6 +88,7 @@ def owned_files(
     Args:
         owner: The decision.
         rendered: What clusters get.
+        renamed: What of it overrides gave another identity.
         texts: The files of it.
         reach: What of it may be where.
         destinations: Where to.
@@ -91,6 +97,11 @@ def owned_files(
     stays = rendered.kept.union(one.cluster for one in rendered.failed)
     return OwnedFiles(
         blobs={path: blob_id(text.encode(), like=like) for path, text in texts.items()},
+        renamed={
+            path: place
+            for path, place in _renamed(owner.key, renamed, destinations)
+            if path in texts
+        },
         kept=frozenset(places(owner.key, reach, stays, destinations)),
         faults=tuple(_faults(owner, rendered)),
         warnings=rendered.warnings,
@@ -111,6 +122,17 @@ def places(
             yield from TRANSPORTS[destination.transport].places(
                 owner, cluster, sources, destination
             )
+
+
+def _renamed(
+    owner: ObjectKey, renamed: Renamed, destinations: Iterable[Destination]
+) -> Iterator[tuple[str, str]]:
+    """Yield each file of a renamed object, and where one of its identity stands by itself."""
+    for destination in destinations:
+        transport = TRANSPORTS[destination.transport]
+        for (cluster, source), key in renamed.items() if transport.kustomized else ():
+            path, place = transport.places(owner, cluster, (source, key), destination)
+            yield path, place
 
 
 def is_in(path: str, found: frozenset[str]) -> bool:

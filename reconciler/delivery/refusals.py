@@ -1,41 +1,57 @@
 """What is never delivered: Secrets in the clear, and what has no name that could be a file's."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
 
 from reconciler.delivery.settings import DeliverySettings
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Rendered
 from reconciler.manifests.filled import Filled
 from reconciler.manifests.identify import Identity, identify
+from reconciler.manifests.secrets import is_secret
+from reconciler.manifests.sops import is_encrypted
 from reconciler.model.content import at
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.known_kinds import KnownKinds
 from reconciler.model.same import Same
 from reconciler.model.world import Body
 
 ANNOTATIONS = ("metadata", "annotations")
-SECRET = "Secret"  # noqa: S105  # the kind
 
 
-def without_refused(rendered: Rendered, settings: DeliverySettings, known: KnownKinds) -> Rendered:
-    """Return what is rendered without what is not delivered, of which clusters then get nothing."""
-    judged: dict[object, str | None] = {}  # manifests of many clusters are who they are alike
+Renamed = Mapping[tuple[ClusterName, ObjectKey], ObjectKey]
+"""The identity that overrides gave an object, by the cluster and the object that it stems from."""
+
+
+def without_refused(
+    rendered: Rendered, settings: DeliverySettings, known: KnownKinds
+) -> tuple[Rendered, Renamed]:
+    """Return what is rendered without what is not delivered, of which clusters then get nothing.
+
+    Returns:
+        What is delivered, and what of it has another identity than the object that it stems from.
+    """
+    judged: dict[object, str | ObjectKey] = {}  # manifests of many clusters are who they are alike
     works: list[ClusterWork] = []
     failed = list(rendered.failed)
+    renamed: dict[tuple[ClusterName, ObjectKey], ObjectKey] = {}
     for work in rendered.works:
-        refused = None
+        refused = ""
         for source, manifest in work.manifests.items():
-            who = _who(manifest)
-            if who not in judged or (not isinstance(who, Same) and manifest.get("kind") == SECRET):
-                judged[who] = next(_refused(source, manifest, settings, known), None)
-            refused = refused or judged[who]
-        if refused is None:
+            who = (source, _who(manifest))
+            if who not in judged or (not isinstance(who[1], Same) and is_secret(manifest)):
+                judged[who] = _judged(source, manifest, settings, known)
+            found = judged[who]
+            if isinstance(found, str):
+                refused = refused or found
+            elif found is not source:
+                renamed[work.cluster, source] = found
+        if not refused:
             works.append(work)
         else:
             failed.append(NotRendered(work.cluster, refused))
     if len(works) == len(rendered.works):
-        return rendered
-    return replace(rendered, works=tuple(works), failed=tuple(failed))
+        return rendered, renamed
+    return replace(rendered, works=tuple(works), failed=tuple(failed)), renamed
 
 
 def _who(manifest: Body) -> object:
@@ -47,30 +63,21 @@ def _who(manifest: Body) -> object:
     return tuple(map(repr, (*fields, metadata.get("namespace"), metadata.get("name"))))
 
 
-def _refused(
+def _judged(
     source: ObjectKey, manifest: Body, settings: DeliverySettings, known: KnownKinds
-) -> Iterator[str]:
-    """Yield why a manifest is not delivered."""
+) -> str | ObjectKey:
+    """Return why a manifest is not delivered, or its identity: `source` itself if it is that."""
     found = identify(manifest, known, is_item=True)
     if not isinstance(found, Identity):
         why = "it is no object" if found is None else found.message
-        yield f"{source} is not delivered, since {why} once it is rendered"
-    if is_plain_secret(manifest):
-        yield f"{source} is a Secret in the clear, which is not delivered"
-    elif manifest.get("kind") == SECRET and not settings.encrypted_secrets:
-        yield (
+        return f"{source} is not delivered, since {why} once it is rendered"
+    if is_secret(manifest) and not is_encrypted(manifest):
+        return f"{source} is a Secret in the clear, which is not delivered"
+    if is_secret(manifest) and not settings.encrypted_secrets:
+        return (
             f"{source} is a Secret, which is only delivered encrypted and where the configuration "
             "says `delivery.secrets: encrypted`"
         )
-
-
-def is_plain_secret(manifest: Body) -> bool:
-    """Return whether a manifest is a Secret whose values can be read.
-
-    SOPS leaves its mark beside the data, and encrypts every value.
-    """
-    if (manifest.get("apiVersion"), manifest.get("kind")) != ("v1", SECRET):
-        return False
-    values = [*at(manifest, "data").values(), *at(manifest, "stringData").values()]
-    marked = bool(at(manifest, "sops").get("mac"))
-    return not marked or not all(str(value).startswith("ENC[") for value in values)
+    namespace = found.namespace or source.namespace
+    key = ObjectKey(found.group, found.kind, namespace, found.name)
+    return source if key == source else key

@@ -129,6 +129,8 @@ class World:
         present: Path to git blob id of every manifest file below `output_root`, readable or not.
         delivered: Path to git blob id of every manifest file that delivery put there, or has to
             reckon with.
+        obstacles: What stands in, at or above the folders of delivery and is no manifest file:
+            other files, links, folders that are named like files.
         frozen: What stands below `output_root` and cannot be read; it is left as it is.
         inexact: Those of them that are not to the letter as a body is written, with the key of the
             output that they hold, `None` if they hold none.
@@ -151,6 +153,7 @@ class World:
     feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
     present: Mapping[str, str] = field(default_factory=dict)
     delivered: Mapping[str, str] = field(default_factory=dict)
+    obstacles: frozenset[str] = frozenset()
     frozen: Frozen = field(default_factory=Frozen)
     inexact: Mapping[str, ObjectKey | None] = field(default_factory=dict)
     past: Mapping[str, tuple[Manifest, ...]] = field(default_factory=dict)

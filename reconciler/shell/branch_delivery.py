@@ -6,7 +6,8 @@ from datetime import datetime
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.core.memo import undelivered
-from reconciler.delivery.deliver import Delivered, deliver_to
+from reconciler.delivery.deliver import deliver_to
+from reconciler.delivery.delivered import Delivered
 from reconciler.delivery.destinations import roots_of
 from reconciler.delivery.memory import DeliveryMemory
 from reconciler.delivery.record import destinations_in
@@ -19,6 +20,7 @@ from reconciler.manifests.reader import read
 from reconciler.model.moments import format_moment
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Body, Fault, World
+from reconciler.shell.branch_files import on_branch
 from reconciler.shell.branches import Branch
 from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.git.commits import write_commit
@@ -175,7 +177,7 @@ class BranchDelivery:
         had = () if record is None else destinations_in(record)
         roots = roots_of((*configured, *(replace(one, branch=name) for one in had)))
         before = known.memory.world or _before(repository, loader, head) or world
-        there = replace(before, delivered=known.files.follow(listed, frozenset(roots)))
+        there = on_branch(before, name, known.listings, head, known.files, roots)
         found = deliver_to(name, there, world, settings, record, known.memory)
         changes = tuple(_changes(name, found, record))
         if not changes:

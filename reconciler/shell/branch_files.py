@@ -1,6 +1,7 @@
 """Which files stand on the other branches that are delivered to, for those who only look."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from reconciler.delivery.destinations import roots_of
 from reconciler.delivery.settings import decode_delivery
@@ -9,7 +10,7 @@ from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.listings import Listings
+from reconciler.shell.listings import Listing, Listings
 from reconciler.shell.trees import GitTrees
 
 
@@ -28,3 +29,32 @@ def branch_files(repository: Repository, world: World) -> dict[str, Mapping[str,
             roots = frozenset(roots_of(delivery.on(name).destinations))
             found[name] = DeliveredFiles(name).follow(listed, roots)
     return found
+
+
+def on_branch(
+    world: World,
+    name: str,
+    listings: Listings,
+    head: str | None,
+    files: DeliveredFiles,
+    roots: Collection[str],
+) -> World:
+    """Return a world with what stands below the folders of delivery on another branch.
+
+    Args:
+        world: What is delivered there.
+        name: The branch.
+        listings: Those of its commits.
+        head: Full hex id of the commit that it is at, `None` if there is no such branch.
+        files: Its delivered files, followed.
+        roots: The folders, as `BRANCH:PATH`.
+    """
+    prefix = f"{name}:"
+    plain = frozenset(root.removeprefix(prefix) for root in roots)
+    listings.watch(plain)
+    listing = Listing({}, frozenset(), frozenset()) if head is None else listings.listing(head)
+    return replace(
+        world,
+        delivered=files.follow(listing.files, frozenset(roots)),
+        obstacles=frozenset(f"{prefix}{path}" for path in listing.in_the_way(plain)),
+    )

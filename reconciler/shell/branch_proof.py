@@ -1,7 +1,7 @@
 """Proof of other branches: each holds what the decision asks for that its head follows."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from reconciler.audit.proof_differences import ProofFinding
 from reconciler.core.memo import undelivered
@@ -13,6 +13,7 @@ from reconciler.manifests.paths import DELIVERY
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.shell.branch_delivery import RECORD, delivered_from, record_in
+from reconciler.shell.branch_files import on_branch
 from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.repository import Repository
@@ -65,10 +66,9 @@ def _proof(
     commit = sources.outputs
     settings = settings_in(world)
     roots = frozenset(roots_of(decode_delivery(settings).on(name).destinations))
-    listed = Listings(GitTrees(repository), DELIVERY.name).entries(head)
-    files = DeliveredFiles(name).follow(listed, roots)
-    record = record_in(repository, listed)
-    there = replace(world, delivered=files)
+    listings, files = Listings(GitTrees(repository), DELIVERY.name), DeliveredFiles(name)
+    record = record_in(repository, listings.entries(head))
+    there = on_branch(world, name, listings, head, files, roots)
     found = deliver_to(name, there, world, settings, record, undelivered())
     said = f"is not what {commit[:12]} asks for"
     wrong = dict.fromkeys(found.written, said)
@@ -76,4 +76,5 @@ def _proof(
     wrong |= {} if found.record == record else {f"{name}:{RECORD}": said}
     findings = [ProofFinding(path, message) for path, message in sorted(wrong.items())]
     findings += [ProofFinding("", fault.message) for fault in found.faults]
-    return BranchProof(branch=name, commit=commit, files=len(files), findings=tuple(findings))
+    count = len(there.delivered)
+    return BranchProof(branch=name, commit=commit, files=count, findings=tuple(findings))

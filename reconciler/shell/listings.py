@@ -1,6 +1,6 @@
 """Which manifest files a commit has; told from a commit known before by what differs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,7 +25,8 @@ class Listing:
     Attributes:
         files: The YAML and JSON files.
         links: Paths of symbolic links and submodules.
-        others: Other files in or above the output root, and folders named like YAML files in it.
+        others: Other files in or above the folders of ours, and folders named like YAML files in
+            them.
     """
 
     files: Mapping[str, TreeEntry]
@@ -37,14 +38,25 @@ class Listing:
         """The files and links as the core knows them."""
         return FileTree({path: entry.blob for path, entry in self.files.items()}, self.links)
 
+    def in_the_way(self, roots: Collection[str]) -> frozenset[str]:
+        """Return what may stand in the way of files below some folders of ours."""
+        if not roots:
+            return frozenset()
+        return frozenset(
+            path
+            for path in self.links | self.others
+            if any(is_at_or_below(root, path) or is_at_or_below(path, root) for root in roots)
+        )
+
 
 class Listings:
     """What the commits asked for last hold; links are never followed."""
 
     def __init__(self, trees: Trees, output_root: str) -> None:
-        """Remember where to look."""
+        """Remember where to look, and the first folder that is ours."""
         self._trees = trees
-        self._outputs = output_root
+        self._ours = frozenset({output_root})
+        self._whole: tuple[str, Mapping[str, TreeEntry]] | None = None
         self._known: dict[str, Listing] = {}
         self._differing: dict[tuple[str, str], frozenset[str]] = {}
 
@@ -69,6 +81,13 @@ class Listings:
         _trim(self._known)
         return known
 
+    def watch(self, roots: Collection[str]) -> None:
+        """Take note of more folders that are ours; what was listed just before is kept for that."""
+        whole, self._whole = self._whole, None
+        if not self._ours.issuperset(roots):
+            self._ours |= frozenset(roots)
+            self._known = {} if whole is None else {whole[0]: self._listing(whole[1])}
+
     def differing(self, old: str, new: str) -> frozenset[str]:
         """Return the paths whose entries are not the same in two commits."""
         if (old, new) not in self._differing:
@@ -83,6 +102,11 @@ class Listings:
     def _list(self, revision: str) -> Listing:
         """List a whole commit."""
         listed = self._trees.files(revision)
+        self._whole = (revision, listed)
+        return self._listing(listed)
+
+    def _listing(self, listed: Mapping[str, TreeEntry]) -> Listing:
+        """Return what the files of a commit are."""
         return Listing(
             Versioned({path: one for path, one in listed.items() if is_manifest(path, one)}),
             frozenset(path for path, entry in listed.items() if not entry.is_file),
@@ -93,13 +117,15 @@ class Listings:
 
     def _other(self, path: str, entry: TreeEntry) -> Iterator[str]:
         """Yield what a file of a commit adds to `others`."""
-        if is_at_or_below(self._outputs, path):  # a file where the folder, or one above it, must be
-            yield path
-        if path.startswith(f"{self._outputs}/"):
-            if entry.is_file and not is_manifest(path, entry):
+        for folder in self._ours:
+            if is_at_or_below(folder, path):  # a file where the folder, or one above it, must be
                 yield path
-            if ".yaml/" in path:
-                yield f"{path.partition('.yaml/')[0]}.yaml"
+            elif path.startswith(f"{folder}/"):
+                if entry.is_file and not is_manifest(path, entry):
+                    yield path
+                for end in (".yaml", ".json"):
+                    if f"{end}/" in path:
+                        yield f"{path.partition(f'{end}/')[0]}{end}"
 
     def _patched(self, revision: str) -> Listing:
         """Derive a listing from the one asked for last, or list all if git has lost that one."""

@@ -3,7 +3,6 @@
 What a commit changed is told by git, and patched into what was known, so a warm load costs that.
 """
 
-from collections.abc import Mapping
 from functools import partial
 
 from reconciler.core.admissions import ADMISSIONS
@@ -172,6 +171,8 @@ class Loader:
         if branch and reports is not None:
             reported_at = reports(branch) or ""
         inputs = paired(revision, reported_at) if branch else revision
+        roots = self._delivery_roots(settings)
+        self._output_listings.watch(roots)
         covers = input_files(settings, self._output_root, state.manifests)
         index = self._follow_survey(inputs, covers, by)
         good_versions = partial(
@@ -194,7 +195,8 @@ class Loader:
             output_root=self._output_root,
             reported_at=reported_at if branch else "",
             apart=self.apart,
-            delivered=self._delivered_files(outputs, settings),
+            delivered=self._delivered.follow(self._output_listings.entries(outputs), roots),
+            obstacles=self._output_listings.listing(outputs).in_the_way(roots),
             last=None if self._last is None else self._last[-1],
         )
         if self._reads_past or self._delivers or decode_delivery(settings).destinations:
@@ -239,11 +241,10 @@ class Loader:
             self._surveyed = follow_inputs(self._surveyed, move)
         return self._surveyed
 
-    def _delivered_files(self, revision: str, settings: Settings) -> Mapping[str, str]:
-        """Return the files below the folders that delivery has, had, or is to have."""
+    def _delivery_roots(self, settings: Settings) -> frozenset[str]:
+        """Return the folders that delivery has, had, or is to have."""
         wanted = decode_delivery(settings).on("").destinations
-        roots = frozenset(roots_of((*self._delivers, *wanted))) - {""}
-        return self._delivered.follow(self._output_listings.entries(revision), roots)
+        return frozenset(roots_of((*self._delivers, *wanted))) - {""}
 
     def _settings(
         self, revision: str, last: LastPass | None, used: set[tuple[str, str]]

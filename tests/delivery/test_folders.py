@@ -1,5 +1,6 @@
 """A folder a cluster: what stands there, and when it changes."""
 
+from base64 import b64encode
 from typing import cast
 
 import pytest
@@ -8,6 +9,7 @@ from reconciler.delivery.owned_files import FileOwner, texts_of
 from reconciler.delivery.settings import Destination
 from reconciler.dialects.renderer import ClusterWork, Rendered
 from reconciler.errors import UserError
+from reconciler.manifests.sops import LAST_APPLIED
 from reconciler.model.identity import ClusterName, ObjectKey
 from tests.builders import (
     Body,
@@ -24,6 +26,14 @@ from tests.stories import Story, story
 
 FOLDERS: Body = {"folders": {}}
 WEB = "default/deployments.apps/web.yaml"
+NONCE = b64encode(bytes(32)).decode()
+CIPHER = f"ENC[AES256_GCM,data:Zm9v,iv:{NONCE},tag:{b64encode(bytes(16)).decode()},type:str]"
+SOPS: Body = {
+    "age": [{"recipient": "age1example", "enc": "-----BEGIN AGE ENCRYPTED FILE-----"}],
+    "lastmodified": "2026-11-20T12:00:00Z",
+    "mac": CIPHER,
+    "version": "3.9.0",
+}
 
 
 def delivered(*bodies: Body, delivery: Body = FOLDERS) -> Story:
@@ -178,10 +188,28 @@ def test_what_is_delivered_is_no_input() -> None:
         pytest.param(
             {"data": {"k": "cGxhaW4="}}, {**FOLDERS, "secrets": "encrypted"}, id="plain-allowed"
         ),
-        pytest.param(
-            {"data": {"k": "ENC[x]"}, "sops": {"mac": "ENC[y]"}},
-            FOLDERS,
-            id="encrypted-not-allowed",
+        pytest.param({"data": {"k": CIPHER}, "sops": SOPS}, FOLDERS, id="encrypted-not-allowed"),
+        *(
+            pytest.param(data, {**FOLDERS, "secrets": "encrypted"}, id=name)
+            for name, data in {
+                "the-word-only": {"data": {"k": "ENC["}, "sops": SOPS},
+                "no-cipher": {"data": {"k": "ENC[AES256_GCM,data:x]"}, "sops": SOPS},
+                "a-short-nonce": {"data": {"k": CIPHER.replace(NONCE, "AAAA")}, "sops": SOPS},
+                "no-mac": {"data": {"k": CIPHER}, "sops": {**SOPS, "mac": ""}},
+                "a-mac-in-the-clear": {"data": {"k": CIPHER}, "sops": {**SOPS, "mac": "ENC[y]"}},
+                "no-keys": {"data": {"k": CIPHER}, "sops": {"mac": CIPHER}},
+                "one-value-plain": {"data": {"k": CIPHER, "l": "cGxhaW4="}, "sops": SOPS},
+                "plain-beside-data": {"data": {"k": CIPHER}, "note": "hunter2", "sops": SOPS},
+                "data-no-mapping": {"data": "hunter2", "sops": SOPS},
+                "the-whole-in-an-annotation": {
+                    "data": {"k": CIPHER},
+                    "sops": SOPS,
+                    "metadata": {
+                        **metadata("s", "default"),
+                        "annotations": {LAST_APPLIED: '{"data": {"k": "cGxhaW4="}}'},
+                    },
+                },
+            }.items()
         ),
     ],
 )
@@ -202,8 +230,8 @@ def test_an_encrypted_secret_is_delivered_where_it_is_allowed() -> None:
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": metadata("s", "default"),
-        "data": {"k": "ENC[x]"},
-        "sops": {"mac": "ENC[y]"},
+        "data": {"k": CIPHER, "empty": ""},
+        "sops": SOPS,
     }
     told = delivered(delivery={**FOLDERS, "secrets": "encrypted"})
     told.put(cluster_policy(selectors=[selector("Secret")]), secret).run()

@@ -1,0 +1,78 @@
+"""Whether SOPS encrypted a Secret, as far as that can be seen without a key.
+
+Source: getsops/sops aes/cipher.go `Cipher.Encrypt`, stores/stores.go `Metadata`.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+
+from reconciler.manifests.secrets import VALUES
+from reconciler.model.world import Body
+
+NONCE_BYTES = 32
+TAG_BYTES = 16
+IN_THE_CLEAR = frozenset(("apiVersion", "kind", "metadata", "type", "immutable", "sops"))
+"""What of a Secret stays readable, so that it can be told what it is."""
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+KEYS = ("age", "azure_kv", "gcp_kms", "hc_vault", "hckms", "kms", "pgp", "key_groups")
+
+_TYPES = "str|int|float|bytes|bool|comment"
+_ENCRYPTED = re.compile(rf"ENC\[AES256_GCM,data:([^,]*),iv:([^,]+),tag:([^,]+),type:(?:{_TYPES})\]")
+
+
+def is_encrypted(secret: Body) -> bool:
+    """Return whether every value of a Secret is encrypted, and its wrapper is one of SOPS.
+
+    The wrapper has an encrypted checksum and the keys that it was made with. An empty value is left
+    as it is by SOPS.
+    """
+    wrapper = secret.get("sops")
+    if not isinstance(wrapper, Mapping) or not _is_cipher(wrapper.get("mac")):
+        return False
+    if not any(_is_filled(wrapper.get(name)) for name in KEYS):
+        return False
+    metadata = secret.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    if isinstance(annotations, Mapping) and not _is_hidden(annotations.get(LAST_APPLIED, "")):
+        return False
+    if not all(isinstance(secret.get(field, {}), Mapping) for field in VALUES):
+        return False
+    rest = (value for field, value in secret.items() if field not in IN_THE_CLEAR)
+    return all(_is_hidden(leaf) for value in rest for leaf in _leaves(value))
+
+
+def _leaves(value: object) -> Iterator[object]:
+    """Yield the values that hold no other ones."""
+    if isinstance(value, Mapping):
+        for one in value.values():
+            yield from _leaves(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _leaves(one)
+    else:
+        yield value
+
+
+def _is_hidden(value: object) -> bool:
+    return value == "" or value is None or _is_cipher(value)
+
+
+def _is_cipher(value: object) -> bool:
+    """Return whether a value is an encrypted one, by its structure."""
+    found = _ENCRYPTED.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return False
+    try:
+        data, nonce, tag = (base64.b64decode(part, validate=True) for part in found.groups())
+    except binascii.Error:
+        return False
+    return bool(data) and len(nonce) == NONCE_BYTES and len(tag) == TAG_BYTES
+
+
+def _is_filled(value: object) -> bool:
+    """Return whether a field names keys."""
+    return isinstance(value, list | tuple) and any(
+        isinstance(one, Mapping) and one for one in value
+    )
