@@ -53,8 +53,10 @@ def _attempt(options: ImportOptions, mirror: "Mirror") -> tuple[ImportResult, st
     from reconciler.cli.edited_world import committed_world
     from reconciler.cli.options import parse_author
     from reconciler.core.changes import WriteFile
+    from reconciler.core.commit_purpose import CommitPurpose, Purpose
     from reconciler.shell.clock import SystemClock
     from reconciler.shell.git.commits import write_commit
+    from reconciler.shell.git.signing import CommitSigning
 
     branch, repository = options.branch or "", mirror.repository
     head = mirror.fetch(branch)
@@ -80,7 +82,9 @@ def _attempt(options: ImportOptions, mirror: "Mirror") -> tuple[ImportResult, st
         message=message_of(options),
         at=SystemClock().now(),
         author=parse_author(options.author or commit_author(repository)),
-        key=signing_key(options.signing),
+        signing=CommitSigning.by(
+            signing_key(options.signing), CommitPurpose(Purpose.REPORTS, branch, repository.prefix)
+        ),
     )
     mirror.push(branch, old=head, new=commit)
     return result, f"{len(result.files)} files are pushed to {branch} ({commit[:12]})"

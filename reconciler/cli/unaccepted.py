@@ -1,4 +1,4 @@
-"""Commits that wait for a signature, as a daemon of this repository found them."""
+"""Commits that wait to be accepted, as a daemon of this repository found them."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 def unaccepted_commits(
     revisions: "GitRevisions", branch: str, inputs: str, commits: "Sequence[Commit]"
 ) -> "list[Commit]":
-    """Return the commits that wait for a signature, the newest first, as a daemon found here."""
+    """Return the commits that wait to be accepted, the newest first, as a daemon found here.
+
+    Passes that stand on them are left out, unless one is what waits first.
+    """
     from reconciler.audit.revisions import is_by_hand
     from reconciler.shell.trust import find_waiting
 
@@ -25,17 +28,18 @@ def unaccepted_commits(
     for name, head in heads.items():
         first = find_waiting(revisions.repository, name)
         if first is not None and revisions.leads_to(first, head):
-            found += [*revisions.between(first, head), revisions.commit_at(first)]
-    return [commit for commit in found if is_by_hand(commit)]
+            after = filter(is_by_hand, revisions.between(first, head))
+            found += [*after, revisions.commit_at(first)]
+    return found
 
 
 def unaccepted_line(unaccepted: "Sequence[Commit]") -> "Iterator[Line]":
-    """Yield what waits for a signature, if anything does."""
+    """Yield what waits to be accepted, if anything does."""
     if unaccepted:
         count = len(unaccepted)
         first = named_commit(unaccepted[-1])
         said = f"{count} commit{'s' if count > 1 else ''} from {first} on"
-        yield "Unaccepted:", f"{said}, which no allowed key has signed"
+        yield "Unaccepted:", f"{said}, which are not accepted"
 
 
 def named_commit(commit: "Commit") -> str:

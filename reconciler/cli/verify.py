@@ -20,6 +20,7 @@ from reconciler.cli.workers import AskedWorkers, workers_options
 if TYPE_CHECKING:
     from reconciler.audit.proof import Proof
     from reconciler.shell.branch_proof import BranchProof
+    from reconciler.shell.git.signatures import Signature
     from reconciler.shell.revisions import GitRevisions
 
 SHORT_ID = 12
@@ -33,6 +34,11 @@ COLOURS = {"proven": "green", "other version": "yellow"}
 @output_option("text", "json", says="How to print what was found.")
 @click.option("-v", "verbose", is_flag=True, help="Show each proven commit, too.")
 @click.option("--afresh", is_flag=True, help="Prove what was proven before, too.")
+@click.option(
+    "--branch",
+    metavar="NAME",
+    help="The branch that RANGE is of: what was signed for another one is a finding.",
+)
 @signature_options
 @workers_options
 @output_root_option
@@ -44,6 +50,7 @@ def command(
     output: str,
     verbose: bool,
     afresh: bool,
+    branch: str | None,
     asked: AskedSignatures,
     workers: AskedWorkers,
     output_root: str,
@@ -59,11 +66,12 @@ def command(
       reconciler verify
       reconciler verify v1.4..main
       reconciler verify main -o json
-      reconciler verify v1.4..main --signatures --allowed-signers keys
+      reconciler verify v1.4..main --branch main --signatures --allowed-signers keys
       reconciler verify --executor dask://127.0.0.1:8786
     \b
     Exit codes: 0 all proven, 1 something is not as it must be, 2 no such RANGE.
     """
+    from reconciler.audit.commit_place import held_to_places
     from reconciler.cli.print_json import print_json
     from reconciler.cli.progress import tracked
     from reconciler.cli.world import nothing_in, open_fleet
@@ -84,16 +92,15 @@ def command(
         proving = prove_rest(
             revisions, commits, output_root=output_root, workers=opened, record=record
         )
-        proofs = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
+        proven = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
+    keys = {one.revision: one.key for one in signatures or () if not one.problem}
+    proofs = list(held_to_places(proven, branch=branch, keys=keys))
     delivered = _delivered(revisions)
     if output == "json":
         signed = signatures_json(signatures or ())
         print_json({**_as_json(proofs, delivered), "signatures": signed})
     else:
-        _print(proofs, verbose=verbose)
-        _print_delivered(delivered)
-        if signatures is not None:
-            print_signatures(signatures)
+        _print_all(proofs, delivered, signatures, verbose=verbose)
     if _is_about_nothing(revisions, proofs):
         click.echo(nothing_in(directory), err=True)
         return 1
@@ -137,6 +144,20 @@ def _is_about_nothing(revisions: "GitRevisions", proofs: "Sequence[Proof]") -> b
     last = proofs[-1].commit.revision
     world = revisions.world_at(last)
     return not isinstance(world, UnreadableRevision) and is_empty(world)
+
+
+def _print_all(
+    proofs: "Sequence[Proof]",
+    delivered: "Sequence[BranchProof]",
+    signatures: "Sequence[Signature] | None",
+    *,
+    verbose: bool,
+) -> None:
+    """Print what is wrong with commits, other branches and signatures, and what is proven."""
+    _print(proofs, verbose=verbose)
+    _print_delivered(delivered)
+    if signatures is not None:
+        print_signatures(signatures)
 
 
 def _print(proofs: "Sequence[Proof]", *, verbose: bool) -> None:

@@ -5,8 +5,13 @@ from collections.abc import Container, Iterable
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.manifests.document_removal import cut
+from reconciler.manifests.reader import Document, read
+from reconciler.model.fields import text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
+from reconciler.rebalance.kinds import REBALANCE_KINDS
+
+REMOVABLE = frozenset((kind.group, kind.kind) for kind in REBALANCE_KINDS)
 
 
 def remove_documents(world: World, removed: Iterable[ObjectKey]) -> list[Change]:
@@ -40,3 +45,29 @@ def removable(world: World, key: ObjectKey, busy: Container[str] = ()) -> bool:
         return False
     faulty = {entry.path for entry in world.held} | {fault.path for fault in world.faults}
     return path in world.texts and path not in faulty and path not in busy
+
+
+def loses_demands_only(before: bytes, after: bytes | None, path: str) -> bool:
+    """Return whether a file lost documents of rebalancers or triggers, and is otherwise the same.
+
+    Args:
+        before: The file as it was.
+        after: As it is now, `None` if it is gone.
+        path: Root-relative.
+    """
+    left = [] if after is None else [one.body for one in read(after, path).documents]
+    lost = [one for one in read(before, path).documents if one.body not in left]
+    data = before
+    try:
+        for document in reversed(lost):
+            if not _is_removable(document):
+                return False
+            data = cut(data, document.index)
+    except ValueError:
+        return False
+    return (data or None) == after
+
+
+def _is_removable(document: Document) -> bool:
+    group = text(document.body, "apiVersion").rpartition("/")[0]
+    return not document.pointer and (group, text(document.body, "kind")) in REMOVABLE

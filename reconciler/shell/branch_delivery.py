@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
+from reconciler.core.commit_purpose import CommitPurpose, Purpose
 from reconciler.core.memo import undelivered
 from reconciler.delivery.deliver import deliver_to
 from reconciler.delivery.delivered import Delivered
@@ -21,7 +22,6 @@ from reconciler.model.moments import format_moment
 from reconciler.model.settings import Settings, settings_in
 from reconciler.model.world import Body, Fault, World
 from reconciler.shell.branch_files import on_branch
-from reconciler.shell.branches import Branch
 from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import GitError
@@ -30,11 +30,12 @@ from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.objects import TreeEntry, read_blobs
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.repository import COMMIT_ID, Repository
-from reconciler.shell.git.signing import SigningKey
+from reconciler.shell.git.signing import CommitSigning, SigningKey
 from reconciler.shell.listings import Listings
 from reconciler.shell.load import Loader
 from reconciler.shell.sources import ServedBranches, Sources
 from reconciler.shell.trees import GitTrees
+from reconciler.shell.untrusted_edits import restored
 
 RECORD = f"{DELIVERY.name}.yaml"
 DELIVERED_FROM, INPUTS_FROM = "Delivered-From", "Delivered-Inputs"
@@ -107,7 +108,7 @@ class BranchDelivery:
         for one in self.prepare(served, loader, author, sources, at):
             if one.move is not None:
                 try:
-                    served.inputs.publish_beside(one.told.branch, old=one.head, new=one.move.new)
+                    served.publish_other(one.move)
                 except BaseException:
                     self.forget()
                     raise
@@ -146,7 +147,7 @@ class BranchDelivery:
                 )
         for name in names:
             asked = (world, settings, sources)
-            one = self._prepare(name, served.inputs, loader, author, asked, at)
+            one = self._prepare(name, served, loader, author, asked, at)
             if one is not None:
                 yield one
 
@@ -157,7 +158,7 @@ class BranchDelivery:
     def _prepare(
         self,
         name: str,
-        branch: Branch,
+        served: ServedBranches,
         loader: Loader,
         author: CommitIdentity,
         asked: tuple[World, Settings, Sources],
@@ -166,36 +167,67 @@ class BranchDelivery:
         """Write what a commit asks for to one branch, which stays where it is."""
         world, settings, sources = asked
         known = self._followed.setdefault(name, _Followed(DeliveredFiles(name)))
-        head = branch.beside(name)
+        head, trusted = served.other(name)
         if known.seen == (sources, head):
             return None
-        repository = branch.repository
+        repository = served.repository
         known.listings = known.listings or Listings(GitTrees(repository), DELIVERY.name)
-        listed = {} if head is None else known.listings.entries(head)
+        listed = {} if trusted is None else known.listings.entries(trusted)
         record = record_in(repository, listed)
         configured = decode_delivery(settings).on(name).destinations
         had = () if record is None else destinations_in(record)
         roots = roots_of((*configured, *(replace(one, branch=name) for one in had)))
-        before = known.memory.world or _before(repository, loader, head) or world
-        there = on_branch(before, name, known.listings, head, known.files, roots)
+        before = known.memory.world or _before(repository, loader, trusted) or world
+        there = on_branch(before, name, known.listings, trusted, known.files, roots)
         found = deliver_to(name, there, world, settings, record, known.memory)
         changes = tuple(_changes(name, found, record))
-        if not changes:
-            known.seen = (sources, head)
-            told = BranchDelivered(branch=name, commit=None, files=0, faults=found.faults)
-            return PreparedDelivery(head=head, told=told) if found.faults else None
-        new = write_commit(
+        folders = (RECORD, *(root.removeprefix(f"{name}:") for root in roots))
+        changes += _put_back(repository, head, trusted, changes, folders)
+        new = head or trusted
+        if changes:
+            message = _message(changes, sources, at)
+            new = self._write(repository, name, changes, new, message, at, author)
+        known.seen = (sources, new)
+        moved = None if new == head else new
+        count = 0 if moved is None else len(changes)
+        told = BranchDelivered(branch=name, commit=moved, files=count, faults=found.faults)
+        return PreparedDelivery(head=head, told=told) if moved or found.faults else None
+
+    def _write(
+        self,
+        repository: Repository,
+        name: str,
+        changes: tuple[Change, ...],
+        parent: str | None,
+        message: str,
+        at: datetime,
+        author: CommitIdentity,
+    ) -> str:
+        """Write a commit for a branch, and sign it for that one."""
+        purpose = CommitPurpose(Purpose.DELIVERY, name, repository.prefix)
+        return write_commit(
             repository,
             changes,
-            parent=head,
-            message=_message(changes, sources, at),
+            parent=parent,
+            message=message,
             at=at,
             author=author,
-            key=self.key,
+            signing=CommitSigning.by(self.key, purpose),
         )
-        known.seen = (sources, new)
-        told = BranchDelivered(branch=name, commit=new, files=len(changes), faults=found.faults)
-        return PreparedDelivery(head=head, told=told)
+
+
+def _put_back(
+    repository: Repository,
+    head: str | None,
+    trusted: str | None,
+    changes: tuple[Change, ...],
+    folders: tuple[str, ...],
+) -> tuple[Change, ...]:
+    """Return what undoes in folders of delivery what came after the commit that is trusted."""
+    if trusted is None or head is None or head == trusted:
+        return ()
+    written = {change.path for change in changes}
+    return tuple(restored(repository, trusted, head, folders=folders, but=written))
 
 
 def record_in(repository: Repository, listed: Mapping[str, TreeEntry]) -> Body | None:

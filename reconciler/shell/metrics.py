@@ -110,7 +110,7 @@ class Metrics:
             "Files that wait, since others undo them again and again.",
         )
         self._unaccepted = self._gauge(
-            "unaccepted_commits", "Commits that wait, since no allowed key has signed the first."
+            "unaccepted_commits", "Commits that wait, since the first of them is not accepted."
         )
         self._unaccepted_since = self._gauge(
             "unaccepted_since_timestamp_seconds", "Since when they wait; 0 while none does."

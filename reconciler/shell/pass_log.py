@@ -155,7 +155,7 @@ class PassLog:
             self._log.info("a person is editing it, so what is over stays in it", file=path)
 
     def _log_refused(self, refused: frozenset[RefusedCommit]) -> None:
-        """Log once each commit that no allowed key has signed."""
+        """Log once each commit that is not accepted."""
         for one in sorted(refused - self._refused):
             self._log.warning(
                 f"a commit waits, and all after it: {one.problem}",

@@ -36,7 +36,7 @@ from reconciler.shell.pass_report import PassReport
 from reconciler.shell.reruns import find_reruns
 from reconciler.shell.sources import Heads, ServedBranches
 from reconciler.shell.step_times import StepTimes
-from reconciler.shell.trust import Trust
+from reconciler.shell.trust import RefusedCommit, Trust
 from reconciler.shell.untrusted_edits import put_back
 
 RACES = 5  # several writers on one branch settle in two or three rounds
@@ -110,7 +110,7 @@ class Passes:
             heads=heads,
             commit=None,
             waiting=waiting,
-            refused=() if self.trust is None else tuple(self.trust.refused.values()),
+            refused=self._refused(),
         )
 
     def run(self, *, at: datetime | None = None, publish: bool = True) -> PassReport:
@@ -140,13 +140,17 @@ class Passes:
         return self.loader.keep_documents(pieces=PIECES)
 
     def _delivered(self, report: PassReport, *, publish: bool) -> PassReport:
-        """Bring other branches to what was decided."""
-        if not publish or report.beside or not _delivered_to(report):
-            return report
-        found = self.delivery.deliver(
-            self.branches, self.loader, self.author, report.sources, report.now
-        )
-        return replace(report, beside=tuple(found)) if found else report
+        """Bring other branches to what was decided, and tell what waits there, too."""
+        if publish and not report.beside and _delivered_to(report):
+            found = self.delivery.deliver(
+                self.branches, self.loader, self.author, report.sources, report.now
+            )
+            report = replace(report, beside=tuple(found))
+        return replace(report, refused=self._refused())
+
+    def _refused(self) -> tuple[RefusedCommit, ...]:
+        """Return the commits that wait on any branch."""
+        return () if self.trust is None else tuple(self.trust.refused.values())
 
     def _publish(self, report: PassReport) -> tuple[BranchDelivered, ...]:
         """Publish a decision, together with what it delivers to other branches if that can be done.
@@ -192,6 +196,8 @@ class Passes:
         for race in range(RACES + 1):
             report = replace(self.decide(at=at, times=times), steps=times.seconds)
             if not report.outcome.changes:
+                if publish:
+                    self.branches.bring_back(report.heads)
                 return report
             contested = self.contest.fought_over(report.world, report.outcome, report.now)
             if contested is not None:
@@ -253,7 +259,7 @@ class Passes:
             message=message,
             at=report.now,
             author=self.author,
-            key=self.delivery.key,
+            signing=self.branches.signing(self.delivery.key),
         )
 
     def _editors(self, report: PassReport) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from reconciler.audit.revisions import FROM
+from reconciler.core.commit_purpose import CommitPurpose, Purpose
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.world import World
 from reconciler.shell.branches import Branch
@@ -13,6 +14,7 @@ from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.repository import COMMIT_ID, EMPTY_TREES, Repository, check_branch
 from reconciler.shell.git.revisions import is_ancestor, list_range
+from reconciler.shell.git.signing import CommitSigning, SigningKey
 from reconciler.shell.load import Loader
 from reconciler.shell.reported_trees import SourcesOf
 from reconciler.shell.trust import NothingTrusted, Trust
@@ -32,18 +34,25 @@ class Sources(NamedTuple):
 class Heads(NamedTuple):
     """Where the branches are that a pass reads; `None` for one that is not there, or not read.
 
-    `tip` is where the branch is that a pass moves, if that is not accepted; `None` if it is.
+    `tip` is where the branch is that a pass moves, if that is not accepted; `None` if it is. `gone`
+    says that somebody deleted the branch of the outputs, which are those that were accepted last.
     """
 
     inputs: str
     outputs: str | None
     reports: str | None
     tip: str | None = None
+    gone: bool = False
 
     @property
     def parent(self) -> str | None:
         """The commit that a pass writes its own on; `None` for one without history."""
         return self.tip or self.outputs
+
+    @property
+    def old(self) -> str | None:
+        """Where the branch is that a pass moves, `None` if it is not there."""
+        return None if self.gone else self.parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,11 @@ class ServedBranches:
         """Name of the branch that passes move."""
         return self.inputs.name if self.output_branch is None else self.output_branch
 
+    def signing(self, key: SigningKey | None) -> CommitSigning | None:
+        """Return how a key signs what passes decide, `None` if there is none."""
+        root = self.repository.prefix
+        return CommitSigning.by(key, CommitPurpose(Purpose.DECISIONS, self.moved, root))
+
     def heads(self, feedback_branch: str = "") -> Heads:
         """Return where the branches are; reports only where they have a branch of their own."""
         reports = self.reports(feedback_branch) if feedback_branch else None
@@ -90,25 +104,48 @@ class ServedBranches:
         line = trust.accept(self.inputs.name, heads.inputs, before[self.inputs.name])
         inputs, head = line.commit, heads.outputs
         if head is None:
-            return heads._replace(inputs=inputs)
+            outputs = before[self.moved]
+            return heads._replace(inputs=inputs, outputs=outputs, gone=outputs is not None)
         if self.output_branch is not None:
-            line = trust.accept(self.output_branch, head, before[self.output_branch])
+            begun = before[self.output_branch] or self._begun(trust, head)
+            line = trust.accept(self.output_branch, head, begun)
         tip = None if line.refused is None else head
         return heads._replace(inputs=inputs, outputs=line.written, tip=tip)
 
+    def _begun(self, trust: Trust, head: str) -> str | None:
+        """Return where another branch begins at what was accepted of the served one, if it does."""
+        accepted = trust.accepted(self.inputs.name)
+        leads = accepted is not None and is_ancestor(self.repository, accepted, head)
+        return accepted if leads else None
+
     def reports(self, name: str) -> str | None:
-        """Return the commit of a branch that clusters report on; `None` if there is none."""
+        """Return the commit of a branch that clusters report on; `None` if there never was one."""
         try:
             before = None if self.trust is None else self.trust.accepted(name)
             head = self.inputs.beside(name)
         except UsageError:  # the configuration names what git takes for no branch
             return None
         if head is None or self.trust is None:
-            return head
+            return head or before  # whoever deletes it takes back nothing that was accepted
         try:
-            return self.trust.accept(name, head, before).commit
+            served = name in (self.inputs.name, self.moved)
+            purpose = Purpose.DECISIONS if served else Purpose.REPORTS
+            before = before or self._begun(self.trust, head)
+            return self.trust.accept(name, head, before, purpose=purpose).commit
         except NothingTrusted as refused:
             raise ShellError(f"reports cannot be read: {refused}") from None
+
+    def other(self, name: str) -> tuple[str | None, str | None]:
+        """Return where a branch is that is delivered to, and the commit of it that is trusted.
+
+        The first time it is taken as it is. Later on, whatever others did to it does not count; one
+        that was deleted has what was accepted of it.
+        """
+        before = None if self.trust is None else self.trust.accepted(name)
+        head = self.inputs.beside(name)
+        if self.trust is None or before is None or head is None:
+            return head, head or before
+        return head, self.trust.accept(name, head, before, purpose=Purpose.DELIVERY).written
 
     def load(self, loader: Loader, heads: Heads) -> World:
         """Return the world at some heads.
@@ -137,14 +174,39 @@ class ServedBranches:
         Raises:
             LostRace: One of them is elsewhere, and none has moved.
         """
-        return self.inputs.publish_together([BranchMove(self.moved, heads.parent, new), *others])
+        moved = self.inputs.publish_together([BranchMove(self.moved, heads.old, new), *others])
+        if moved:
+            self._accept_own(heads, new)
+            for other in others:
+                self._accept_other(other)
+        return moved
 
     def publish(self, heads: Heads, new: str) -> None:
         """Move the branch of the outputs, or raise `LostRace`."""
         if self.output_branch is None:
             self.inputs.publish(old=heads.tip or heads.inputs, new=new)
         else:
-            self.inputs.publish_beside(self.output_branch, old=heads.parent, new=new)
+            self.inputs.publish_beside(self.output_branch, old=heads.old, new=new)
+        self._accept_own(heads, new)
+
+    def publish_other(self, move: BranchMove) -> None:
+        """Move a branch that is delivered to, or raise `LostRace`."""
+        self.inputs.publish_beside(move.name, old=move.old, new=move.new)
+        self._accept_other(move)
+
+    def _accept_other(self, move: BranchMove) -> None:
+        if self.trust is not None:
+            self.trust.accept_own(move.name, move.new, move.old)
+
+    def bring_back(self, heads: Heads) -> None:
+        """Set the branch of the outputs to what was accepted last, if somebody deleted it."""
+        if heads.gone and heads.outputs is not None:
+            self.publish(heads, heads.outputs)
+
+    def _accept_own(self, heads: Heads, new: str) -> None:
+        """Accept what a pass wrote on an accepted commit, so that nobody can undo it meanwhile."""
+        if self.trust is not None and heads.tip is None:
+            self.trust.accept_own(self.moved, new, heads.outputs)
 
 
 def finding_sources(repository: Repository, output_branch: str | None) -> SourcesOf | None:

@@ -3,18 +3,22 @@
 A branch is followed along first parents from the commit that was accepted last. That one is kept in
 a reference of our own, outside of every tree, one for each root; where there is none, the operator
 names a commit that is trusted as it is, or else the whole line must be signed. A commit that no
-allowed key has signed, and all that come after it, wait: passes go on at the last one that was
-accepted.
+allowed key has signed, one of our own that was signed for another place, and all that come after
+it, wait: passes go on at the last one that was accepted.
 """
 
+import contextlib
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from reconciler.audit.revisions import OUTPUTS
+from reconciler.core.commit_purpose import Purpose
 from reconciler.errors import ShellError
+from reconciler.shell.commit_places import CommitPlaces
 from reconciler.shell.git.errors import GitError
-from reconciler.shell.git.history import read_commit
+from reconciler.shell.git.history import CommitRecord, read_commit, read_commits
 from reconciler.shell.git.repository import Repository, check_branch
 from reconciler.shell.git.revisions import is_ancestor, list_range
 from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
@@ -28,6 +32,7 @@ DIGITS = 16
 
 
 SIGN_IT = "sign it by an allowed key, or name it with --trust-from once it is reviewed"
+TAKE_IT_OFF = "take it off the branch, or name it with --trust-from once it is reviewed"
 BRING_IT_BACK = "push that again, or name a newer commit of the branch with --trust-from"
 
 
@@ -95,7 +100,9 @@ class Trust:
         found = self.repository.find_reference(_reference(self.repository, "accepted", branch))
         return found or self.repository.find_reference(f"{ACCEPTED}{check_branch(branch)}")
 
-    def accept(self, branch: str, head: str, before: str | None) -> AcceptedLine:
+    def accept(
+        self, branch: str, head: str, before: str | None, *, purpose: Purpose = Purpose.DECISIONS
+    ) -> AcceptedLine:
         """Accept what allowed keys signed on a branch, and return how far it is trusted.
 
         Args:
@@ -104,6 +111,8 @@ class Trust:
             before: What `accepted` returned before the head was looked at. Asked for later, it
                 could be what another daemon accepted of a newer head, and look like a branch that
                 was set back.
+            purpose: What commits of the daemon do on that branch.
+            purpose: What commits of the daemon do on that branch.
 
         Raises:
             NothingTrusted: There is no such commit, nor one that was accepted earlier.
@@ -111,7 +120,7 @@ class Trust:
         question = (head, before)
         if branch in self._known and self._known[branch][0] == question:
             return self._known[branch][1]
-        line = self.follow(branch, head, before)
+        line = self.follow(branch, head, before, purpose=purpose)
         self._keep(branch, line.commit, before)
         self._keep_waiting(branch, line.refused)
         self.refused.pop(branch, None)
@@ -119,6 +128,14 @@ class Trust:
             self.refused[branch] = line.refused
         self._known[branch] = ((head, line.commit), line)
         return line
+
+    def accept_own(self, branch: str, commit: str, before: str | None) -> None:
+        """Accept what the daemon itself wrote on top of the commit that was accepted last.
+
+        Where that cannot be kept now, whoever looks at the branch next accepts it.
+        """
+        with contextlib.suppress(GitError):
+            self._keep(branch, commit, before)
 
     def _keep(self, branch: str, commit: str, before: str | None) -> None:
         """Keep what was accepted, unless another daemon of the root has kept something meanwhile.
@@ -147,39 +164,85 @@ class Trust:
             reference = _reference(self.repository, "waiting", branch)
             self.repository.git.output("update-ref", "-d", reference)
 
-    def follow(self, branch: str, head: str, before: str | None) -> AcceptedLine:
+    def follow(
+        self, branch: str, head: str, before: str | None, *, purpose: Purpose = Purpose.DECISIONS
+    ) -> AcceptedLine:
         """Return how far a branch is trusted, and keep nothing of it; see `accept`."""
         if head == before:
             return AcceptedLine(head, head)
-        bases = self._bases(head, before)
+        bases = self._bases(branch, head, before)
         if before is not None and not bases:
             problem = f"{before[:12]}, which was accepted last, is no part of the branch any more"
             refused = self._refusal(branch, head, problem, 1)._replace(expected=BRING_IT_BACK)
-            return AcceptedLine(before, before, refused)
+            return AcceptedLine(before, self._written_since(branch, head, before, purpose), refused)
         line = list_range(self.repository, head, but=bases)
-        signed = read_signatures(self.repository, line[::-1], self.allowed)
+        signed, misplaced = self._judged(line[::-1], branch, purpose)
         good = next((i for i, one in enumerate(signed) if one.problem), len(signed))
         if good == len(signed):
             return AcceptedLine(head, head)
         bad = signed[good]
         others = sum(1 for one in signed[good:] if one.problem or one.key != self.own)
         refused = self._refusal(branch, bad.revision, bad.problem, others)
-        commit = signed[good - 1].revision if good else self._base(line[-1], bases)
+        if bad.revision in misplaced:
+            refused = refused._replace(expected=TAKE_IT_OFF)
+        commit = self._newest([one.revision for one in signed[:good]], line[-1], bases)
         if commit is None:
             raise NothingTrusted(str(refused))
-        return AcceptedLine(commit, self._written(commit, head, signed[good:]), refused)
+        passes = [one.revision for one in self._passes(signed[good:])]
+        after = [one for one in passes if self._leads(commit, one)]
+        return AcceptedLine(commit, after[-1] if after else commit, refused)
 
-    def _bases(self, head: str, before: str | None) -> tuple[str, ...]:
+    def _judged(
+        self, line: Sequence[str], branch: str, purpose: Purpose
+    ) -> tuple[list[Signature], Mapping[str, str]]:
+        """Return who signed commits, and which of them are out of their place, and why."""
+        signed = read_signatures(self.repository, line, self.allowed)
+        misplaced = self._places.find_misplaced(signed, branch=branch, purpose=purpose)
+        told = [replace(one, problem=misplaced.get(one.revision, one.problem)) for one in signed]
+        return told, misplaced
+
+    @property
+    def _places(self) -> CommitPlaces:
+        """What tells which commits of ours are out of their place."""
+        return CommitPlaces(repository=self.repository, output_root=self.output_root, own=self.own)
+
+    def _bases(self, branch: str, head: str, before: str | None) -> tuple[str, ...]:
         """Return the trusted commits that lead to a head.
 
-        What the operator names counts where it says more than what was accepted.
+        What the operator names counts where it says more than what was accepted, of this branch or
+        of another one: whoever can push may set any of them to a commit that another one is at.
         """
-        named = [one for one in self.anchors if before is None or not self._leads(one, before)]
-        trusted = named if before is None else [*named, before]
-        return tuple(one for one in trusted if self._leads(one, head))
+        named = [one for one in self.anchors if self._leads(one, head)]
+        if before is None:
+            return tuple(named)
+        if named:
+            accepted = (before, *self._accepted_elsewhere(branch))
+            named = [one for one in named if not any(self._leads(one, at) for at in accepted)]
+        return (*named, *([before] if self._leads(before, head) else []))
+
+    def _accepted_elsewhere(self, branch: str) -> list[str]:
+        """Return what was accepted of other branches."""
+        found = _reference(self.repository, "accepted", branch)
+        folder = found.removesuffix(branch)
+        listed = self.repository.git.line(
+            "for-each-ref", "--format=%(objectname) %(refname)", folder
+        )
+        pairs = (line.split(" ", 1) for line in listed.splitlines())
+        return [commit for commit, name in pairs if name != found]
 
     def _leads(self, ancestor: str, revision: str) -> bool:
         return is_ancestor(self.repository, ancestor, revision)
+
+    def _newest(self, signed: Sequence[str], first: str, bases: Sequence[str]) -> str | None:
+        """Return the newest commit that counts on a line, `None` if none does.
+
+        One beside what is trusted counts once a signed commit joins it to that: until then it would
+        set the branch back.
+        """
+        base = self._base(first, bases)
+        if base is None:
+            return signed[-1] if signed else None
+        return next((one for one in reversed(signed) if self._leads(base, one)), base)
 
     def _base(self, first: str, bases: Sequence[str]) -> str | None:
         """Return the trusted commit that the first one of a line stands on, `None` if none does."""
@@ -187,17 +250,26 @@ class Trust:
         on_line = [one for one in bases if parents and self._leads(parents[0], one)]
         return next(iter(on_line or bases), None)
 
-    def _written(self, commit: str, head: str, waiting: Sequence[Signature]) -> str:
-        """Return the newest pass of the daemon's own after an accepted commit, or that commit.
+    def _passes(self, signed: Sequence[Signature]) -> list[CommitRecord]:
+        """Return the commits that the daemon itself signed for this root, in their place.
 
         A pass of another root does not count: it leaves here what commits that wait did.
         """
-        folder = self.repository.from_top(self.output_root)
-        passes = frozenset(list_range(self.repository, head, but=(commit,), paths=[folder]))
-        for one in reversed(waiting):
-            if one.revision in passes and one.key == self.own and not one.problem:
-                return one.revision
-        return commit
+        ours = [one.revision for one in signed if one.key == self.own and not one.problem]
+        return [one for one in read_commits(self.repository, ours) if self._places.is_of_root(one)]
+
+    def _written_since(self, branch: str, head: str, before: str, purpose: Purpose) -> str:
+        """Return the newest of our passes on a branch that no longer has what was accepted.
+
+        Each must say that its outputs are those that were accepted, or those of such a pass: a line
+        that was left may be pushed again, with passes that are older.
+        """
+        line = list_range(self.repository, head, but=(before,))
+        found = [before]
+        for one in self._passes(self._judged(line[::-1], branch, purpose)[0]):
+            if purpose is Purpose.DELIVERY or dict(one.trailers).get(OUTPUTS) in found:
+                found.append(one.revision)
+        return found[-1]
 
     def _refusal(self, branch: str, revision: str, problem: str, waiting: int) -> RefusedCommit:
         author = str(read_commit(self.repository, revision).author)

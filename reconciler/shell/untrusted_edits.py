@@ -1,11 +1,12 @@
-"""Puts back what commits that wait did to the outputs, when a pass writes on top of them."""
+"""Puts back what commits that wait did to folders of ours, when we write on top of them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
 from reconciler.delivery.destinations import folders_of_passes
 from reconciler.errors import ShellError
 from reconciler.manifests.limits import Oversized
+from reconciler.model.frozen import is_at_or_below
 from reconciler.model.world import World
 from reconciler.shell.git.objects import changed_files, read_blobs
 from reconciler.shell.git.repository import Repository
@@ -23,12 +24,31 @@ def put_back(
         world: What it read.
         outcome: What it writes by itself.
     """
-    if heads.tip is None or heads.outputs is None:
-        return
-    folders = tuple(f"{name}/" for name in folders_of_passes(world))
-    written = {change.path for change in outcome.files}
-    for one in changed_files(repository, heads.outputs, heads.tip, prefix=repository.prefix):
-        if one.path in written or not one.path.startswith(folders):
+    if heads.tip is not None and heads.outputs is not None:
+        folders = folders_of_passes(world)
+        written = {change.path for change in outcome.files}
+        yield from restored(repository, heads.outputs, heads.tip, folders=folders, but=written)
+
+
+def restored(
+    repository: Repository,
+    trusted: str,
+    tip: str,
+    *,
+    folders: Collection[str],
+    but: Collection[str],
+) -> Iterator[Change]:
+    """Yield what makes folders at a tip those of a commit that is trusted.
+
+    Args:
+        repository: Where the commits are, and the root that the folders are below.
+        trusted: Full hex id of the commit.
+        tip: The same of what stands on the branch.
+        folders: Paths of folders, and of files.
+        but: Paths that are written anyway.
+    """
+    for one in changed_files(repository, trusted, tip, prefix=repository.prefix):
+        if one.path in but or not any(is_at_or_below(one.path, folder) for folder in folders):
             continue
         if one.before is None:
             yield DeleteFile(one.path)

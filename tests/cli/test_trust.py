@@ -108,7 +108,8 @@ def test_a_pass_on_a_branch_that_was_set_back_counts_as_forged(
     ada, _, options = keys(tmp_path, trusted=fleet.head())
     at = first_pass(fleet, *options)
     old = fleet.head()
-    commit_signed(fleet, ada, {SHOP: EXAMPLE[SHOP].replace("replicas: 2", "replicas: 4")})
+    placed = EXAMPLE["workloads/settings.yaml"].replace("name: settings", "name: others")
+    commit_signed(fleet, ada, {"workloads/others.yaml": placed})
     assert 0 == answer(fleet, *at, "2026-11-20T12:01:00Z")
     fleet.git("reset", "--quiet", "--hard", old)
     assert 1 == answer(fleet, *at, "2026-11-20T12:05:00Z")
@@ -140,8 +141,7 @@ def test_status_lists_what_waits(
 
     assert [newest, first] == [one["commit"] for one in waiting]
     assert (
-        f"Unaccepted:  2 commits from {first[:12]} (Take notes) on, which no allowed key has signed"
-        in told
+        f"Unaccepted:  2 commits from {first[:12]} (Take notes) on, which are not accepted" in told
     )
     assert [] == json.loads(capsys.readouterr().out)["unaccepted"]
 

@@ -23,6 +23,11 @@ class SshKey:
         """The key as the one that signs."""
         return SigningKey(format=KeyFormat.SSH, name=str(self.file))
 
+    @property
+    def fingerprint(self) -> str:
+        """What git calls the key."""
+        return run("ssh-keygen", "-l", "-f", str(self.file)).split()[1]
+
 
 def new_ssh_key(folder: Path, who: str) -> SshKey:
     """Make an SSH key of somebody."""

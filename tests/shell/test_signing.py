@@ -6,16 +6,19 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import WriteFile
+from reconciler.core.commit_purpose import CommitPurpose, Purpose
 from reconciler.errors import UsageError
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.git.objects import list_files
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
-from reconciler.shell.git.signing import KeyFormat, SigningKey, tried
+from reconciler.shell.git.signing import CommitSigning, KeyFormat, SigningKey, tried
 from tests.shell.fleet import DAEMON
 from tests.shell.keys import allowing, commit_signed, gpg_home, new_ssh_key, run
 from tests.shell.repositories import NOW, git, new_checkout
+
+PURPOSE = CommitPurpose(Purpose.DECISIONS, "main")
 
 
 def opened(folder: Path) -> Repository:
@@ -32,7 +35,7 @@ def written(repository: Repository, key: SigningKey | None, text: str = "b\n") -
         message="Place ä\n\nReconciled-At: now",
         at=NOW,
         author=DAEMON,
-        key=key,
+        signing=CommitSigning.by(key, PURPOSE),
     )
 
 
@@ -41,32 +44,33 @@ def problems(repository: Repository, allowed: AllowedKeys, *revisions: str) -> l
     return [one.problem for one in read_signatures(repository, revisions, allowed)]
 
 
-def test_a_signature_is_all_that_a_key_changes(tmp_path: Path) -> None:
+def test_a_signature_and_its_purpose_are_all_that_a_key_changes(tmp_path: Path) -> None:
     """Tree, parents, author, moments and message are those of the commit without one."""
     repository = opened(tmp_path / "r")
     robot = new_ssh_key(tmp_path / "keys", "robot")
     plain, signed = written(repository, None), written(repository, robot.signing)
 
-    assert read_commit(repository, plain) == replace(
+    trailers = (("Reconciled-At", "now"), ("Reconciled-For", "decisions main"))
+    assert replace(read_commit(repository, plain), trailers=trailers) == replace(
         read_commit(repository, signed), revision=plain
     )
     assert list_files(repository, plain) == list_files(repository, signed)
     raw = git(repository.git_dir, "cat-file", "commit", signed)
     head, _, rest = raw.partition("gpgsig ")
     signature_ended = rest.partition("-----END SSH SIGNATURE-----\n")[2]
-    assert git(repository.git_dir, "cat-file", "commit", plain) == head + signature_ended
+    told = f"{git(repository.git_dir, 'cat-file', 'commit', plain)}\nReconciled-For: {PURPOSE}"
+    assert told == head + signature_ended
 
 
 def test_a_commit_that_an_ssh_key_signed_is_told_with_its_key(tmp_path: Path) -> None:
     """The fingerprint is that of ssh-keygen."""
     repository = opened(tmp_path / "r")
     robot = new_ssh_key(tmp_path / "keys", "robot")
-    fingerprint = run("ssh-keygen", "-l", "-f", str(robot.file)).split()[1]
     signed = written(repository, robot.signing)
 
     found = read_signatures(repository, [signed], AllowedKeys(signers=allowing(tmp_path, robot)))
 
-    assert [Signature(signed, fingerprint, "")] == found
+    assert [Signature(signed, robot.fingerprint, "")] == found
 
 
 def test_a_key_of_gpg_signs_and_is_checked_in_its_folder(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ import pytest
 from reconciler.cli.main import run
 from reconciler.shell.branch_delivery import BranchDelivery
 from reconciler.shell.branches import LocalBranch
-from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.signatures import AllowedKeys, read_signatures
+from reconciler.shell.git.signatures import AllowedKeys
 from reconciler.shell.passes import Passes
 from reconciler.shell.trust import ACCEPTED, Trust
 from tests.shell.fleet import Clock, decisions, load_world, new_passes
@@ -33,7 +32,6 @@ class Shared:
     robot: SshKey
     folder: Path
     anchor: str
-    own: str = ""
     trusts: dict[str, Trust] = field(default_factory=dict)
 
     def allowing(self, name: str, *keys: SshKey) -> AllowedKeys:
@@ -48,7 +46,8 @@ class Shared:
         found = new_passes(self.fleet.folder / root, Clock(NOW + timedelta(seconds=seconds)))
         allowed = allowed or self.allowing("all", self.ada, self.robot)
         anchors = (self.anchor,) if anchored else ()
-        trust = Trust(found.branch.repository, "status", allowed, own=self.own, anchors=anchors)
+        own, repository = self.robot.fingerprint, found.branch.repository
+        trust = Trust(repository, "status", allowed, own=own, anchors=anchors)
         return replace(found, delivery=BranchDelivery(key=self.robot.signing), trust=trust)
 
     def accepted(self) -> set[str]:
@@ -63,10 +62,6 @@ def shared(tmp_path: Path) -> Shared:
     fleet = new_checkout(tmp_path / "fleet", fleets(*ROOTS))
     ada, robot = (new_ssh_key(tmp_path / "keys", who) for who in ("ada", "robot"))
     found = Shared(fleet, ada, robot, tmp_path, fleet.head())
-    signed = commit_signed(fleet, robot, {"robot.txt": "r"})
-    allowed = found.allowing("all", ada, robot)
-    [signature] = read_signatures(Repository.open(fleet.folder), [signed], allowed)
-    found.own = signature.key
     for second, root in enumerate(ROOTS):
         found.passes(root, second).run()
     return found

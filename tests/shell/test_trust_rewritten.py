@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.shell.guarded import Guarded, new_guarded
+from tests.shell.fleet import decisions
+from tests.shell.guarded import SHOP_BINDING, Guarded, new_guarded
 
 
 @pytest.fixture
@@ -59,3 +60,27 @@ def test_a_commit_that_is_signed_afterwards_counts(guarded: Guarded) -> None:
 
     assert [1, 0] == [len(waits.refused), len(report.refused)]
     assert 4 == guarded.replicas()
+
+
+def test_an_unsigned_merge_does_not_set_the_branch_back_to_a_signed_commit(
+    guarded: Guarded,
+) -> None:
+    """Its first parent is an old branch of Ada's, its second one is what was accepted last."""
+    guarded.fleet.git("branch", "topic")
+    guarded.scale(4, by=guarded.ada)
+    guarded.run()
+    guarded.run()
+    accepted = guarded.fleet.head()
+    guarded.fleet.git("switch", "--quiet", "topic")
+    guarded.scale(3, by=guarded.ada)
+    guarded.fleet.git("merge", "--quiet", "--no-ff", "-m", "Merge", "-s", "ours", "main")
+    guarded.fleet.git("branch", "--force", "main", "topic")
+    guarded.fleet.git("switch", "--quiet", "main")
+
+    report = guarded.run()
+
+    assert (1, accepted, 4) == (
+        len(report.refused),
+        report.heads.inputs,
+        sum(int(str(one["replicas"])) for one in decisions(report.world)[SHOP_BINDING]),
+    )

@@ -11,12 +11,13 @@ from datetime import datetime
 from typing import assert_never
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
+from reconciler.core.commit_purpose import with_purpose
 from reconciler.shell.git.errors import GitError, PathBlocked
 from reconciler.shell.git.identity import CommitIdentity, check_identity
 from reconciler.shell.git.import_folder import importing_git
 from reconciler.shell.git.objects import ChangedFile, changed_files
 from reconciler.shell.git.repository import Repository, check_commit
-from reconciler.shell.git.signing import SigningKey, write_signed
+from reconciler.shell.git.signing import CommitSigning, write_signed
 
 # What a file system may take for `.git`: case, trailing dots and spaces, streams, short names.
 DOT_GIT = re.compile(r"(?:\.git|git~\d+)[ .]*(?::.*)?", re.IGNORECASE)
@@ -37,7 +38,7 @@ def write_commit(
     message: str,
     at: datetime,
     author: CommitIdentity,
-    key: SigningKey | None = None,
+    signing: CommitSigning | None = None,
 ) -> str:
     """Write one commit on top of `parent`; no branch moves.
 
@@ -50,7 +51,7 @@ def write_commit(
         message: Subject, blank line, body, trailers.
         at: Aware moment of author and committer.
         author: Author and committer.
-        key: Who signs it, `None` for nobody.
+        signing: Who signs it and for what, which the message then says; `None` for nobody.
 
     Returns:
         Full hex id of the commit; `parent` itself if the changes leave its tree as it is.
@@ -72,11 +73,11 @@ def write_commit(
         _check_places(written, differing)
         if not differing:
             return parent
-    if key is None:
+    if signing is None:
         return commit
-    text = _ended(message)
+    text = with_purpose(message, signing.purpose)
     return write_signed(
-        repository, key, tree=commit, parent=parent, message=text, at=at, author=author
+        repository, signing.key, tree=commit, parent=parent, message=text, at=at, author=author
     )
 
 

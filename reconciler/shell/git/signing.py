@@ -12,6 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from reconciler.core.commit_purpose import CommitPurpose
 from reconciler.errors import UsageError
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.identity import CommitIdentity
@@ -62,6 +63,19 @@ class SigningKey:
     def variables(self) -> Mapping[str, str]:
         """The environment that gpg needs."""
         return {} if self.home is None else {"GNUPGHOME": str(self.home)}
+
+
+@dataclass(frozen=True, slots=True)
+class CommitSigning:
+    """The key that signs a commit, and what it is signed for: without a purpose none is signed."""
+
+    key: SigningKey
+    purpose: CommitPurpose
+
+    @classmethod
+    def by(cls, key: SigningKey | None, purpose: CommitPurpose) -> "CommitSigning | None":
+        """Return how a key signs, `None` if there is none."""
+        return None if key is None else cls(key, purpose)
 
 
 def write_signed(
