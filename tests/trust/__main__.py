@@ -1,0 +1,43 @@
+"""`make strangers`: moves of strangers, people and a daemon, until time is up."""
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests import strict
+from tests.trust.campaign import Campaign, LawBrokenError
+from tests.trust.random_moves import random_moves
+
+MOVES = 60  # of one repository
+
+
+def main() -> int:
+    """Print what was tried, and the first law that does not hold; 1 if there is one."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    strict.enforce()
+    until, seed = time.monotonic() + asked.seconds, asked.seed
+    while time.monotonic() < until:
+        with tempfile.TemporaryDirectory() as place:
+            chosen = random.Random(seed)  # noqa: S311  # moves, not secrets
+            campaign = Campaign(Path(place), chosen, apart=seed % 2 == 1)
+            try:
+                campaign.make(random_moves(chosen, MOVES))
+            except Exception as error:  # whatever ends a daemon is told with the moves before it
+                print(f"--seed {seed}: {type(error).__name__}: {error}")
+                if not isinstance(error, LawBrokenError):
+                    print("\n".join(campaign.moves[-40:]))
+                    raise
+                return 1
+        seed += 1
+    print(f"{seed - asked.seed} repositories of {MOVES} moves, both laws hold")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+"""Strangers, people and a daemon take turns on the branches of one repository."""
+
+import random
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+
+from reconciler.shell.branch_delivery import BranchDelivery
+from reconciler.shell.git.signatures import AllowedKeys
+from reconciler.shell.passes import Passes
+from reconciler.shell.trust import Trust
+from tests.builders import cluster, configuration, deployment, path_of, policy, text
+from tests.shell.fleet import Clock, new_passes
+from tests.trust.oracle import Oracle
+from tests.trust.shared_repository import new_shared
+
+WEB = path_of(deployment())
+FEEDBACK = "feedback/a/web.yaml"
+APART = "fleet-status"
+STRANGERS = 900_000  # numbers from here on are theirs, and must reach nothing that is decided
+STEP = timedelta(minutes=20)  # between passes: a fight over files is one of four within an hour
+OUTPUT = re.compile(r".*((?<![\w-])9\d{5}(?![\w-])|stranger|identity-duplicate).*")
+DECIDED = re.compile(r"- name: a\n.*replicas: (\d+)")
+
+
+class LawBrokenError(AssertionError):
+    """A law does not hold; the message says which, and after which moves."""
+
+
+def workload_file(number: int) -> str:
+    """A workload that is known by its replicas."""
+    return text(deployment(replicas=number))
+
+
+def report_file(number: int) -> str:
+    """A report of cluster a that is known by its replicas."""
+    metadata = {"name": "web", "namespace": "default"}
+    status = {"replicas": number, "readyReplicas": number, "observedGeneration": 1}
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "status": status}
+    return text(body)
+
+
+@dataclass
+class Campaign:
+    """One repository, and the moves so far.
+
+    Attributes:
+        folder: Where it is made.
+        chosen: What is decided by chance.
+        apart: Whether outputs have a branch of their own.
+    """
+
+    folder: Path
+    chosen: random.Random
+    apart: bool
+    moves: list[str] = field(default_factory=list)
+    anchors: tuple[str, ...] = ()
+    number: int = 0
+    passes: Passes | None = None
+    clock: Clock = field(default_factory=Clock)
+
+    def __post_init__(self) -> None:
+        """Make the repository, and let two passes make the branches of the daemon."""
+        branches = {"delivery": {"folders": {"branch": "fleet"}}, "feedback": {"branch": "reports"}}
+        bodies = (cluster("a"), policy(), deployment(replicas=1), configuration(**branches))
+        self.shared = new_shared(self.folder, {path_of(body): text(body) for body in bodies})
+        start = self.shared.heads()["main"]
+        reported = self.shared.commit([start], {FEEDBACK: report_file(2)}, by=None)
+        self.shared.move("reports", reported)
+        self.anchors = (start, reported)
+        self.oracle = Oracle(self.shared, self.shared.heads())
+        self.shared.move("topic", start)
+        self.look_twice()
+        self.anchors = (start,)
+        self.restart()
+
+    @property
+    def moved(self) -> str:
+        """The branch that passes move."""
+        return APART if self.apart else "main"
+
+    @property
+    def branches(self) -> list[str]:
+        """All branches that anybody moves."""
+        return ["main", "fleet", "reports", "topic", *([APART] if self.apart else [])]
+
+    def make(self, moves: Iterable[Callable[["Campaign"], None]]) -> None:
+        """Make some moves, one after the other.
+
+        Raises:
+            LawBrokenError: A law does not hold.
+        """
+        for move in moves:
+            self.moves.append(move.__name__)
+            move(self)
+
+    def next_number(self, *, strange: bool = False) -> int:
+        """Return a number by which something is known."""
+        self.number += 1
+        return self.number + (STRANGERS if strange else STRANGERS // 2)
+
+    def told(self, what: str) -> None:
+        """Add to what the last move is known by."""
+        self.moves[-1] += f" {what}"
+
+    def restart(self) -> None:
+        """Forget all that a process remembers."""
+        self.passes = None
+
+    def look(self) -> None:
+        """Run a pass, which must not take anything from strangers."""
+        if self.shared.heads().get("main") is None:
+            return
+        self.shared.at += STEP
+        self.clock.moment = self.shared.at
+        self.oracle.look()
+        before = self.shared.heads()
+        self._opened().run()
+        after = self.shared.heads()
+        made = self.oracle.note_made(before, after)
+        self.oracle.look()
+        self.shared.known.update(after.values())
+        for commit in made:
+            self._check_made(commit)
+
+    def look_twice(self) -> None:
+        """Run two passes, after which all that counts must be decided and delivered."""
+        self.look()
+        self.look()
+        decided = self._newest(self.moved, "status")
+        wanted = self._of_web(self.oracle.trusted["main"])
+        found = DECIDED.search(decided)
+        self._hold(found is not None and found[1] == wanted, f"{wanted} is not decided")
+        self._hold(
+            f"replicas: {wanted}" in self._newest("fleet", "delivery"), f"{wanted} is not delivered"
+        )
+        reported = self.shared.git(
+            "show", f"{self.oracle.trusted['reports']}:{FEEDBACK}", check=False
+        )
+        count = re.search(r'"readyReplicas": (\d+)', reported)
+        told = count is None or f"readyReplicas: {count[1]}" in decided
+        self._hold(told, f"the report of {count and count[1]} is not read")
+
+    def _opened(self) -> Passes:
+        """Return what a daemon runs, which may have been started just now."""
+        if self.passes is None or self.chosen.random() < 0.3:
+            found = new_passes(self.shared.folder, self.clock, APART if self.apart else None)
+            trust = Trust(
+                found.branch.repository,
+                "status",
+                AllowedKeys(signers=self.shared.allowed),
+                own=self.shared.robot.fingerprint,
+                anchors=self.anchors,
+            )
+            delivery = BranchDelivery(key=self.shared.robot.signing)
+            self.passes = replace(found, delivery=delivery, trust=trust)
+        return self.passes
+
+    def _check_made(self, commit: str) -> None:
+        """Hold what the daemon wrote against what strangers did."""
+        branch = self.oracle.made[commit]
+        folders = {"fleet": ["delivery", "delivery.yaml"]}.get(branch, ["status"])
+        listed = self.files(commit, folders)
+        found = OUTPUT.search(listed)
+        self._hold(found is None, f"{branch} has {found and found[0]} of a stranger", commit)
+        told = branch in {self.moved, "fleet"}
+        self._hold(told, f"the daemon wrote to {branch}", commit)
+
+    def _newest(self, branch: str, folder: str) -> str:
+        """Return what the daemon wrote last to a branch."""
+        made = [commit for commit, where in self.oracle.made.items() if where == branch]
+        return self.files(made[-1], [folder])
+
+    def written_below(self, branch: str) -> str:
+        """Return where the daemon writes on a branch."""
+        return "delivery/a" if branch == "fleet" else "status"
+
+    def files(self, commit: str, folders: list[str]) -> str:
+        """Return names and content of all files of some folders."""
+        return self.shared.git("grep", "-e", "", commit, "--", *folders, check=False)
+
+    def _of_web(self, commit: str) -> str:
+        found = re.search(r'"replicas": (\d+)', self.shared.git("show", f"{commit}:{WEB}"))
+        assert found is not None
+        return found[1]
+
+    def _hold(self, holds: bool, law: str, *more: str) -> None:  # noqa: FBT001  # a law
+        if not holds:
+            raise LawBrokenError("\n".join((law, *self.moves[-40:], *more)))
