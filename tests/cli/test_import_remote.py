@@ -86,7 +86,7 @@ def test_a_key_and_a_known_host_let_in(importer: Importer, tmp_path: Path) -> No
 
 
 def test_what_is_pushed_is_signed(importer: Importer, tmp_path: Path) -> None:
-    """So that it counts where only signed commits are decided from."""
+    """So that it counts where only signed commits are decided from, and says for what."""
     key = new_ssh_key(tmp_path / "keys", "importer")
     allowed = AllowedKeys(signers=allowing(tmp_path, key))
 
@@ -95,6 +95,8 @@ def test_what_is_pushed_is_signed(importer: Importer, tmp_path: Path) -> None:
     pushed = git(importer.bare, "rev-parse", "main")
     [signature] = read_signatures(Repository.open(importer.bare), [pushed], allowed)
     assert (0, "") == (code, signature.problem)
+    trailers = git(importer.bare, "log", "-1", "--format=%(trailers)", pushed)
+    assert "Reconciled-For: reports main" == trailers.strip()
 
 
 def test_a_key_that_cannot_be_read_is_told(importer: Importer) -> None:

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
+from reconciler.errors import ReconcilerError
 from reconciler.shell.branch_delivery import BranchDelivery
+from reconciler.shell.branches import Branch, LocalBranch, RemoteBranch
+from reconciler.shell.git.mirror import Mirror
+from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.signatures import AllowedKeys
 from reconciler.shell.passes import Passes
 from reconciler.shell.trust import Trust
 from tests.builders import cluster, configuration, deployment, path_of, policy, text
-from tests.shell.fleet import Clock, new_passes
+from tests.shell.fleet import Clock, passes_of
 from tests.trust.oracle import Oracle
 from tests.trust.shared_repository import new_shared
 
@@ -50,15 +54,18 @@ class Campaign:
         folder: Where it is made.
         chosen: What is decided by chance.
         apart: Whether outputs have a branch of their own.
+        mirrored: Whether the daemon is elsewhere, and pushes.
     """
 
     folder: Path
     chosen: random.Random
     apart: bool
+    mirrored: bool = False
     moves: list[str] = field(default_factory=list)
     anchors: tuple[str, ...] = ()
     number: int = 0
     passes: Passes | None = None
+    mirror: Mirror | None = None
     clock: Clock = field(default_factory=Clock)
 
     def __post_init__(self) -> None:
@@ -94,7 +101,10 @@ class Campaign:
         """
         for move in moves:
             self.moves.append(move.__name__)
-            move(self)
+            try:
+                move(self)
+            except (ReconcilerError, ValueError) as error:
+                self._hold(False, f"the daemon ends with {type(error).__name__}: {error}")
 
     def next_number(self, *, strange: bool = False) -> int:
         """Return a number by which something is known."""
@@ -146,7 +156,7 @@ class Campaign:
     def _opened(self) -> Passes:
         """Return what a daemon runs, which may have been started just now."""
         if self.passes is None or self.chosen.random() < 0.3:
-            found = new_passes(self.shared.folder, self.clock, APART if self.apart else None)
+            found = passes_of(self._branch(), self.clock, APART if self.apart else None)
             trust = Trust(
                 found.branch.repository,
                 "status",
@@ -157,6 +167,20 @@ class Campaign:
             delivery = BranchDelivery(key=self.shared.robot.signing)
             self.passes = replace(found, delivery=delivery, trust=trust)
         return self.passes
+
+    def _branch(self) -> Branch:
+        """Return the branch that is served: here, or by a mirror that ends with the process."""
+        self.close()
+        if not self.mirrored:
+            return LocalBranch(Repository.open(self.shared.folder), "main")
+        self.mirror = Mirror.open(f"file://{self.shared.folder}", self.folder / "mirror.git")
+        return RemoteBranch(self.mirror, self.mirror.repository, "main")
+
+    def close(self) -> None:
+        """Let go of the mirror."""
+        if self.mirror is not None:
+            self.mirror.close()
+            self.mirror = None
 
     def _check_made(self, commit: str) -> None:
         """Hold what the daemon wrote against what strangers did."""
@@ -186,6 +210,6 @@ class Campaign:
         assert found is not None
         return found[1]
 
-    def _hold(self, holds: bool, law: str, *more: str) -> None:  # noqa: FBT001  # a law
+    def _hold(self, holds: object, law: str, *more: str) -> None:
         if not holds:
             raise LawBrokenError("\n".join((law, *self.moves[-40:], *more)))
