@@ -16,20 +16,23 @@ def unaccepted_commits(
 ) -> "list[Commit]":
     """Return the commits that wait to be accepted, the newest first, as a daemon found here.
 
-    Passes that stand on them are left out, unless one is what waits first.
+    What the daemon wrote on top of them is left out, unless that is what waits first.
     """
+    from reconciler.audit.commit_place import said_purpose
     from reconciler.audit.revisions import is_by_hand
-    from reconciler.shell.trust import find_waiting
+    from reconciler.shell.kept_commits import Kept, list_kept
 
+    repository = revisions.repository
     heads = {branch: inputs}
     if commits and (outputs := output_branch()) is not None:
         heads[outputs] = commits[0].revision
     found: list[Commit] = []
-    for name, head in heads.items():
-        first = find_waiting(revisions.repository, name)
-        if first is not None and revisions.leads_to(first, head):
+    for name, first in list_kept(repository, Kept.WAITING).items():
+        head = heads.get(name) or repository.find(name)
+        if head is not None and revisions.leads_to(first, head):
             after = filter(is_by_hand, revisions.between(first, head))
-            found += [*after, revisions.commit_at(first)]
+            found += [one for one in after if said_purpose(one.trailers) is None]
+            found.append(revisions.commit_at(first))
     return found
 
 

@@ -114,7 +114,7 @@ def _check_trust(served: ServedBranches, trust: Trust) -> Iterator[Check]:
         found[served.output_branch] = heads.outputs
     for branch, head in found.items():
         try:
-            line = trust.follow(branch, head, trust.accepted(branch))
+            line = trust.follow(branch, head, served.accepted_of(trust, branch, head))
         except ShellError as error:
             yield Check("trust", CheckState.FAILED, str(error), "see docs/security.md")
             continue

@@ -112,6 +112,10 @@ class ServedBranches:
         tip = None if line.refused is None else head
         return heads._replace(inputs=inputs, outputs=line.written, tip=tip)
 
+    def accepted_of(self, trust: Trust, branch: str, head: str) -> str | None:
+        """Return what counts of a branch before its head is looked at, `None` if nothing does."""
+        return trust.accepted(branch) or self._begun(trust, head)
+
     def _begun(self, trust: Trust, head: str) -> str | None:
         """Return where another branch begins at what was accepted of the served one, if it does."""
         accepted = trust.accepted(self.inputs.name)

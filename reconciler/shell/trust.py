@@ -8,7 +8,6 @@ it, wait: passes go on at the last one that was accepted.
 """
 
 import contextlib
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -22,14 +21,7 @@ from reconciler.shell.git.history import CommitRecord, read_commit, read_commits
 from reconciler.shell.git.repository import Repository, check_branch
 from reconciler.shell.git.revisions import is_ancestor, list_range
 from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
-
-OURS = "refs/reconciler/"
-ACCEPTED = f"{OURS}accepted/"
-"""Where the commit is kept that was accepted last for the top of a repository, by branch."""
-
-
-DIGITS = 16
-
+from reconciler.shell.kept_commits import ACCEPTED, Kept, list_kept, reference_of
 
 SIGN_IT = "sign it by an allowed key, or name it with --trust-from once it is reviewed"
 TAKE_IT_OFF = "take it off the branch, or name it with --trust-from once it is reviewed"
@@ -97,7 +89,7 @@ class Trust:
         A root that has accepted nothing yet goes on from what was accepted for all roots, as was
         done before each had its own.
         """
-        found = self.repository.find_reference(_reference(self.repository, "accepted", branch))
+        found = self.repository.find_reference(reference_of(self.repository, Kept.ACCEPTED, branch))
         return found or self.repository.find_reference(f"{ACCEPTED}{check_branch(branch)}")
 
     def accept(
@@ -142,7 +134,7 @@ class Trust:
 
         What it kept stays: the next pass goes on from there.
         """
-        reference = _reference(self.repository, "accepted", branch)
+        reference = reference_of(self.repository, Kept.ACCEPTED, branch)
         present = self.repository.find_reference(reference)
         if present == commit or present not in (before, None):
             return
@@ -156,12 +148,14 @@ class Trust:
 
     def _keep_waiting(self, branch: str, refused: RefusedCommit | None) -> None:
         """Keep which commit waits, for whoever asks how the repository stands."""
-        present = find_waiting(self.repository, branch)
+        present = self.repository.find_reference(
+            reference_of(self.repository, Kept.WAITING, branch)
+        )
         if refused is not None and refused.revision != present:
-            reference = _reference(self.repository, "waiting", branch)
+            reference = reference_of(self.repository, Kept.WAITING, branch)
             self.repository.git.output("update-ref", reference, refused.revision)
         elif refused is None and present is not None:
-            reference = _reference(self.repository, "waiting", branch)
+            reference = reference_of(self.repository, Kept.WAITING, branch)
             self.repository.git.output("update-ref", "-d", reference)
 
     def follow(
@@ -216,19 +210,14 @@ class Trust:
         if before is None:
             return tuple(named)
         if named:
-            accepted = (before, *self._accepted_elsewhere(branch))
+            accepted = (before, *self._elsewhere(branch))
             named = [one for one in named if not any(self._leads(one, at) for at in accepted)]
         return (*named, *([before] if self._leads(before, head) else []))
 
-    def _accepted_elsewhere(self, branch: str) -> list[str]:
+    def _elsewhere(self, branch: str) -> list[str]:
         """Return what was accepted of other branches."""
-        found = _reference(self.repository, "accepted", branch)
-        folder = found.removesuffix(branch)
-        listed = self.repository.git.line(
-            "for-each-ref", "--format=%(objectname) %(refname)", folder
-        )
-        pairs = (line.split(" ", 1) for line in listed.splitlines())
-        return [commit for commit, name in pairs if name != found]
+        found = list_kept(self.repository, Kept.ACCEPTED)
+        return [commit for name, commit in found.items() if name != branch]
 
     def _leads(self, ancestor: str, revision: str) -> bool:
         return is_ancestor(self.repository, ancestor, revision)
@@ -274,21 +263,3 @@ class Trust:
     def _refusal(self, branch: str, revision: str, problem: str, waiting: int) -> RefusedCommit:
         author = str(read_commit(self.repository, revision).author)
         return RefusedCommit(branch, revision, author, problem, waiting)
-
-
-def find_waiting(repository: Repository, branch: str) -> str | None:
-    """Return the first commit of a branch that waited when a daemon looked at it last.
-
-    Args:
-        repository: Where it is, and the root that the daemon serves.
-        branch: Its name.
-    """
-    return repository.find_reference(_reference(repository, "waiting", branch))
-
-
-def _reference(repository: Repository, kept: str, branch: str) -> str:
-    """Return where a commit of a branch is kept for a root: the top or, by a digest, a folder."""
-    if not repository.prefix:
-        return f"{OURS}{kept}/{check_branch(branch)}"
-    root = repository.prefix.encode(errors="surrogateescape")
-    return f"{OURS}{kept}-below/{hashlib.sha256(root).hexdigest()[:DIGITS]}/{check_branch(branch)}"

@@ -1,10 +1,12 @@
 """Branches that are delivered to: what strangers do to them is put back, and never built upon."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.shell.fleet import reconciler
 from tests.shell.guarded import Guarded, new_guarded
 from tests.shell.keys import commit_signed
 from tests.shell.repositories import Checkout
@@ -58,6 +60,8 @@ def test_what_a_stranger_delivers_is_put_back(guarded: Guarded) -> None:
     assert (before, "n") == (delivered(fleet), fleet.git("show", "fleet:notes.txt"))
     assert [("fleet", stranger)] == [(one.branch, one.revision) for one in report.refused]
     assert stranger == fleet.git("rev-parse", "fleet^")
+    status = reconciler(fleet.folder, "status", "-o", "json")
+    assert [stranger] == [one["commit"] for one in json.loads(status.stdout)["unaccepted"]]
     again = guarded.run()
     assert (1, commits) == (len(again.refused), fleet.git("rev-list", "fleet"))
 
