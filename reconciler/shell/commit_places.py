@@ -9,18 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.audit.commit_place import misplacement, said_purpose
+from reconciler.audit.revisions import COMMIT_ID, FROM
 from reconciler.core.commit_purpose import CommitPurpose, Purpose
 from reconciler.core.removal import loses_demands_only
 from reconciler.delivery.destinations import roots_of
 from reconciler.delivery.record import destinations_in
+from reconciler.delivery.settings import decode_delivery
 from reconciler.manifests.limits import Oversized
 from reconciler.manifests.paths import DELIVERY, output_path
 from reconciler.manifests.reader import read
 from reconciler.model.frozen import is_at_or_below
+from reconciler.model.settings import CONFIGURATION_PATH, decode_settings
 from reconciler.shell.git.history import CommitRecord, read_commits
 from reconciler.shell.git.objects import ChangedFile, read_blobs, read_file
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.revisions import changes_of
+from reconciler.shell.git.revisions import changes_of, is_ancestor
 from reconciler.shell.git.signatures import Signature
 
 DELIVERED = f"{DELIVERY.name}.yaml"
@@ -112,7 +115,10 @@ class CommitPlaces:
         return self.repository.from_top(DELIVERED if delivery else self.output_root)
 
     def _delivered_to(self, commit: CommitRecord, purpose: Purpose) -> Iterator[str]:
-        """Yield the folders that are delivered to before or after a commit, from the top."""
+        """Yield the folders that are delivered to before or after a commit, from the top.
+
+        A pass owns those, too, that its inputs configure and that wait for a person's word.
+        """
         delivery = purpose is Purpose.DELIVERY
         record = DELIVERED if delivery else output_path(self.output_root, DELIVERY)
         for revision in (commit.revision, *commit.parents):
@@ -120,6 +126,19 @@ class CommitPlaces:
             for document in read(content or b"", record).documents:
                 roots = filter(None, roots_of(destinations_in(document.body)))
                 yield from map(self.repository.from_top, roots)
+        inputs = dict(commit.trailers).get(FROM, "")
+        named = purpose is Purpose.DECISIONS and COMMIT_ID.fullmatch(inputs) is not None
+        if named and is_ancestor(self.repository, inputs, inputs):  # it is here
+            yield from self._configured(inputs)
+
+    def _configured(self, inputs: str) -> Iterator[str]:
+        """Yield the folders of delivery that the configuration of a commit names, from the top."""
+        place = self.repository.from_top(CONFIGURATION_PATH)
+        content = read_file(self.repository, inputs, place)
+        for document in read(content or b"", CONFIGURATION_PATH).documents:
+            configured = decode_delivery(decode_settings(document.body)).on("")
+            roots = filter(None, roots_of(configured.destinations))
+            yield from map(self.repository.from_top, roots)
 
     def _is_removal(self, change: ChangedFile) -> bool:
         """Return whether a file of people lost finished rebalancers, and nothing else."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shell.fleet import reconciler
+from tests.shell.fleet import EXAMPLE, reconciler
 from tests.shell.guarded import Guarded, new_guarded
 from tests.shell.keys import commit_signed
 from tests.shell.repositories import Checkout
@@ -115,3 +115,19 @@ def test_what_an_older_version_delivered_is_taken_as_it_is(guarded: Guarded) -> 
 
     head = fleet.git("rev-parse", "fleet")
     assert ((), head) == (report.refused, fleet.git("rev-parse", "refs/reconciler/accepted/fleet"))
+
+
+def test_what_waits_in_a_folder_of_delivery_to_be_is_put_back_once(tmp_path: Path) -> None:
+    """A person's files stand there, so nothing is delivered before they are let go."""
+    found = new_guarded(tmp_path)
+    files = {**delivering(), "delivery/member1/old.yaml": "a: 1\n"}
+    placed = EXAMPLE["workloads/settings.yaml"].replace("name: settings", "name: others")
+    commit_signed(found.fleet, found.ada, {**files, "workloads/others.yaml": placed})
+    found.run()
+    found.fleet.commit({"delivery/member1/old.yaml": "a: 2\n"})
+    found.seconds += 60
+
+    commits = [found.run().commit for _ in range(3)]
+
+    assert [True, False, False] == [one is not None for one in commits]
+    assert "a: 1" == found.fleet.git("show", "HEAD:delivery/member1/old.yaml")
