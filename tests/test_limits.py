@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.worst_fields import measure, worst_fields, write_fleet
 from benchmarks.worst_files import files
 from reconciler.audit.reports import as_text
 from reconciler.manifests import limits
@@ -19,6 +20,9 @@ WORST = files()
 
 ADDRESS_SPACE_KIB = 600_000  # a third of which is python and its libraries
 CPU_SECONDS = 10
+FIELDS = worst_fields()
+FIELD = re.compile(r"^\| ([^`|]+) \| (validate|reconcile|why|render) \|", re.MULTILINE)
+MEGABYTES = 200
 
 
 def test_the_page_lists_every_limit_with_its_value() -> None:
@@ -74,3 +78,27 @@ def test_the_findings_that_are_not_printed_are_counted(tmp_path: Path) -> None:
 
     assert "p.yaml: and 2977 more findings" == done.stdout.splitlines()[-1]
     assert "0 manifests valid, 2997 faults\n" == done.stderr
+
+
+@pytest.mark.cpu_seconds(40)  # three commands, each bounded below
+@pytest.mark.parametrize("title", FIELDS)
+def test_a_full_field_costs_no_more_than_its_length(tmp_path: Path, title: str) -> None:
+    """Each command that reads it ends within ten seconds of a processor and 200 MB."""
+    write_fleet(FIELDS[title], tmp_path / "fleet")
+
+    for one in measure(FIELDS[title], tmp_path / "fleet"):
+        assert one.code in (0, 1), one.said[-500:]
+        assert one.seconds < CPU_SECONDS, one.verb
+        assert one.megabytes < MEGABYTES + 50 * ("text of YAML" in title), one.verb
+        assert "Traceback" not in one.said
+
+
+def test_the_page_shows_each_full_field() -> None:
+    """With each command that reads it."""
+    expected = [
+        (title, verb.split()[0])
+        for title, field in FIELDS.items()
+        for verb in ("validate", "reconcile", *field.asks)
+    ]
+
+    assert expected == [(title.strip(), verb) for title, verb in FIELD.findall(PAGE)]

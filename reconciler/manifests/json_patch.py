@@ -5,6 +5,7 @@ before an index, passes over what stands before the first slash of a path, and t
 for null.
 """
 
+import copy
 from collections.abc import Mapping, Sequence
 
 from reconciler.errors import UserError
@@ -29,6 +30,18 @@ def apply_patch(document: object, operations: Sequence[Body]) -> object:
     >>> apply_patch({"a": [1, 2, 3]}, [{"op": "remove", "path": "/a/-1"}])
     {'a': [1, 2]}
     """
+    return patch_in_place(copy.deepcopy(document), operations) if operations else document
+
+
+def patch_in_place(document: object, operations: Sequence[Body]) -> object:
+    """Change a document of one's own by a patch, and return it, or what has taken its place.
+
+    Many patches of one document then cost what they change, not a copy each. After an error the
+    document is of no use.
+
+    Raises:
+        UserError: An operation does not apply.
+    """
     for operation in operations:
         document = _applied(document, operation)
     return document
@@ -46,18 +59,20 @@ def escaped(name: str) -> str:
 
 
 def _applied(document: object, operation: Body) -> object:
-    """Return a document as one operation leaves it."""
+    """Return a document as one operation leaves it; it is changed in place, or replaced."""
     import jsonpatch  # noqa: PLC0415  # only where something is overridden
     from jsonpointer import JsonPointerException  # noqa: PLC0415
 
     op, path = text(operation, "op"), text(operation, "path")
-    one = {"value": None, **operation, "op": op, "path": _plain(document, path, adds=op == "add")}
+    value = copy.deepcopy(operation.get("value"))  # later operations may change it
+    plain = _plain(document, path, adds=op == "add")
+    one = {**operation, "op": op, "path": plain, "value": value}
     if "from" in operation:
         one["from"] = _plain(document, text(operation, "from"), adds=False)
     if op == "remove" and not one["path"]:
         raise UserError(f"patch: {op} of `{path}` does not apply: there is nothing but the root")
     try:
-        found: object = jsonpatch.JsonPatch([one]).apply(document)
+        found: object = jsonpatch.JsonPatch([one]).apply(document, in_place=True)
     except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError) as error:
         raise UserError(f"patch: {op} of `{path}` does not apply: {error}") from None
     return found

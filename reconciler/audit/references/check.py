@@ -1,12 +1,13 @@
 """All references of a world, checked; what leads nowhere is a finding with its place."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.references.feedback import dangling_in_feedback
 from reconciler.audit.references.kinds import idle_kinds
 from reconciler.core.dialects import DIALECTS, KINDS, PLACED
-from reconciler.manifests.positions import locate
+from reconciler.manifests.positions import Spot, locate_all
 from reconciler.manifests.references import Dangling, known_in
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault, Manifest, World
@@ -38,7 +39,7 @@ def check_references(world: World, texts: Mapping[str, bytes]) -> tuple[Finding,
     )
     found = (one for check in checks for one in check(known))
     manifests = {**world.inputs, **world.feedback}
-    return tuple(sorted(finding_of(_placed(one, manifests, texts)) for one in found))
+    return tuple(sorted(map(finding_of, _placed(found, manifests, texts))))
 
 
 def check_kinds(
@@ -46,24 +47,30 @@ def check_kinds(
 ) -> tuple[Finding, ...]:
     """Return what is to be said of kinds that control nothing; each document tells by itself."""
     found = idle_kinds(manifests)
-    return tuple(sorted(finding_of(_placed(one, manifests, texts)) for one in found))
+    return tuple(sorted(map(finding_of, _placed(found, manifests, texts))))
 
 
 def _placed(
-    one: Dangling, manifests: Mapping[ObjectKey, Manifest], texts: Mapping[str, bytes]
-) -> Fault:
-    """Return what leads nowhere as a fault at its place."""
-    origin = manifests[one.key].origin
-    data = texts.get(origin.path)
-    pointer = f"{origin.pointer}{one.pointer}"
-    line, column = (0, 0) if data is None else locate(data, origin.index, pointer)
-    return Fault(
-        path=origin.path,
-        line=line,
-        column=column,
-        field=pointer,
-        rule=one.rule,
-        message=one.message,
-        expected=one.expected,
-        subject=str(one.key),
-    )
+    found: Iterable[Dangling], manifests: Mapping[ObjectKey, Manifest], texts: Mapping[str, bytes]
+) -> Iterator[Fault]:
+    """Yield what leads nowhere as faults at their places; each file is read once."""
+    by_path: defaultdict[str, list[tuple[Dangling, Spot]]] = defaultdict(list)
+    for one in found:
+        origin = manifests[one.key].origin
+        spot = Spot(origin.index, f"{origin.pointer}{one.pointer}")
+        by_path[origin.path].append((one, spot))
+    for path, spots in by_path.items():
+        data = texts.get(path)
+        places = {} if data is None else locate_all(data, (spot for _, spot in spots))
+        for one, spot in spots:
+            line, column = places.get(spot, (0, 0))
+            yield Fault(
+                path=path,
+                line=line,
+                column=column,
+                field=spot.pointer,
+                rule=one.rule,
+                message=one.message,
+                expected=one.expected,
+                subject=str(one.key),
+            )

@@ -1,7 +1,9 @@
 """Overrides of a manifest on a cluster: first the cluster-scoped policies, then those beside it."""
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import cast
 
 from reconciler.dialects.karmada.api.clusters import Members
@@ -12,7 +14,7 @@ from reconciler.dialects.karmada.overridemanager.applied_overrides import (
     applied_text,
 )
 from reconciler.dialects.karmada.overridemanager.command_overrider import command_patches
-from reconciler.dialects.karmada.overridemanager.field_overrider import field_patches
+from reconciler.dialects.karmada.overridemanager.field_overrider import field_patches, text_changed
 from reconciler.dialects.karmada.overridemanager.image_overrider import image_patches
 from reconciler.dialects.karmada.overridemanager.label_overrider import label_patches
 from reconciler.dialects.karmada.overridemanager.override_policy import (
@@ -22,21 +24,16 @@ from reconciler.dialects.karmada.overridemanager.override_policy import (
     rules_for,
 )
 from reconciler.errors import UserError
-from reconciler.manifests.json_patch import apply_patch
+from reconciler.manifests.json_patch import patch_in_place
 from reconciler.model.content import at
 from reconciler.model.fields import bodies, text
 from reconciler.model.same import Same
 from reconciler.model.world import Body
 
-CHANGES: Mapping[str, Callable[[Body, Body], list[Body]]] = {
-    "imageOverrider": image_patches,
-    "commandOverrider": lambda manifest, change: command_patches(manifest, "command", change),
-    "argsOverrider": lambda manifest, change: command_patches(manifest, "args", change),
-    "labelsOverrider": lambda manifest, change: label_patches(manifest, "labels", change),
-    "annotationsOverrider": lambda manifest, change: label_patches(manifest, "annotations", change),
-    "fieldOverrider": field_patches,
-}
-"""What a change of each list stands for, in the order of the lists; plaintext comes last."""
+MOST_CHARACTERS = 1_572_864
+"""Ours: as many as an object may have at all, by etcd's default of `--max-request-bytes`."""
+Change = Callable[[Body, Sequence[Body]], Body]
+"""Returns a manifest, which it may change in place, as a list of changes leaves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,20 +135,67 @@ def _with_overriders(manifest: Body, overriders: Body) -> Body:
 
     Source: karmada@f8fdd02 pkg/util/overridemanager/overridemanager.go `applyPolicyOverriders`.
     """
-    for name, patches_of in CHANGES.items():
-        for change in bodies(overriders, name):
-            manifest = _patched(manifest, patches_of(manifest, change))
-    plain = [
-        {"op": text(one, "operator"), "path": text(one, "path"), "value": one.get("value")}
-        for one in bodies(overriders, "plaintext")
-    ]
-    return _patched(manifest, plain)
+    found = copy.deepcopy(manifest)
+    for name, change in CHANGES.items():
+        found = change(found, bodies(overriders, name))
+    return found
 
 
 def _patched(manifest: Body, patches: Sequence[Body]) -> Body:
+    """Return a manifest, which is changed in place, as patches leave it."""
     if not patches:
         return manifest
-    found = apply_patch(manifest, patches)
+    found = patch_in_place(manifest, patches)
     if not isinstance(found, Mapping) or not text(cast("Body", found), "kind"):
         raise UserError("the patch leaves no object with a kind")
     return found
+
+
+def _one_by_one(patches_of: Callable[[Body, Body], list[Body]]) -> Change:
+    """Return what applies changes that each look at what those before have left."""
+
+    def change(manifest: Body, changes: Sequence[Body]) -> Body:
+        for one in changes:
+            manifest = _patched(manifest, patches_of(manifest, one))
+        return manifest
+
+    return change
+
+
+def _in_texts(manifest: Body, changes: Sequence[Body]) -> Body:
+    """Return a manifest with texts in it changed; each change reads and writes the whole text."""
+    size = 0
+    for one in changes:
+        size += len(text_changed(manifest, one))
+        if size > MOST_CHARACTERS:
+            raise UserError(
+                f"fieldOverriders change texts of more than {MOST_CHARACTERS} characters together; "
+                "put all changes of one text into one fieldOverrider"
+            )
+        manifest = _patched(manifest, field_patches(manifest, one))
+    return manifest
+
+
+def _at_once(patches_of: Callable[[Body, Sequence[Body]], list[Body]]) -> Change:
+    """Return what applies changes whose patches can be told beforehand."""
+    return lambda manifest, changes: _patched(manifest, patches_of(manifest, changes))
+
+
+def _plaintext(_manifest: Body, changes: Sequence[Body]) -> list[Body]:
+    """Return the JSON patch that plaintext overriders are."""
+    return [
+        {"op": text(one, "operator"), "path": text(one, "path"), "value": one.get("value")}
+        for one in changes
+    ]
+
+
+CHANGES: Mapping[str, Change] = {
+    "imageOverrider": _one_by_one(image_patches),
+    "commandOverrider": _at_once(partial(command_patches, "command")),
+    "argsOverrider": _at_once(partial(command_patches, "args")),
+    "labelsOverrider": _at_once(partial(label_patches, "labels")),
+    "annotationsOverrider": _at_once(partial(label_patches, "annotations")),
+    "fieldOverrider": _in_texts,
+    "plaintext": _at_once(_plaintext),
+}
+"""What applies each list of changes, in the order of the lists."""

@@ -1,6 +1,7 @@
 """commandOverrider and argsOverrider: words added to those of a container, or taken away."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from reconciler.dialects.karmada.overridemanager.containers import containers_of, containers_path
 from reconciler.errors import UserError
@@ -8,7 +9,7 @@ from reconciler.model.fields import strings, text
 from reconciler.model.world import Body
 
 
-def command_patches(manifest: Body, field: str, overrider: Body) -> list[Body]:
+def command_patches(field: str, manifest: Body, overriders: Sequence[Body]) -> list[Body]:
     """Return the JSON patch that changes the `command` or the `args` of containers of a name.
 
     A container without any gets a list in any case, be it empty.
@@ -19,29 +20,35 @@ def command_patches(manifest: Body, field: str, overrider: Body) -> list[Body]:
     Source: karmada@f8fdd02 pkg/util/overridemanager/commandargsoverride.go
     `buildCommandArgsPatches`.
     """
-    path = containers_path(manifest)
+    path = containers_path(manifest) if overriders else None
     if path is None:
         return []
+    by_name: defaultdict[str, list[Body]] = defaultdict(list)
+    for one in overriders:
+        by_name[text(one, "containerName")].append(one)
     return [
         {
             "op": "add" if container.get(field) is None else "replace",
             "path": f"/{'/'.join(path)}/{i}/{field}",
-            "value": _changed(_words(container.get(field), field), overrider),
+            "value": _changed(_words(container.get(field), field), changes),
         }
         for i, container in enumerate(containers_of(manifest, path))
-        if container.get("name") == text(overrider, "containerName")
+        if isinstance(name := container.get("name"), str) and (changes := by_name.get(name))
     ]
 
 
-def _changed(words: list[str], overrider: Body) -> list[str]:
-    values: Sequence[str] = strings(overrider, "value")
-    match text(overrider, "operator"):
-        case "add":
-            return [*words, *values]
-        case "remove":
-            return [word for word in words if word not in values]
-        case _:
-            return words
+def _changed(words: list[str], overriders: Iterable[Body]) -> list[str]:
+    """Return words as changes leave them."""
+    words = list(words)
+    for overrider in overriders:
+        values = strings(overrider, "value")
+        match text(overrider, "operator"):
+            case "add":
+                words.extend(values)
+            case "remove":
+                taken = frozenset(values)
+                words = [word for word in words if word not in taken]
+    return words
 
 
 def _words(value: object, field: str) -> list[str]:

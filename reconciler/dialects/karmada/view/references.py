@@ -26,6 +26,7 @@ from reconciler.dialects.karmada.view.custom_kind_references import (
     uncountable,
     undivided,
 )
+from reconciler.manifests.limits import MAX_VIOLATIONS
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
@@ -52,7 +53,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
             yield from _selected(policy, known, templates)
             yield from _propagated(policy, templates, options.propagation)
             yield from _divided(policy, templates, options.custom_kinds, scripted)
-            yield from _clusters(manifest, clusters)
+            yield from islice(_clusters(manifest, clusters), MAX_VIOLATIONS)
             yield from _overrides(policy)
             yield from _priority_class(manifest, classes)
             yield from _spread(policy)

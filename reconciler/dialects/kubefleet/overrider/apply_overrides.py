@@ -100,16 +100,16 @@ def with_variables(patch: Body, member: MemberLabels) -> Body:
 
 def _filled(written: str, member: MemberLabels) -> Iterator[str]:
     """Yield a text piece by piece, labels in the place of their variables."""
-    start = written.find(LABEL)
+    rest, start = 0, written.find(LABEL)
     while start >= 0:
         end = written.find(END, start)
         if end < 0:
-            raise UserError(f"input {written} is missing the closing bracket `}}`")
+            raise UserError(f"input {written[rest:]} is missing the closing bracket `}}`")
         key = written[start + len(LABEL) : end]
         if key not in member.labels:
             raise UserError(f"label key {key} not found on cluster {member.name}")
-        yield written[:start]
+        yield written[rest:start]
         yield member.labels[key]
-        written = written[end + 1 :]
-        start = written.find(LABEL)
-    yield written
+        rest = end + 1
+        start = written.find(LABEL, rest)
+    yield written[rest:]
