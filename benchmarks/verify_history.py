@@ -16,6 +16,7 @@ from reconciler.shell.branches import LocalBranch
 from reconciler.shell.clock import Clock
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.git.kept_edits import KeptEdit
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.load import Loader
@@ -30,9 +31,10 @@ AUTHOR = CommitIdentity("bench", "bench@example.org")
 class Bare(LocalBranch):
     """The branch itself; no checkout follows, which would take the most time."""
 
-    def publish(self, *, old: str, new: str) -> None:
+    def publish(self, *, old: str, new: str) -> tuple[KeptEdit, ...]:
         """Move the branch."""
         publish(self.repository, self.name, old=old, new=new)
+        return ()
 
 
 def make_history(folder: Path, manifests: int, commits: int, clusters: int) -> None:

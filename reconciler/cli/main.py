@@ -10,7 +10,7 @@ import keyword
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -18,6 +18,7 @@ import click
 
 from reconciler import __version__
 from reconciler.errors import ReconcilerError, UsageError
+from reconciler.shell.held_signals import ENDING, handle_ending, is_main_thread
 
 VERBS = {
     "api-resources": "Print every kind that is read, its names, and who writes it.",
@@ -63,6 +64,9 @@ ELSEWHERE = {
     "sync": "reconcile",
 }
 """What other commands call a verb, to ours."""
+
+Handler = Callable[[int, FrameType | None], object] | int
+"""What a signal does: a function, or one of the numbers of `signal`."""
 
 COLLECTIONS = (5_000_000, 50, 1000)  # documents have no cycles, yet visiting them takes long
 EXIT_USAGE = 2
@@ -169,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    previous = signal.signal(signal.SIGTERM, _terminate) if _is_main_thread() else None
+    previous = _end_politely() if is_main_thread() else {}
     try:
         result = cli.main(args=arguments, prog_name="reconciler", standalone_mode=False)
     except click.exceptions.Exit as done:
@@ -185,8 +189,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001  # the last resort: no traceback reaches a user
         return _failed(error)
     finally:
-        if previous is not None:
-            signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
     return result if isinstance(result, int) else 0
 
 
@@ -219,17 +223,20 @@ def _print_error(message: str) -> None:
     click.echo(f"reconciler: {printable(message)}", err=True)
 
 
+def _end_politely() -> "dict[signal.Signals, Handler]":
+    """End on SIGTERM and SIGHUP as on Ctrl-C; the daemon installs handlers of its own.
+
+    Returns:
+        What each of the signals did before.
+    """
+    previous = {number: signal.getsignal(number) for number in ENDING}
+    handle_ending(_terminate)
+    return {number: handler for number, handler in previous.items() if handler is not None}
+
+
 def _terminate(number: int, frame: FrameType | None) -> None:
-    """End on SIGTERM as on Ctrl-C; the daemon installs a handler of its own."""
     del number, frame
     raise KeyboardInterrupt
-
-
-def _is_main_thread() -> bool:
-    """Return whether signals can be handled here."""
-    import threading
-
-    return threading.current_thread() is threading.main_thread()
 
 
 def _open_closed_outputs() -> None:

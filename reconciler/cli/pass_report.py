@@ -1,12 +1,17 @@
 """How a pass is shown to people."""
 
+from collections.abc import Sequence
+
 import click
 
 from reconciler.audit.printable import printable
 from reconciler.core.changes import DeleteFile
 from reconciler.core.message import decision_line, is_told
 from reconciler.model.moments import format_moment
+from reconciler.shell.git.kept_edits import KeptEdit
 from reconciler.shell.pass_report import PassReport
+
+MOST_SHOWN = 20
 
 
 def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -> None:
@@ -25,10 +30,20 @@ def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -
     for warning in outcome.warnings:
         click.echo(f"warning: {printable(warning)}", err=True)
     _print_beside(report)
+    beside = (edit for one in report.beside for edit in one.kept)
+    _print_kept([*report.kept, *beside])
     for path in sorted(report.waiting):
         click.echo(f"{printable(path)} is being edited, so what is over stays in it", err=True)
     if outcome.recheck_at is not None:
         click.echo(f"next look at {format_moment(outcome.recheck_at)}", err=True)
+
+
+def _print_kept(edits: Sequence[KeptEdit]) -> None:
+    """Print the files of checkouts that keep a person's edit."""
+    for edit in edits[:MOST_SHOWN]:
+        click.echo(f"warning: {printable(str(edit))}", err=True)
+    if len(edits) > MOST_SHOWN:
+        click.echo(f"warning: {len(edits) - MOST_SHOWN} more files keep an edit", err=True)
 
 
 def _print_beside(report: PassReport) -> None:

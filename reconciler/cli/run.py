@@ -1,6 +1,5 @@
 """`reconciler run`: the daemon."""
 
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -22,6 +21,7 @@ from reconciler.cli.settings import (
     take_settings,
 )
 from reconciler.cli.trust import Keys, key_options
+from reconciler.shell.held_signals import handle_ending
 
 if TYPE_CHECKING:
     from reconciler.shell.daemon import Daemon
@@ -81,7 +81,7 @@ def command(
     poll_seconds: float | None,
     log_format: str,
 ) -> int:
-    r"""Serve a branch: a pass whenever it moves or a moment comes, until SIGTERM or Ctrl-C.
+    r"""Serve a branch: a pass whenever it moves or a moment comes, until SIGTERM, SIGHUP or Ctrl-C.
 
     \b
     Examples:
@@ -95,8 +95,7 @@ def command(
 
     # Kept while settings are renewed, or a signal between two of them would be lost.
     early: list[int] = click.get_current_context().meta.setdefault("reconciler.signals", [])
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, _: early.append(number))
+    handle_ending(lambda number, _: early.append(number))
     terminal = sys.stderr.isatty()
     text = log_format == "text" or (log_format == "auto" and terminal)
     colours = terminal and click.get_current_context().color is not False
@@ -114,8 +113,7 @@ def command(
             for root in served:
                 root.wakeups.stop()
 
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, stop)
+        handle_ending(stop)
         if early:
             return 0
         watch = None if settings is None else stack.enter_context(_watch(settings, served))

@@ -1,6 +1,5 @@
 """`reconciler serve`: the page of a branch, without the daemon."""
 
-import signal
 from pathlib import Path
 from types import FrameType
 
@@ -9,6 +8,7 @@ import click
 from reconciler.cli.options import output_root_option, read_branch_option
 from reconciler.cli.page_access import PageOptions, page_options, read_access
 from reconciler.errors import UsageError
+from reconciler.shell.held_signals import handle_ending
 
 POLL_SECONDS = 5.0
 
@@ -75,8 +75,7 @@ def command(
             del number, frame
             wakeups.stop()
 
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, stop)
+        handle_ending(stop)
         served.news.tell(repository.resolve(name))
         place = listener.address
         host = f"[{place.host}]" if ":" in place.host else place.host

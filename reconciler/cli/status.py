@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reconciler.model.identity import ObjectKey
     from reconciler.model.known_kinds import Kind
     from reconciler.model.world import World
+    from reconciler.shell.git.kept_edits import KeptEdit
     from reconciler.shell.revisions import GitRevisions
 
 WIDTH = 84
@@ -50,6 +51,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
     from reconciler.cli.description import aligned
     from reconciler.cli.print_json import print_json
     from reconciler.cli.world import note_if_empty, open_revisions
+    from reconciler.shell.git.kept_edits import kept_edits
     from reconciler.shell.git.revisions import resolve_revision
 
     revisions = open_revisions(directory, output_root)
@@ -64,6 +66,8 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
     branch = _branch(revisions) if at == "HEAD" else at
     unaccepted = unaccepted_commits(revisions, _branch(revisions), world.revision, commits)
     coming = coming_in(world)
+    here = at == "HEAD" and not world.apart
+    edits = kept_edits(revisions.repository, output_root) if here else ()
     if output == "json":
         waiting = since if status.last_at is not None else []
         told = [coming_json(one) for one in coming]
@@ -71,7 +75,8 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
         outputs = commits[0] if world.apart and commits else None
         answer = _as_json(status, branch, (inputs, outputs), waiting)
         unsigned = [commit_json(one) for one in unaccepted]
-        print_json({**answer, "unaccepted": unsigned, "coming": told})
+        kept = [{"path": one.path, "command": one.command} for one in edits]
+        print_json({**answer, "unaccepted": unsigned, "coming": told, "keptEdits": kept})
         return 0
     lines = [
         ("Root:", f"{directory.resolve()}, outputs in {output_root}/"),
@@ -79,6 +84,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
         *_passes(status, since),
         *unaccepted_line(unaccepted),
         *_wrong(status),
+        *_kept(edits),
         *_suspended(status),
         *_listed("Coming:", sentences(coming), "see reconciler events"),
         *(_listed("Delivery:", status.delivered, "") if status.delivered else ()),
@@ -155,6 +161,15 @@ def _wrong(status: "RepositoryStatus") -> "Iterator[Line]":
         for one in status.held
     ]
     yield from _listed("Held files:", held, "see status -o json")
+
+
+def _kept(edits: "Sequence[KeptEdit]") -> "Iterator[Line]":
+    """Yield the outputs of the checkout that are not as they were committed."""
+    from reconciler.audit.printable import printable
+
+    if edits:
+        told = [f"{printable(one.path)}: {printable(one.command)}" for one in edits]
+        yield from _listed("Edited here:", told, "see git status")
 
 
 def _suspended(status: "RepositoryStatus") -> "Iterator[Line]":

@@ -27,6 +27,7 @@ from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commits
 from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.git.kept_edits import KeptEdit
 from reconciler.shell.git.objects import TreeEntry, read_blobs
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.repository import COMMIT_ID, Repository
@@ -43,12 +44,16 @@ DELIVERED_FROM, INPUTS_FROM = "Delivered-From", "Delivered-Inputs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchDelivered:
-    """What came of one branch: its commit and how many files differ, or why nothing could be."""
+    """What came of one branch: its commit and how many files differ, or why nothing could be.
+
+    `kept` are a person's edits that stay in checkouts of it.
+    """
 
     branch: str
     commit: str | None
     files: int
     faults: tuple[Fault, ...]
+    kept: tuple[KeptEdit, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -106,13 +111,15 @@ class BranchDelivery:
         """
         found = []
         for one in self.prepare(served, loader, author, sources, at):
+            told = one.told
             if one.move is not None:
                 try:
-                    served.publish_other(one.move)
+                    kept = served.publish_other(one.move)
                 except BaseException:
                     self.forget()
                     raise
-            found.append(one.told)
+                told = replace(told, kept=kept)
+            found.append(told)
         return found
 
     def prepare(

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from reconciler.errors import ShellError
 from reconciler.shell.git.edited import files_being_edited
+from reconciler.shell.git.kept_edits import KeptEdit
 from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.recovery import recover
@@ -37,14 +38,14 @@ class Branch(Protocol):
     def repair(self) -> bool:
         """Begin anew if what is kept here cannot be read, and return whether that was so."""
 
-    def publish(self, *, old: str, new: str) -> None:
-        """Move the branch, or raise `LostRace`."""
+    def publish(self, *, old: str, new: str) -> tuple[KeptEdit, ...]:
+        """Move the branch, or raise `LostRace`; return the edits that stay in its checkouts."""
 
     def beside(self, name: str) -> str | None:
         """Return the commit of another branch, `None` if there is none yet."""
 
-    def publish_beside(self, name: str, *, old: str | None, new: str) -> None:
-        """Move another branch, or raise `LostRace`."""
+    def publish_beside(self, name: str, *, old: str | None, new: str) -> tuple[KeptEdit, ...]:
+        """Move another branch, or raise `LostRace`; return the edits that stay."""
 
     def may_move_together(self, names: Collection[str]) -> bool:
         """Return whether branches may move in one transaction."""
@@ -95,19 +96,19 @@ class LocalBranch:
         """Look into the checkouts of the branch."""
         return files_being_edited(self.repository, self.name, at, paths)
 
-    def publish(self, *, old: str, new: str) -> None:
+    def publish(self, *, old: str, new: str) -> tuple[KeptEdit, ...]:
         """Move the branch and the checkouts that have it checked out."""
         with self.turn:
-            advance(self.repository, self.name, old=old, new=new)
+            return advance(self.repository, self.name, old=old, new=new)
 
     def beside(self, name: str) -> str | None:
         """Return the commit of another branch."""
         return self.repository.find(name)
 
-    def publish_beside(self, name: str, *, old: str | None, new: str) -> None:
+    def publish_beside(self, name: str, *, old: str | None, new: str) -> tuple[KeptEdit, ...]:
         """Move another branch and its checkouts."""
         with self.turn:
-            advance(self.repository, name, old=old, new=new)
+            return advance(self.repository, name, old=old, new=new)
 
     def may_move_together(self, names: Collection[str]) -> bool:
         """Return false where a checkout has one of them: its files follow each branch by itself."""
@@ -157,17 +158,19 @@ class RemoteBranch:
         """Return none: no checkout follows a remote's branch."""
         return frozenset()
 
-    def publish(self, *, old: str, new: str) -> None:
+    def publish(self, *, old: str, new: str) -> tuple[KeptEdit, ...]:
         """Push; the push is refused if the remote's branch is not at `old`."""
         self.mirror.push(self.name, old=old, new=new)
+        return ()
 
     def beside(self, name: str) -> str | None:
         """Fetch another branch and return its commit."""
         return self.mirror.fetch(name)
 
-    def publish_beside(self, name: str, *, old: str | None, new: str) -> None:
+    def publish_beside(self, name: str, *, old: str | None, new: str) -> tuple[KeptEdit, ...]:
         """Push another branch."""
         self.mirror.push(name, old=old, new=new)
+        return ()
 
     def may_move_together(self, names: Collection[str]) -> bool:  # noqa: ARG002  # it is asked
         """Return true: whether the remote can is found out by asking it."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import stat
 from collections.abc import Collection
 from pathlib import Path
 
@@ -19,13 +20,17 @@ def sync_file(place: Path) -> None:
 
 
 def sync_places(places: Collection[Path]) -> None:
-    """Make durable what stands at each place, or that nothing does any more."""
+    """Make durable what stands at each place, or that nothing does any more.
+
+    A link or a folder that a person put there is passed over.
+    """
     if len(places) > MOST_SINGLY:
         os.sync()
         return
     for place in places:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            sync_file(place)
+            if stat.S_ISREG(os.lstat(place).st_mode):
+                sync_file(place)
     for folder in {_standing(place.parent) for place in places}:
         sync_folder(folder)
 

@@ -10,6 +10,7 @@ from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault, Trace
 from reconciler.shell.contest import Contested
 from reconciler.shell.daemon_events import DaemonEvent, PassFailed, PassFinished
+from reconciler.shell.git.kept_edits import KeptEdit
 from reconciler.shell.pass_report import PassReport
 from reconciler.shell.trust import RefusedCommit
 
@@ -28,6 +29,7 @@ class PassLog:
         self._author = author
         self._known: frozenset[Fault | Trace | str] = frozenset()
         self._waiting: frozenset[str] = frozenset()
+        self._kept: frozenset[KeptEdit] = frozenset()
         self._contested: Contested | None = None
         self._traced = ""
         self._refused: frozenset[RefusedCommit] = frozenset()
@@ -51,6 +53,8 @@ class PassLog:
         self._log_impostors(report)
         self._log_beside(report)
         self._log_waiting(report.waiting - self._waiting)
+        if report.commit is not None or report.beside:
+            self._log_kept(report)
         self._log_contested(report.contested)
         self._log_refused(frozenset(report.refused))
         self._waiting = report.waiting
@@ -153,6 +157,18 @@ class PassLog:
         """Log the files of which something would go, but for a person's edit."""
         for path in sorted(files):
             self._log.info("a person is editing it, so what is over stays in it", file=path)
+
+    def _log_kept(self, report: PassReport) -> None:
+        """Log once each file of a checkout that keeps a person's edit."""
+        kept = {*report.kept, *(edit for one in report.beside for edit in one.kept)}
+        for edit in sorted(kept - self._kept, key=str)[:MOST_NAMED]:
+            self._log.warning(
+                "a file keeps a person's edit, so it is not as it was decided",
+                file=edit.path,
+                checkout=str(edit.folder),
+                expected=f"commit it, or take what was decided: {edit.command}",
+            )
+        self._kept = frozenset(kept)
 
     def _log_refused(self, refused: frozenset[RefusedCommit]) -> None:
         """Log once each commit that is not accepted."""

@@ -8,6 +8,7 @@ from reconciler.core.changes import Outcome
 from reconciler.model.world import World
 from reconciler.shell.branch_delivery import BranchDelivered
 from reconciler.shell.contest import Contested
+from reconciler.shell.git.kept_edits import KeptEdit
 from reconciler.shell.sources import Heads, Sources
 from reconciler.shell.trust import RefusedCommit
 
@@ -21,7 +22,8 @@ class PassReport:
     `editors` are the outputs whose decision was edited by hand, and who did it. `beside` are the
     other branches that were delivered to, or could not be. `contested` is what is not written for
     now, since others undo it again and again. `heads` is where the branches were that it read,
-    as far as they are accepted, and `refused` are the commits that are not. `steps` are what each
+    as far as they are accepted, and `refused` are the commits that are not. `kept` are the files of
+    checkouts that are not as it wrote them, since a person edited them. `steps` are what each
     step of it took, in seconds, all races together.
     """
 
@@ -36,6 +38,7 @@ class PassReport:
     contested: Contested | None = None
     beside: tuple[BranchDelivered, ...] = ()
     refused: tuple[RefusedCommit, ...] = ()
+    kept: tuple[KeptEdit, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -152,16 +152,16 @@ class Passes:
         """Return the commits that wait on any branch."""
         return () if self.trust is None else tuple(self.trust.refused.values())
 
-    def _publish(self, report: PassReport) -> tuple[BranchDelivered, ...]:
+    def _publish(self, report: PassReport) -> PassReport:
         """Publish a decision, together with what it delivers to other branches if that can be done.
 
         Returns:
-            What became of the other branches, nothing where they follow by themselves.
+            The report with what became of the other branches, and of the checkouts.
         """
         told = self._publish_together(report)
-        if told is None:
-            self.branches.publish(report.heads, report.outputs)
-        return told or ()
+        if told is not None:
+            return replace(report, beside=told)
+        return replace(report, kept=self.branches.publish(report.heads, report.outputs))
 
     def _publish_together(self, report: PassReport) -> tuple[BranchDelivered, ...] | None:
         """Publish a decision and what it delivers to other branches at once, if that can be done.
@@ -211,9 +211,9 @@ class Passes:
             try:
                 if publish:
                     with times.step("push"):
-                        told = self._publish(decided)
+                        published = self._publish(decided)
                     self.contest.wrote(report.world, report.outcome, report.now)
-                    return replace(decided, beside=told)
+                    return published
             except LostRace:
                 if race == RACES:
                     raise

@@ -92,13 +92,24 @@ def fate_of(owner: ProcessIdentity, me: ProcessIdentity) -> Fate:
         owner: Who held the lock.
         me: Who holds it now.
     """
+    if is_of_another_boot(owner, me):
+        return Fate.GONE
     if owner.boot and me.boot and owner.boot != me.boot:
-        return Fate.GONE if owner.host == me.host else Fate.UNKNOWN  # one machine, started anew
+        return Fate.UNKNOWN
     if not (owner.boot and me.boot) and owner.host != me.host:
         return Fate.UNKNOWN
     if _is_near(owner, me) and owner.pid != me.pid and not is_dead(owner, me):
         return Fate.ALIVE
     return Fate.GONE
+
+
+def is_of_another_boot(owner: ProcessIdentity, me: ProcessIdentity) -> bool:
+    """Return whether a process surely ran before the machine was started the last time.
+
+    Where the kernel tells no boot from another, nothing is sure.
+    """
+    known = bool(owner.boot and me.boot) and owner.host == me.host
+    return known and owner.boot != me.boot
 
 
 def is_dead(owner: ProcessIdentity, me: ProcessIdentity) -> bool:

@@ -11,6 +11,7 @@ from reconciler.errors import ShellError, UsageError
 from reconciler.model.world import World
 from reconciler.shell.branches import Branch
 from reconciler.shell.git.history import read_commits
+from reconciler.shell.git.kept_edits import KeptEdit
 from reconciler.shell.git.publish import BranchMove
 from reconciler.shell.git.repository import COMMIT_ID, EMPTY_TREES, Repository, check_branch
 from reconciler.shell.git.revisions import is_ancestor, list_range
@@ -185,18 +186,20 @@ class ServedBranches:
                 self._accept_other(other)
         return moved
 
-    def publish(self, heads: Heads, new: str) -> None:
-        """Move the branch of the outputs, or raise `LostRace`."""
+    def publish(self, heads: Heads, new: str) -> tuple[KeptEdit, ...]:
+        """Move the branch of the outputs, or raise `LostRace`; return the edits that stay."""
         if self.output_branch is None:
-            self.inputs.publish(old=heads.tip or heads.inputs, new=new)
+            kept = self.inputs.publish(old=heads.tip or heads.inputs, new=new)
         else:
-            self.inputs.publish_beside(self.output_branch, old=heads.old, new=new)
+            kept = self.inputs.publish_beside(self.output_branch, old=heads.old, new=new)
         self._accept_own(heads, new)
+        return kept
 
-    def publish_other(self, move: BranchMove) -> None:
-        """Move a branch that is delivered to, or raise `LostRace`."""
-        self.inputs.publish_beside(move.name, old=move.old, new=move.new)
+    def publish_other(self, move: BranchMove) -> tuple[KeptEdit, ...]:
+        """Move a branch that is delivered to, or raise `LostRace`; return the edits that stay."""
+        kept = self.inputs.publish_beside(move.name, old=move.old, new=move.new)
         self._accept_other(move)
+        return kept
 
     def _accept_other(self, move: BranchMove) -> None:
         if self.trust is not None:

@@ -16,8 +16,8 @@ from reconciler.errors import UsageError
 from reconciler.shell.git.commits import check_path, write_commit
 from reconciler.shell.git.errors import LostRace
 from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository, check_branch
+from reconciler.shell.git.worktree import advance
 
 NEW_FILE_MODE = 0o644
 
@@ -68,7 +68,7 @@ def branch_off(
     changes = [WriteFile(path, content.decode("utf-8")) for path, content in files.items()]
     commit = write_commit(repository, changes, parent=base, message=message, at=at, author=author)
     try:
-        publish(repository, branch, old=None, new=commit, reason="branch: created by reconciler")
+        advance(repository, branch, old=None, new=commit, reason="branch: created by reconciler")
     except LostRace:
         raise taken from None
     return commit

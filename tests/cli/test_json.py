@@ -139,6 +139,7 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A decision edited by hand, then a new cluster, and a policy that is faulty."""
     fleet = edited_fleet(tmp_path_factory.mktemp("json") / "troubled", OCM)
     fleet.commit(NEWER, "Add member3")
+    fleet.write({"status/mine.yaml": "# an edit that nobody committed\n"})
     return fleet
 
 

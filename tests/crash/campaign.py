@@ -77,7 +77,8 @@ class Campaign:
         if step is not None and step.kind == "git":
             number, phase, call, ordinal = step.number, step.phase, step.call, step.ordinal
         how = "traced" if tracing else "untraced"
-        (self._control / "plan").write_text(f"{number} {phase} {call} {ordinal} {how}\n")
+        plan = f"{number} {phase} {call} {ordinal} {how} KILL group\n"
+        (self._control / "plan").write_text(plan)
 
     def run(self, step: CrashStep) -> Failed | None:
         """Kill at a step, start again, and return what did not hold."""

@@ -1,9 +1,11 @@
 """A `git` for the PATH of a process that is to be killed: it counts commands, and kills at one.
 
 bin/git    the stand-in          git      path of the real one
-count      commands so far       plan     number and phase of the command to kill at
+count      commands so far       plan     number and phase of the command to kill at, and how
 victim     process to kill       log      a line for each command and file operation
 trace.N    system calls of command N, where they are wanted
+
+By another signal than KILL the process alone is asked to end, once or twice, or its group: git too.
 """
 
 import re
@@ -25,11 +27,15 @@ read -r count < "$control/count"
 count=$((count + 1))
 echo "$count" > "$control/count"
 read -r victim < "$control/victim"
-read -r number phase call ordinal tracing < "$control/plan"
+read -r number phase call ordinal tracing signal target < "$control/plan"
 read -r real < "$control/git"
 echo "git $count $*" >> "$control/log"
 die() {
-    kill -KILL "$victim"
+    kill "-$signal" "$victim"
+    if [ "$signal" != KILL ]; then
+        trap - "$signal"
+        kill "-$signal" $$
+    fi
     case " $* " in
     *" push "*) kill -KILL $$ ;;  # the server goes on
     *) kill -KILL 0 ;;
@@ -42,9 +48,17 @@ if [ "$count" != "$number" ]; then
     if [ "$tracing" = traced ]; then exec "${trace[@]}" "$real" "$@"; fi
     exec "$real" "$@"
 fi
+if [ "$target" = process ] || [ "$target" = twice ]; then
+    if [ "$phase" = before ] || [ "$target" = twice ]; then kill "-$signal" "$victim"; fi
+    if [ "$phase" = before ] && [ "$target" = process ]; then exec "$real" "$@"; fi
+    "$real" "$@"
+    code=$?
+    kill "-$signal" "$victim"
+    exit "$code"
+fi
 case "$phase" in
 before) die "$@" ;;
-within) "${trace[@]}" -e "inject=$call:signal=KILL:when=$ordinal" "$real" "$@" ;;
+within) "${trace[@]}" -e "inject=$call:signal=$signal:when=$ordinal" "$real" "$@" ;;
 after)
     if [ "$tracing" = traced ]; then "${trace[@]}" "$real" "$@"; else "$real" "$@"; fi ;;
 esac

@@ -64,7 +64,7 @@ def _kills(control: Path) -> Iterator[CrashStep]:
     for line in (control / "log").read_text(errors="replace").splitlines():
         kind, count, what = line.split(" ", 2)
         number = int(count)
-        what = _short(kind, what)
+        what = short(kind, what)
         yield CrashStep(kind=kind, number=number, phase="before", what=what)
         if kind == "file":
             if what.startswith(("write", "pwrite")):
@@ -80,6 +80,7 @@ def _kills(control: Path) -> Iterator[CrashStep]:
             yield CrashStep(kind=kind, number=number, phase="after", what=what)
 
 
-def _short(kind: str, what: str) -> str:
+def short(kind: str, what: str) -> str:
+    """Return what a line of the log is of: the verb of git, or the operation and its file."""
     words = [word for word in what.split(" ") if not word.startswith(("--git-dir", "--work-tree"))]
     return words[0] if kind == "git" else " ".join(words)[:60]

@@ -1,14 +1,21 @@
-"""A sample of all kills; `make crash` does all of them, in up to an hour."""
+"""A sample of all kills and signals; `make crash` and `make crash-all` do all of them."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.crash.scenarios import SCENARIOS
+from tests.crash.signal_campaign import SignalCampaign
+from tests.crash.signal_points import SIGNALS, sample
+from tests.crash.verbs import VERBS, Verb
 from tests.shell.fleet import ROOT, process_environment
 
 SHARE = 60  # one step in so many is killed here
+POINTS = 200  # of all signals and verbs together
+SEED = os.environ.get("CRASH_SEED", "0")  # which of them
 CPU_SECONDS = 40  # each kill is a process that is started twice
 
 
@@ -41,3 +48,19 @@ def test_a_missing_recovery_is_noticed() -> None:
 
     assert 1 == finished.returncode, finished.stdout + finished.stderr
     assert "left behind" in finished.stdout
+
+
+@pytest.mark.cpu_seconds(CPU_SECONDS)
+@pytest.mark.parametrize("name", SIGNALS)
+@pytest.mark.parametrize("verb", VERBS, ids=[verb.name for verb in VERBS])
+def test_a_verb_may_be_asked_to_end_at_some_of_the_points(
+    tmp_path: Path, verb: Verb, name: str
+) -> None:
+    """It has done all or nothing, and the passes that follow end as if nobody had asked."""
+    campaign = SignalCampaign(verb, tmp_path)
+    points = [point for point in campaign.points if point.signal == name]
+    chosen = sample(points, POINTS // len(VERBS) // len(SIGNALS), f"{SEED} {verb.name} {name}")
+
+    failed = {str(point): wrong for point in chosen if (wrong := campaign.run(point))}
+
+    assert {} == failed, f"seed {SEED}"

@@ -21,12 +21,21 @@ CHANGING = os.O_CREAT | os.O_TRUNC
 class FileOperations:
     """Counts the file operations below a folder, and dies at one of them."""
 
-    def __init__(self, root: Path, control: Path, *, number: int, within: bool) -> None:
-        """Die before operation `number`, or in the middle of it."""
+    def __init__(
+        self,
+        root: Path,
+        control: Path,
+        *,
+        number: int,
+        within: bool = False,
+        die: Callable[[], None] | None = None,
+    ) -> None:
+        """Die before operation `number`, or in the middle of it; `die` may end otherwise."""
         self._root = f"{root}/"
         self._log = os.open(control / "log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._number = number
         self._within = within
+        self._die = die or _die
         self._count = 0
         self._write = os.write
 
@@ -103,7 +112,7 @@ class FileOperations:
         if self._count == self._number:
             if self._within and partial:
                 return True
-            _die()
+            self._die()
         self._write(self._log, f"file {self._count} {name} {place}\n".encode())
         return False
 

@@ -6,6 +6,7 @@ import pytest
 
 from reconciler.core.changes import DeleteFile, WriteFile
 from reconciler.shell.git.errors import CheckoutBusy
+from reconciler.shell.git.kept_edits import KeptEdit
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.worktree import advance
 from tests.shell.counted import CommandLog
@@ -20,12 +21,12 @@ CHANGES = (
 )
 
 
-def move(checkout: Checkout) -> None:
-    """Let the checkout follow a commit."""
+def move(checkout: Checkout) -> tuple[KeptEdit, ...]:
+    """Let the checkout follow a commit; return the edits that stay."""
     repository = Repository.open(checkout.folder)
     old = repository.resolve("main")
     new = commit(repository, *CHANGES, parent=old)
-    advance(repository, "main", old=old, new=new)
+    return advance(repository, "main", old=old, new=new)
 
 
 def test_git_moves_what_it_converts(tmp_path: Path) -> None:
@@ -58,8 +59,10 @@ def test_a_changed_mode_is_an_edit(tmp_path: Path) -> None:
     checkout = new_checkout(tmp_path / "r", FILES)
     (checkout.folder / "status/a.yaml").chmod(0o755)
 
-    with pytest.raises(CheckoutBusy, match=r'"status/a\.yaml" has changes'):
-        move(checkout)
+    [kept] = move(checkout)
+
+    assert "status/a.yaml" == kept.path
+    assert " M status/a.yaml" == checkout.status()
 
 
 @pytest.mark.parametrize("theirs", ["status/deep/b.yaml/theirs", "status/deep"])

@@ -14,7 +14,7 @@ from reconciler.shell.git import journal, worktree
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import CheckoutBusy, GitError
 from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.journal import StepUnfinished, entries, held_entry, journalled
+from reconciler.shell.git.journal import entries, held_entry, journalled
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import Repository
@@ -104,6 +104,58 @@ def test_a_lock_in_doubt_stays(tmp_path: Path, make: Callable[[Checkout, Path], 
     settle(repository)
 
     assert ["HEAD.lock", "main.lock"] == locks(checkout)
+
+
+TORN = [
+    pytest.param(lambda new: new[:17].encode(), id="a-part"),
+    pytest.param(lambda new: new[:17].encode() + b"\0" * 24, id="a-part-and-zeros"),
+    pytest.param(lambda _: b"\0" * 41, id="zeros"),
+    pytest.param(lambda new: new.encode(), id="without-its-end"),
+]
+
+
+@pytest.mark.parametrize("torn", TORN)
+@pytest.mark.parametrize("moved", [False, True], ids=["before", "after"])
+def test_a_lock_that_a_loss_of_power_tore_goes(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    torn: Callable[[str], bytes],
+    moved: bool,  # noqa: FBT001  # one per mode
+) -> None:
+    """The entry is of another boot, so nobody is writing the lock any more."""
+    owned_by(monkeypatch, replace(this_process(), boot="before"))
+    checkout, repository, _, new = killed(tmp_path, moved=moved)
+    (checkout.folder / ".git/refs/heads/main.lock").write_bytes(torn(new))
+
+    settle(repository)
+
+    assert [] == locks(checkout)
+    checkout.commit({"mine.yaml": "more\n"})
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "content"),
+    [
+        pytest.param({}, b"\0" * 41, id="this-boot"),
+        pytest.param({"boot": ""}, b"\0" * 41, id="a-kernel-that-does-not-tell"),
+        pytest.param({"boot": "before"}, b"f" * 17, id="a-part-of-another-id"),
+        pytest.param({"boot": "before"}, b"f" * 40 + b"\n", id="another-id"),
+    ],
+)
+def test_a_torn_lock_in_doubt_stays(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    elsewhere: dict[str, str],
+    content: bytes,
+) -> None:
+    """Somebody may be writing it, or it is another's."""
+    owned_by(monkeypatch, replace(this_process(), **elsewhere))  # type: ignore[arg-type]
+    checkout, repository, _, _ = killed(tmp_path, moved=False)
+    (checkout.folder / ".git/refs/heads/main.lock").write_bytes(content)
+
+    settle(repository)
+
+    assert ["main.lock"] == locks(checkout)
 
 
 def test_a_lock_that_changes_meanwhile_stays(tmp_path: Path) -> None:
@@ -337,7 +389,7 @@ def test_an_entry_is_older_than_all_that_follows(tmp_path: Path) -> None:
 def test_a_git_command_that_is_killed_alone_is_cleared_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process lives on; its next pass judges the lock."""
+    """The process lives on, and has judged the lock before it says so."""
     checkout = new_checkout(tmp_path / "r", FILES)
     repository = Repository.open(checkout.folder)
     old = repository.resolve("main")
@@ -349,9 +401,8 @@ def test_a_git_command_that_is_killed_alone_is_cleared_up(
 
     with monkeypatch.context() as patched:
         patched.setattr(worktree, "publish_together", killed_half_way)
-        with pytest.raises(StepUnfinished):
+        with pytest.raises(GitError, match="exit code -9"):
             worktree.advance(repository, "main", old=old, new=new)
-    settle(repository)
     assert [] == locks(checkout)
 
     worktree.advance(repository, "main", old=old, new=new)

@@ -1,6 +1,7 @@
 """Moving a branch together with its checkouts, around a person's work."""
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.shell.git import worktree
+from reconciler.shell.git import recovery, worktree
 from reconciler.shell.git.checkouts import find_checkouts
 from reconciler.shell.git.command import Finished
 from reconciler.shell.git.commits import write_commit
@@ -18,11 +19,12 @@ from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.index import locked_index
 from reconciler.shell.git.journal import HeldEntry, journalled
+from reconciler.shell.git.merged_move import CheckoutMove, refusal_of_move
 from reconciler.shell.git.publish import BranchMove, publish_together
 from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.worktree import advance
-from tests.shell.repositories import NOW, Checkout, git, new_bare, new_checkout
+from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, git, new_bare, new_checkout
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = {
@@ -109,6 +111,29 @@ def stage(path: str) -> Callable[[Checkout], None]:
     return act
 
 
+def write(path: str, content: str) -> Callable[[Checkout], None]:
+    """Give a file some content."""
+    return lambda checkout: checkout.write({path: content})
+
+
+def link(path: str) -> Callable[[Checkout], None]:
+    """Put a symbolic link in the place of a file."""
+
+    def act(checkout: Checkout) -> None:
+        (checkout.folder / path).unlink()
+        (checkout.folder / path).symlink_to("elsewhere")
+
+    return act
+
+
+def seen(checkout: Checkout, path: str) -> str | None:
+    """What a path of a checkout holds, `None` if it is not there."""
+    place = checkout.folder / path
+    if place.is_symlink():
+        return str(place.readlink())
+    return place.read_text() if place.exists() else None
+
+
 def delete(path: str) -> Callable[[Checkout], None]:
     """Delete a file without staging that."""
     return lambda checkout: (checkout.folder / path).unlink()
@@ -173,20 +198,6 @@ def conflict(path: str) -> Callable[[Checkout], None]:
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        pytest.param(edit("status/a.yaml"), '"status/a.yaml" has changes; commit', id="dirty"),
-        pytest.param(stage("status/a.yaml"), '"status/a.yaml" has changes', id="staged"),
-        pytest.param(
-            delete("status/a.yaml"), '"status/a.yaml" was deleted; commit', id="deleted-unstaged"
-        ),
-        pytest.param(
-            delete("status/gone.yaml"), '"status/gone.yaml" was deleted', id="deleted-alike"
-        ),
-        pytest.param(drop("status/a.yaml"), "is staged for deletion", id="deleted-staged"),
-        pytest.param(
-            edit("status/deep/b.yaml"), '"status/deep/b.yaml" is in the way', id="untracked"
-        ),
-        pytest.param(edit("status/x.log"), '"status/x.log" is in the way', id="ignored"),
-        pytest.param(stage("status/deep/b.yaml"), "is staged already", id="added"),
         pytest.param(edit("status/deep"), '"status/deep" is not a folder', id="file-for-folder"),
         pytest.param(edit("status/x.log/y"), '"status/x.log" is in the way', id="folder-for-file"),
         pytest.param(link_folder, '"status/deep" is a symbolic link', id="symlinked-new-folder"),
@@ -213,6 +224,79 @@ def test_what_is_in_the_way_refuses_the_move_and_nothing_changes(
 
     assert old == repository.resolve("main")
     assert before == photograph(checkout.folder)
+
+
+KEPT = [
+    pytest.param(edit("status/a.yaml"), " M status/a.yaml", "checkout HEAD --", id="dirty"),
+    pytest.param(stage("status/a.yaml"), "M  status/a.yaml", "checkout HEAD --", id="staged"),
+    pytest.param(delete("status/a.yaml"), " D status/a.yaml", "checkout HEAD --", id="deleted"),
+    pytest.param(drop("status/a.yaml"), "D  status/a.yaml", "checkout HEAD --", id="dropped"),
+    pytest.param(link("status/a.yaml"), " T status/a.yaml", "checkout HEAD --", id="linked"),
+    pytest.param(
+        edit("status/deep/b.yaml"), " M status/deep/b.yaml", "checkout HEAD --", id="untracked"
+    ),
+    pytest.param(edit("status/x.log"), " M status/x.log", "checkout HEAD --", id="ignored"),
+    pytest.param(
+        stage("status/deep/b.yaml"), "M  status/deep/b.yaml", "checkout HEAD --", id="added"
+    ),
+    pytest.param(edit("status/gone.yaml"), "?? status/gone.yaml", "rm ", id="edited-where-removed"),
+    pytest.param(
+        stage("status/gone.yaml"), "A  status/gone.yaml", "rm --force --", id="staged-where-removed"
+    ),
+]
+
+
+@pytest.mark.parametrize(("act", "status", "command"), KEPT)
+def test_an_edit_of_an_output_stays_and_all_the_rest_moves(
+    tmp_path: Path, act: Callable[[Checkout], None], status: str, command: str
+) -> None:
+    """The branch moves; `git status` has that file alone; the command that is told takes ours."""
+    checkout, repository, old, new = start(tmp_path)
+    act(checkout)
+    path = status[3:]
+    edited = seen(checkout, path)
+
+    [kept] = advance(repository, "main", old=old, new=new)
+
+    assert new == checkout.head()
+    assert (status, edited) == (checkout.status(), seen(checkout, path))
+    assert path == kept.path
+    assert command in str(kept)
+    subprocess.run(shlex.split(kept.command), check=True, env=ENVIRONMENT, capture_output=True)
+    assert "" == checkout.status()
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        pytest.param(delete("status/gone.yaml"), id="deleted-alike"),
+        pytest.param(drop("status/gone.yaml"), id="dropped-alike"),
+        pytest.param(write("status/a.yaml", "new\n"), id="written-alike"),
+        pytest.param(write("status/deep/b.yaml", "b\n"), id="made-alike"),
+    ],
+)
+def test_an_edit_that_is_what_was_decided_is_none(
+    tmp_path: Path, act: Callable[[Checkout], None]
+) -> None:
+    """There is nothing to tell."""
+    checkout, repository, old, new = start(tmp_path)
+    act(checkout)
+
+    assert () == advance(repository, "main", old=old, new=new)
+    assert (new, "") == (checkout.head(), checkout.status())
+
+
+def test_an_edit_stays_through_many_moves_until_it_is_committed(tmp_path: Path) -> None:
+    """Each pass tells it; a commit makes it what the next one decides from."""
+    checkout, repository, old, new = start(tmp_path)
+    checkout.write({"status/a.yaml": "edited\n"})
+    [first] = advance(repository, "main", old=old, new=new)
+    newer = commit(repository, WriteFile("status/a.yaml", "newer\n"), parent=new)
+
+    assert (first,) == advance(repository, "main", old=new, new=newer)
+    checkout.git("commit", "--quiet", "--all", "--message", "Mine")
+    assert "status/a.yaml" == checkout.git("diff", "--name-only", newer, "HEAD")
+    assert "" == checkout.status()
 
 
 @pytest.mark.parametrize(
@@ -291,11 +375,16 @@ def test_a_lost_race_leaves_the_checkout_as_it_was(tmp_path: Path) -> None:
     assert "" == checkout.status()
 
 
-def test_an_edit_after_the_dry_run_puts_the_branch_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("sparse", [False, True])
+def test_an_edit_between_looking_and_moving_stays(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sparse: bool,  # noqa: FBT001  # one per mode
 ) -> None:
-    """The moment between looking and moving belongs to nobody."""
+    """Where git moves the files it refuses, and nothing has moved."""
     checkout, repository, old, new = start(tmp_path)
+    if sparse:
+        checkout.git("sparse-checkout", "set", "--no-cone", "/*")
     real = publish_together
 
     def publish_slowly(repository: Repository, moves: Sequence[BranchMove], *, reason: str) -> None:
@@ -304,31 +393,41 @@ def test_an_edit_after_the_dry_run_puts_the_branch_back(
 
     monkeypatch.setattr(worktree, "publish_together", publish_slowly)
 
-    with pytest.raises(CheckoutBusy, match="has changes; commit"):
-        advance(repository, "main", old=old, new=new)
+    if sparse:
+        with pytest.raises(CheckoutBusy, match="has changes; commit"):
+            advance(repository, "main", old=old, new=new)
+    else:
+        [kept] = advance(repository, "main", old=old, new=new)
+        assert "status/a.yaml" == kept.path
 
-    assert old == checkout.head()
+    assert (old if sparse else new) == checkout.head()
     assert " M status/a.yaml" == checkout.status()
+    assert "in between\n" == (checkout.folder / "status/a.yaml").read_text()
     assert not (checkout.folder / ".git/index.lock").exists()
 
 
-def test_a_disk_that_is_full_half_way_is_made_good_by_the_next_pass(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("stays", [False, True])
+def test_a_disk_that_is_full_half_way_is_made_good(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stays: bool,  # noqa: FBT001  # one per mode
 ) -> None:
-    """Some files are written, one is cut short, and nothing could be put back either."""
+    """Some files are written, one is cut short; if the disk stays full, by the next pass."""
     checkout, repository, old, new = start(tmp_path)
     place = checkout.folder / "status/a.yaml"
 
     def full(prepared: object, move: object) -> None:
         place.write_text("ne")
         (checkout.folder / "status/gone.yaml").unlink(missing_ok=True)
-        raise worktree._refusal(
-            checkout.folder, Finished(128, b"", "error: No space left on device")
-        )
+        raise refusal_of_move(checkout.folder, Finished(128, b"", "error: No space left on device"))
 
     with monkeypatch.context() as patched:
         patched.setattr(worktree, "_move", full)
-        with pytest.raises(GitError, match=r"follows with the next pass: .* is full; free"):
+        if stays:
+            patched.setattr(recovery, "finish", full)
+            with pytest.raises(GitError, match=r"follows with the next pass: .* is full; free"):
+                advance(repository, "main", old=old, new=new)
+        else:
             advance(repository, "main", old=old, new=new)
 
     assert new == repository.resolve("main")
@@ -361,14 +460,32 @@ def test_one_busy_checkout_holds_all(tmp_path: Path) -> None:
     checkout, repository, old, new = start(tmp_path)
     checkout.git("worktree", "add", "--quiet", "--force", str(tmp_path / "linked"), "main")
     linked = Checkout(tmp_path / "linked")
-    checkout.write({"status/a.yaml": "edited\n"})
+    (checkout.folder / "status").rename(tmp_path / "moved")
+    (checkout.folder / "status").symlink_to(tmp_path / "moved")
     before = photograph(linked.folder)
 
-    with pytest.raises(CheckoutBusy, match="has changes; commit"):
+    with pytest.raises(CheckoutBusy, match="is a symbolic link"):
         advance(repository, "main", old=old, new=new)
 
     assert before == photograph(linked.folder)
     assert old == linked.head()
+
+
+def test_each_checkout_keeps_its_own_edits(tmp_path: Path) -> None:
+    """All are told, each with its folder."""
+    checkout, repository, old, new = start(tmp_path)
+    checkout.git("worktree", "add", "--quiet", "--force", str(tmp_path / "linked"), "main")
+    linked = Checkout(tmp_path / "linked")
+    checkout.write({"status/a.yaml": "edited\n"})
+    linked.write({"status/gone.yaml": "edited\n"})
+
+    kept = advance(repository, "main", old=old, new=new)
+
+    assert {checkout.folder: "status/a.yaml", linked.folder: "status/gone.yaml"} == {
+        one.folder: one.path for one in kept
+    }
+    assert " M status/a.yaml" == checkout.status()
+    assert "?? status/gone.yaml" == linked.status()
 
 
 def test_a_lost_worktree_does_not_matter(tmp_path: Path) -> None:
@@ -531,7 +648,7 @@ def test_a_checkout_that_left_the_branch_meanwhile_is_not_moved(tmp_path: Path) 
     with (
         pytest.raises(LostRace, match="no longer checked out"),
         begun(repository, old, new) as step,
-        worktree._prepared(found, "main", worktree.CheckoutMove(old, new, ()), step),
+        worktree._prepared(found, "main", CheckoutMove(old, new, ()), step),
     ):
         pass
 

@@ -17,6 +17,7 @@ from reconciler.shell.git.command import Git
 from reconciler.shell.git.configuration import may_configure
 from reconciler.shell.git.journal import FOLDER
 from reconciler.shell.git.repository import Repository
+from reconciler.shell.held_signals import held_signals
 
 SUFFIX = ".import"
 CONFIGURATION = """\
@@ -47,8 +48,9 @@ def importing_git(repository: Repository) -> Iterator[Git]:
         )
         yield git.having(variables={"GIT_OBJECT_DIRECTORY": str(repository.common_dir / "objects")})
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(descriptor)
+        with held_signals():
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(descriptor)
 
 
 def remove_dead_imports(repository: Repository) -> None:

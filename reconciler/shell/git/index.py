@@ -16,7 +16,7 @@ from reconciler.shell.durable import sync_file, sync_folder
 from reconciler.shell.git.checkouts import Checkout
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import CheckoutBusy
-from reconciler.shell.git.journal import HeldEntry, StepUnfinished
+from reconciler.shell.git.journal import NOTHING_MOVED, HeldEntry
 
 COPY_PREFIX = "reconciler-index-"
 
@@ -46,7 +46,7 @@ class LockedIndex:
 def locked_index(checkout: Checkout, step: HeldEntry) -> Iterator[LockedIndex]:
     """Lock the index of a checkout for the length of a block.
 
-    The lock stays if the block raises `StepUnfinished`.
+    The lock stays if the step may have moved its branch: a person's `git commit` would undo it.
 
     Args:
         checkout: Where the files are.
@@ -57,7 +57,7 @@ def locked_index(checkout: Checkout, step: HeldEntry) -> Iterator[LockedIndex]:
     """
     lock = checkout.git_dir / "index.lock"
     _take(checkout, lock, step)
-    stays = False
+    stays = True
     try:
         sync_folder(checkout.git_dir)
         _remove_copies(checkout)
@@ -69,8 +69,9 @@ def locked_index(checkout: Checkout, step: HeldEntry) -> Iterator[LockedIndex]:
             git=step.joined(checkout.git).having(variables={"GIT_INDEX_FILE": str(copy)}),
             copy=copy,
         )
-    except StepUnfinished:
-        stays = True
+        stays = False
+    except NOTHING_MOVED:
+        stays = False
         raise
     finally:
         _remove_copies(checkout)

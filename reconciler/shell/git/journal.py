@@ -17,13 +17,15 @@ from pathlib import Path
 
 from reconciler.shell.durable import sync_folder
 from reconciler.shell.git.command import Git
-from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
 from reconciler.shell.git.repository import COMMIT_ID, Repository
 from reconciler.shell.processes import ProcessIdentity, decode_process, this_process
 
 FOLDER = "reconciler"
 SUFFIX = ".step"
 TICK_SECONDS = 0.001
+NOTHING_MOVED = (CheckoutBusy, LostRace)
+"""What a step raises after which everything is as it was before."""
 
 
 class StepUnfinished(GitError):
@@ -100,7 +102,8 @@ def journalled(
 ) -> Iterator[HeldEntry]:
     """Keep an entry in the journal for the length of a block; it is durable when the block begins.
 
-    The entry stays if the block raises `StepUnfinished`.
+    Only a block that ends, or says by `NOTHING_MOVED` that it began nothing, takes the entry along.
+    After anything else, a signal for instance, the branch may have moved: recovery finds out.
     """
     entry = JournalEntry(
         owner=this_process(),
@@ -120,13 +123,10 @@ def journalled(
         sync_folder(folder)
         written_ns = _next_tick(descriptor)
         yield HeldEntry(entry=entry, place=place, descriptor=descriptor, written_ns=written_ns)
-    except StepUnfinished:
-        raise
-    except BaseException:
+        place.unlink(missing_ok=True)
+    except NOTHING_MOVED:
         place.unlink(missing_ok=True)
         raise
-    else:
-        place.unlink(missing_ok=True)
     finally:
         os.close(descriptor)
 

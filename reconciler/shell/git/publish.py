@@ -62,11 +62,18 @@ def publish_together(
     """
     arguments = ("update-ref", "-m", reason, "--stdin")
     left = list(moves)
+    killed = False
     for seconds in (*BACKOFF_SECONDS, None):
         finished = repository.git.run(*arguments, stdin=_transaction(left))
         if finished.code == 0:
             return
-        left = _left(repository, left)
+        killed |= finished.code < 0
+        try:
+            left = _left(repository, left)
+        except LostRace as race:
+            if killed:  # it may have moved the branch before somebody else did
+                raise GitError(str(race)) from race
+            raise
         if not left:
             return  # somebody computed the same commits and was first
         if seconds is None:

@@ -25,6 +25,7 @@ from reconciler.shell.git.objects import ChangedFile, changed_files
 from reconciler.shell.git.reference_locks import places_of, remove_reference_locks
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.step_files import finish
+from reconciler.shell.held_signals import held_signals
 from reconciler.shell.processes import Fate, fate_of, is_dead, this_process
 
 COMMAND_WAITS_SECONDS = (0.05, 0.2, 0.75, 0.0)
@@ -45,7 +46,9 @@ def recover(repository: Repository, *, sleep: Callable[[float], None] = time.sle
     remove_dead_imports(repository)
     for place in entries(repository):
         for seconds in COMMAND_WAITS_SECONDS:
-            if _recover_entry(repository, place, sleep):
+            with held_signals():
+                ended = _recover_entry(repository, place, sleep)
+            if ended:
                 break
             sleep(seconds)
         else:

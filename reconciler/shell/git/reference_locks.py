@@ -13,6 +13,7 @@ from pathlib import Path
 from reconciler.shell.durable import sync_folder
 from reconciler.shell.git.journal import HeldEntry
 from reconciler.shell.git.repository import Repository
+from reconciler.shell.processes import is_of_another_boot, this_process
 
 QUIET_SECONDS = 1.0
 """How long a lock must have been as it is: git holds one for milliseconds, a slow hook excepted."""
@@ -44,12 +45,6 @@ def remove_reference_locks(
             sync_folder(lock.parent)
 
 
-def left_locks(repository: Repository, step: HeldEntry) -> bool:
-    """Return whether a step that failed left a lock that may be its own."""
-    places = places_of(repository, step.entry.references, step.entry.git_dir)
-    return any(_is_ours(lock, step) for lock in places)
-
-
 def advice_on_locks(repository: Repository, references: Iterable[str]) -> str:
     """Return what a person may do about the locks that hold branches, `""` if none does."""
     places = places_of(repository, references, repository.git_dir)
@@ -64,15 +59,22 @@ def _branch_locks(repository: Repository, references: Iterable[str]) -> list[Pat
 
 
 def _is_ours(lock: Path, step: HeldEntry) -> bool:
-    """Return whether a lock appeared after the entry, and holds nothing or a new id."""
+    """Return whether a lock appeared after the entry, and holds nothing or a new id.
+
+    Git writes the id at once. If the machine was started anew since, the power may have failed in
+    between, and file systems keep a part of what was not synced, or zeros in its place.
+    """
     try:
         facts = os.lstat(lock)
         content = lock.read_bytes()
     except OSError:
         return False
     younger = min(facts.st_mtime_ns, facts.st_ctime_ns) > step.written_ns
-    ids = ("", step.entry.new, *step.entry.beside.values())
-    return younger and content.strip().decode(errors="replace") in ids
+    ids = (step.entry.new, *step.entry.beside.values())
+    if is_of_another_boot(step.entry.owner, this_process()):
+        kept = content.rstrip(b"\0")
+        return younger and any(f"{name}\n".encode().startswith(kept) for name in ids)
+    return younger and content.strip().decode(errors="replace") in ("", *ids)
 
 
 def _rests(lock: Path, sleep: Callable[[float], None]) -> bool:

@@ -42,10 +42,11 @@ def finish(locked: LockedIndex, changes: Sequence[ChangedFile]) -> None:
     ]
     enter(locked, changes, entries)
     present = [change for change in changes if not _is_left_out(entries.get(change.path))]
+    folder = locked.checkout.folder
     write_out(
         locked,
         [change for change in present if _is_ours_to_write(locked, change)],
-        [change for change in present if change.after is None],
+        [change.path for change in present if _is_ours_to_remove(folder, change)],
     )
     sync_places([locked.checkout.folder / change.path for change in present])
     locked.git.run("update-index", "-q", "--refresh")
@@ -85,10 +86,8 @@ def enter(
             locked.git.output("update-index", *options, stdin=stdin)
 
 
-def write_out(
-    locked: LockedIndex, written: Iterable[ChangedFile], removed: Iterable[ChangedFile]
-) -> None:
-    """Let git write files as the index has them, and remove others that are as before the step.
+def write_out(locked: LockedIndex, written: Iterable[ChangedFile], removed: Iterable[str]) -> None:
+    """Let git write files as the index has them, and remove others, with folders left empty.
 
     Raises:
         GitError: Git failed; some of the files may be written.
@@ -96,8 +95,8 @@ def write_out(
     stdin = b"".join(change.path.encode(errors="surrogateescape") + b"\0" for change in written)
     if stdin:
         locked.git.output("checkout-index", "--force", "--index", "-z", "--stdin", stdin=stdin)
-    for change in removed:
-        _remove(locked.checkout.folder, change)
+    for path in removed:
+        _remove(locked.checkout.folder, path)
 
 
 def _is_ours_to_write(locked: LockedIndex, change: ChangedFile) -> bool:
@@ -133,17 +132,23 @@ def content_at(folder: Path, path: str) -> bytes | Missing | None:
         return Missing()
 
 
-def _remove(folder: Path, change: ChangedFile) -> None:
-    """Remove a file that the step removes, and the folders that it leaves empty."""
+def _is_ours_to_remove(folder: Path, change: ChangedFile) -> bool:
+    """Return whether a path that the step removes is as it was before, or was removed already."""
+    if change.after is not None or change.before is None:
+        return False
     found = content_at(folder, change.path)
-    if found is None or change.before is None:
+    if isinstance(found, bytes):
+        return blob_id(found, like=change.before.blob) == change.before.blob
+    return isinstance(found, Missing)
+
+
+def _remove(folder: Path, path: str) -> None:
+    """Remove a file, and the folders that it leaves empty; no link is followed."""
+    if content_at(folder, path) is None:
         return
-    if not isinstance(found, Missing):
-        if blob_id(found, like=change.before.blob) != change.before.blob:
-            return
-        (folder / change.path).unlink(missing_ok=True)
+    (folder / path).unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # not empty, or gone
-        for parent in (folder / change.path).parents:
+        for parent in (folder / path).parents:
             if parent == folder:
                 return
             parent.rmdir()

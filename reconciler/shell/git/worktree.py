@@ -2,57 +2,54 @@
 
 A branch that moves alone leaves its checkout with staged reversals, and the next `git commit -a`
 there would undo what was decided. So either both move, or neither. A person's work is never
-touched: whatever is in the way refuses the move before anything has changed.
+touched: an edited file keeps the edit, and whatever else is in the way refuses the move before
+anything has changed.
 """
 
 import contextlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from reconciler.shell.disk import refusal
+from reconciler.errors import ShellError
 from reconciler.shell.durable import sync_places
-from reconciler.shell.git.checkouts import Checkout, checked_out, find_checkouts, refuse_obstacles
-from reconciler.shell.git.command import Finished, Git, one_line
+from reconciler.shell.git.checkouts import Checkout, checked_out, find_checkouts
 from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
 from reconciler.shell.git.index import LockedIndex, locked_index
 from reconciler.shell.git.index_entries import IndexEntries, index_entries
-from reconciler.shell.git.journal import HeldEntry, StepUnfinished, journalled
-from reconciler.shell.git.objects import ChangedFile, changed_files
-from reconciler.shell.git.plain_move import enter_plainly, move_plainly
+from reconciler.shell.git.journal import NOTHING_MOVED, HeldEntry, StepUnfinished, journalled
+from reconciler.shell.git.kept_edits import KeptEdit
+from reconciler.shell.git.merged_move import CheckoutMove, check_merge, merge
+from reconciler.shell.git.objects import changed_files
+from reconciler.shell.git.plain_move import (
+    ListedMove,
+    enter_around_edits,
+    enter_plainly,
+    move_listed,
+)
 from reconciler.shell.git.publish import BranchMove, publish, publish_together
 from reconciler.shell.git.recovery import recover, unfinished
-from reconciler.shell.git.reference_locks import left_locks
 from reconciler.shell.git.repository import Repository, check_branch
-
-ENTRY = re.compile(r"[Ee]ntry '(.+)' (not uptodate|would be overwritten)")
-
-
-@dataclass(frozen=True, slots=True)
-class CheckoutMove:
-    """From which commit to which the files of a checkout go, full hex ids, and what differs."""
-
-    old: str
-    new: str
-    changes: tuple[ChangedFile, ...]
+from reconciler.shell.held_signals import held_signals
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCheckout:
-    """A checkout that is ready to move; `plain` where its private index has moved already."""
+    """A checkout that is ready to move; `listed` where its private index has moved already."""
 
     locked: LockedIndex
-    plain: bool
+    listed: ListedMove | None
 
 
 def advance(
     repository: Repository, branch: str, *, old: str | None, new: str, reason: str = "reconcile"
-) -> None:
+) -> tuple[KeptEdit, ...]:
     """Move a branch from `old` to `new`, and the files of its checkouts with it.
 
-    Edits of other files stay as they are, staged or not. The index of a checkout is locked
-    meanwhile, so a `git add` waits or fails instead of getting lost.
+    A file of the step that a person edited keeps the edit; the others follow around it. Edits of
+    other files stay as they are, staged or not. The index of a checkout is locked meanwhile, so a
+    `git add` waits or fails instead of getting lost. What has begun is ended, also if a signal
+    asks this process to end.
 
     Args:
         repository: Where the branch is.
@@ -61,30 +58,29 @@ def advance(
         new: Full hex id of a commit.
         reason: For the log of the reference.
 
+    Returns:
+        The edits that stay.
+
     Raises:
-        CheckoutBusy: A person's work is in the way, or git is at work in the checkout. Nothing
-            has changed; the message names the file and says what to do.
+        CheckoutBusy: Something else than an edit is in the way, or git is at work in the checkout.
+            Nothing has changed; the message names the file and says what to do.
         LostRace: The branch is no longer at `old`. Nothing has changed.
         GitError: Git failed.
     """
-    checkouts = find_checkouts(repository, check_branch(branch)) if old else []
-    recover(repository)
-    head = repository.find(branch)
-    if head == new:
-        return  # another process computed the same commit and was first
-    if head != old:  # or else a stale plan would seem to be a person's work
-        raise LostRace(f'branch "{branch}" is at {head or "nothing"}, no longer at {old}')
-    with journalled(
-        repository,
-        f"refs/heads/{branch}",
-        old=old or "0" * len(new),
-        new=new,
-        checkouts=[checkout.folder for checkout in checkouts],
-    ) as step:
-        if old is None or not checkouts:
-            _publish(repository, [BranchMove(branch, old, new)], step, reason=reason)
-        else:
-            _advance_all(repository, branch, checkouts, step, reason=reason)
+    with held_signals():
+        checkouts = find_checkouts(repository, check_branch(branch)) if old else []
+        recover(repository)
+        head = repository.find(branch)
+        if head == new:
+            return ()  # another process computed the same commit and was first
+        if head != old:  # or else a stale plan would seem to be a person's work
+            raise LostRace(f'branch "{branch}" is at {head or "nothing"}, no longer at {old}')
+        moves = [BranchMove(branch, old, new)]
+        with _ended(repository, moves), _journalled(repository, moves, checkouts) as step:
+            if old is not None and checkouts:
+                return _advance_all(repository, branch, checkouts, step, reason=reason)
+            _publish(repository, moves, step, reason=reason)
+    return ()
 
 
 def advance_together(
@@ -106,17 +102,44 @@ def advance_together(
     """
     if has_checkouts(repository, [move.name for move in moves]):
         return False
-    recover(repository)
+    with held_signals():
+        recover(repository)
+        with _ended(repository, moves), _journalled(repository, moves, ()) as step:
+            _publish(repository, moves, step, reason=reason)
+    return True
+
+
+@contextlib.contextmanager
+def _ended(repository: Repository, moves: Sequence[BranchMove]) -> Iterator[None]:
+    """Let recovery end at once what fails half-way, a killed git command for instance.
+
+    The failure of the block is told only if a branch has not moved, or a checkout cannot follow.
+    """
+    try:
+        yield
+    except NOTHING_MOVED:
+        raise
+    except Exception:
+        with contextlib.suppress(ShellError, OSError):  # the first failure says why
+            recover(repository)
+            if all(repository.find(move.name) == move.new for move in moves):
+                return
+        raise
+
+
+def _journalled(
+    repository: Repository, moves: Sequence[BranchMove], checkouts: Sequence[Checkout]
+) -> AbstractContextManager[HeldEntry]:
+    """Return the block in which the journal has an entry of some moves."""
     first, *others = moves
-    with journalled(
+    return journalled(
         repository,
         first.reference,
         old=first.old or "0" * len(first.new),
         new=first.new,
+        checkouts=[checkout.folder for checkout in checkouts],
         beside={move.reference: move.new for move in others},
-    ) as step:
-        _publish(repository, moves, step, reason=reason)
-    return True
+    )
 
 
 def has_checkouts(repository: Repository, branches: Iterable[str]) -> bool:
@@ -135,10 +158,11 @@ def _advance_all(
     step: HeldEntry,
     *,
     reason: str,
-) -> None:
+) -> tuple[KeptEdit, ...]:
     """Move a branch and all of its checkouts, or none."""
     old, new = step.entry.old, step.entry.new
     move = CheckoutMove(old, new, changed_files(repository, old, new))
+    kept: list[KeptEdit] = []
     with contextlib.ExitStack() as locks:
         prepared = [
             locks.enter_context(_prepared(checkout, branch, move, step)) for checkout in checkouts
@@ -148,19 +172,17 @@ def _advance_all(
         try:
             for one in prepared:
                 begun.append(one.locked)
-                _move(one, move)
+                kept += _move(one, move)
                 folder = one.locked.checkout.folder
                 sync_places([folder / change.path for change in move.changes])
-        except (GitError, OSError) as error:  # whatever is written now may fail, too
-            raise StepUnfinished(unfinished(move.new, error)) from error
-        except BaseException:
-            _put_back(repository, branch, begun, move)
-            raise
-        try:
             for one in prepared:
                 one.locked.install()
-        except OSError as error:
+        except CheckoutBusy:
+            _put_back(repository, branch, begun, move)
+            raise
+        except (GitError, OSError) as error:  # whatever is written now may fail, too
             raise StepUnfinished(unfinished(move.new, error)) from error
+    return tuple(kept)
 
 
 def _publish(
@@ -169,18 +191,10 @@ def _publish(
     """Move branches for good.
 
     Raises:
-        StepUnfinished: Git was killed, and left a lock; the next pass judges it. Or the branches
-            have moved, but the disk did not confirm it.
+        StepUnfinished: The branches have moved, but the disk did not confirm it.
     """
     joined = replace(repository, git=step.joined(repository.git))
-    try:
-        publish_together(joined, moves, reason=reason)
-    except LostRace:
-        raise
-    except GitError as error:
-        if left_locks(repository, step):
-            raise StepUnfinished(str(error)) from error
-        raise
+    publish_together(joined, moves, reason=reason)
     try:  # or else a loss of power could leave moved files beside a branch that is where it was
         sync_places([repository.common_dir / move.reference for move in moves])
     except OSError as error:
@@ -202,36 +216,33 @@ def _prepared(
         if head != f"refs/heads/{branch}".encode(errors="surrogateescape"):
             raise LostRace(f'{checkout.folder}: branch "{branch}" is no longer checked out')
         index = index_entries(locked.git, [change.path for change in move.changes])
-        plain = enter_plainly(locked, move.changes, index)
-        if not plain:
-            _check(locked, index, move)
-        yield PreparedCheckout(locked, plain)
+        yield PreparedCheckout(locked, _enter(locked, index, move))
 
 
-def _check(locked: LockedIndex, index: IndexEntries, move: CheckoutMove) -> None:
-    """Refuse a move that would touch a person's work; nothing changes here."""
-    # Else a file that was only touched, not changed, would refuse the move.
-    locked.git.run("update-index", "-q", "--refresh")
-    refuse_obstacles(locked.checkout, index, move.changes)
-    dry = locked.git.run("read-tree", "-n", "-m", "-u", move.old, move.new)
-    if dry.code != 0:
-        raise _refusal(locked.checkout.folder, dry)
+def _enter(locked: LockedIndex, index: IndexEntries, move: CheckoutMove) -> ListedMove | None:
+    """Let the private index move if its files can move by a list, or see that git can move them.
+
+    Raises:
+        CheckoutBusy: A person's work is in the way.
+    """
+    listed = enter_plainly(locked, move.changes, index)
+    if listed is not None:
+        return listed
+    try:
+        check_merge(locked, index, move)
+    except CheckoutBusy:
+        around = enter_around_edits(locked, move.changes, index)
+        if around is None:
+            raise
+        return around
+    return None
 
 
-def _move(prepared: PreparedCheckout, move: CheckoutMove) -> None:
-    if prepared.plain:
-        move_plainly(prepared.locked, move.changes)
-    else:
-        _merge(prepared.locked.git, move)
-
-
-def _merge(git: Git, move: CheckoutMove) -> None:
-    arguments = ("read-tree", "-m", "-u", move.old, move.new)
-    finished = git.run(*arguments)
-    if finished.code < 0:  # killed: it refused nothing, and may have moved some of the files
-        raise git.error(arguments, finished)
-    if finished.code != 0:
-        raise _refusal(git.folder, finished)
+def _move(prepared: PreparedCheckout, move: CheckoutMove) -> tuple[KeptEdit, ...]:
+    if prepared.listed is not None:
+        return move_listed(prepared.locked, prepared.listed)
+    merge(prepared.locked.git, move)
+    return ()
 
 
 def _put_back(
@@ -248,12 +259,3 @@ def _put_back(
             f'branch "{branch}" moved to {new} but its checkout did not; '
             "run git status there and restore the files it lists"
         ) from error
-
-
-def _refusal(folder: Path, finished: Finished) -> CheckoutBusy | GitError:
-    if found := refusal(finished.stderr, str(folder)):
-        return GitError(found)
-    entry = ENTRY.search(finished.stderr)
-    if entry is None:
-        return CheckoutBusy(f"{folder}: {one_line(finished.stderr)}")
-    return CheckoutBusy(f'{folder}: "{entry[1]}" has changes; commit, stash or revert them')

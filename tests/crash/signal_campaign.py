@@ -1,0 +1,195 @@
+"""Asks a verb to end at its steps, runs passes afterwards, and compares with a calm run."""
+
+import os
+import shutil
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from reconciler.cli import main
+from reconciler.shell import held_signals
+from tests.crash.campaign import LATER_SECONDS
+from tests.crash.checks import LEFT, EndState, end_state, problems
+from tests.crash.git_stand_in import have_strace, install
+from tests.crash.signal_points import SignalPoint, Target, list_points
+from tests.crash.verbs import Verb
+from tests.crash.victim import FileOperations
+from tests.shell.repositories import git
+
+ENDED = {0, 1, main.EXIT_INTERRUPTED}
+LIMIT_SECONDS = 60.0
+FOLLOWS = 0.02  # seconds from a signal in a file operation to the second one
+
+
+class SignalCampaign:
+    """One verb in a folder of its own; the place is always the same path."""
+
+    def __init__(self, verb: Verb, folder: Path) -> None:
+        """Prepare the place, run it calmly, and record its points."""
+        self.verb = verb
+        self._root = folder / "place"
+        self._prepared = folder / "prepared"
+        self._control = folder / "control"
+        self._said = folder / "said"
+        real = shutil.which("git")
+        assert real is not None
+        install(self._control, real=real)
+        self._root.mkdir()
+        verb.scenario.prepare(self._root)
+        shutil.copytree(self._root, self._prepared, symlinks=True)
+        code = self._run(None, tracing=have_strace())
+        assert 0 == code, f"{verb.name}: the calm run ended with {code}: {self._said.read_text()}"
+        self.points = list_points(self._control)
+        self._made = self._branch()
+        self._edits = self._edited()
+        self._settled, self._changed = (self._go_on(later=later) for later in (False, True))
+
+    def run(self, point: SignalPoint) -> list[str]:
+        """Ask it to end at a point, start again, and return what did not hold."""
+        shutil.rmtree(self._root)
+        shutil.copytree(self._prepared, self._root, symlinks=True)
+        code = self._run(point, tracing=False)
+        try:
+            return [*self._ended(point, code), *self._finished()]
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is told with its point
+            where = traceback.format_exc(limit=-3).replace("\n", " | ")
+            return [f"{type(error).__name__}: {error} {where}"[:1200]]
+
+    def _ended(self, point: SignalPoint, code: int) -> list[str]:
+        """Return what is wrong before anything else has run."""
+        said = self._said.read_text()
+        wrong = [f"it said {said[-300:]!r}"] if "Traceback" in said or "mistake" in said else []
+        killed = {-getattr(signal, f"SIG{point.signal}")} if point.target is Target.TWICE else set()
+        if code not in ENDED | killed:
+            wrong.append(f"it ended with {code}: {said[-300:]}")
+        if self.verb.scenario.remote or point.target is Target.TWICE:
+            return wrong
+        person = self.verb.scenario.person(self._root)
+        left = [path.name for name in LEFT for path in (person.folder / ".git").rglob(name)]
+        if left:
+            wrong.append(f"left behind: {', '.join(left)}")
+        if not self.verb.edits and person.status():
+            wrong.append(f"the checkout has {person.status()!r}")
+        return wrong
+
+    def _finished(self) -> list[str]:
+        """Let the verb be run again if it has done nothing, then passes; return what differs."""
+        again = self.verb.edits or (self.verb.branch and not self._branch())
+        code = self._run(None, tracing=False) if again else 0
+        wrong = [f"again it ended with {code}: {self._said.read_text()}"] if code else []
+        wrong += [] if self._branch() == self._made else ["another branch was made"]
+        wrong += [] if self._edited() == self._edits else ["other files were written"]
+        for later, expected in ((False, self._settled), (True, self._changed)):
+            if wrong:
+                return wrong
+            self._go_on(later=later)
+            wrong += problems(self.verb.scenario, self._root, expected, when=f"later: {later}")
+        return wrong
+
+    def _go_on(self, *, later: bool) -> EndState:
+        """Let passes run until nothing is left, later after a person's further commit."""
+        scenario = self.verb.scenario
+        if later:
+            scenario.change(self._root, scenario.seconds + LATER_SECONDS)
+        else:
+            if self.verb.edits:
+                scenario.person(self._root).git("clean", "--quiet", "--force", "-d")
+            scenario.settle(self._root, scenario.seconds)
+        return end_state(scenario, self._root)
+
+    def _branch(self) -> str:
+        """Return the tree of the branch that the verb makes, `""` if it is not there."""
+        if not self.verb.branch:
+            return ""
+        name = f"refs/heads/{self.verb.branch}"
+        served = self.verb.scenario.served(self._root)
+        return git(served, "for-each-ref", "--format=%(tree)", name).strip()
+
+    def _edited(self) -> dict[str, bytes]:
+        """Return the files that the verb wrote into the checkout, uncommitted."""
+        if not self.verb.edits:
+            return {}
+        person = self.verb.scenario.person(self._root)
+        listed = person.git("ls-files", "--others", "-z").split("\0")[:-1]
+        return {path: (person.folder / path).read_bytes() for path in listed}
+
+    def _run(self, point: SignalPoint | None, *, tracing: bool) -> int:
+        """Run the verb in a child, and return how it ended."""
+        self._aim(point, tracing=tracing)
+        child = os.fork()
+        if child == 0:
+            self._be_asked(point)
+        ended = time.monotonic() + LIMIT_SECONDS
+        while time.monotonic() < ended:
+            found, status = os.waitpid(child, os.WNOHANG)
+            if found:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.002)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return -signal.SIGKILL
+
+    def _aim(self, point: SignalPoint | None, *, tracing: bool) -> None:
+        """Write the plan of the stand-in, and forget what it recorded."""
+        for trace in self._control.glob("trace.*"):
+            trace.unlink()
+        (self._control / "log").write_bytes(b"")
+        (self._control / "count").write_text("0\n")
+        how = "traced" if tracing else "untraced"
+        plan = f"0 never - 0 {how} KILL group"
+        if point is not None and point.kind == "git":
+            plan = (
+                f"{point.number} {point.phase} {point.call} {point.ordinal} {how} "
+                f"{point.signal} {point.target}"
+            )
+        (self._control / "plan").write_text(f"{plan}\n")
+
+    def _be_asked(self, point: SignalPoint | None) -> None:
+        """Run the verb in this process as one that was just started; never return."""
+        code = 1
+        try:
+            output = os.open(self._said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            if point is not None and point.kind == "output":
+                reader, writer = os.pipe()
+                os.close(reader)
+                os.dup2(writer, 1)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            for name in ("SIGTERM", "SIGHUP"):
+                signal.signal(getattr(signal, name), signal.SIG_DFL)
+            held_signals.PATIENCE_SECONDS = 0.0 if _is_twice(point) else LIMIT_SECONDS
+            (self._control / "victim").write_text(f"{os.getpid()}\n")
+            os.environ["PATH"] = f"{self._control / 'bin'}:{os.environ['PATH']}"
+            os.environ["RECONCILER_CACHE_DIR"] = "off"
+            number = point.number if point is not None and point.kind == "file" else 0
+            ask = _asking(point)
+            FileOperations(self._root, self._control, number=number, die=ask).install()
+            code = main.run(self.verb.arguments(self._root))
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 1
+        except BaseException as error:  # noqa: BLE001  # nothing of the parent may run here
+            os.write(2, f"Traceback: {type(error).__name__}: {error}\n".encode())
+        finally:
+            os._exit(code)
+
+
+def _is_twice(point: SignalPoint | None) -> bool:
+    return point is not None and point.target is Target.TWICE
+
+
+def _asking(point: SignalPoint | None) -> Callable[[], None] | None:
+    """Return what sends the signals of a point to this process."""
+    if point is None or point.kind != "file":
+        return None
+    number = getattr(signal, f"SIG{point.signal}")
+
+    def ask() -> None:
+        signal.raise_signal(number)
+        if point.target is Target.TWICE:
+            time.sleep(FOLLOWS)
+            signal.raise_signal(number)
+
+    return ask
