@@ -75,16 +75,18 @@ def _attempt(options: ImportOptions, mirror: "Mirror") -> tuple[ImportResult, st
         return result, "nothing that counts has changed"
     if options.dry_run:
         return result, f"nothing is pushed (--dry-run); {len(result.files)} files would be"
-    commit = write_commit(
-        repository,
-        [WriteFile(path, data.decode()) for path, data in sorted(result.files.items())],
-        parent=head,
-        message=message_of(options),
-        at=SystemClock().now(),
-        author=parse_author(options.author or commit_author(repository)),
-        signing=CommitSigning.by(
-            signing_key(options.signing), CommitPurpose(Purpose.REPORTS, branch, repository.prefix)
-        ),
-    )
-    mirror.push(branch, old=head, new=commit)
+    with repository.held:
+        commit = write_commit(
+            repository,
+            [WriteFile(path, data.decode()) for path, data in sorted(result.files.items())],
+            parent=head,
+            message=message_of(options),
+            at=SystemClock().now(),
+            author=parse_author(options.author or commit_author(repository)),
+            signing=CommitSigning.by(
+                signing_key(options.signing),
+                CommitPurpose(Purpose.REPORTS, branch, repository.prefix),
+            ),
+        )
+        mirror.push(branch, old=head, new=commit)
     return result, f"{len(result.files)} files are pushed to {branch} ({commit[:12]})"

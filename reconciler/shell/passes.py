@@ -32,6 +32,7 @@ from reconciler.shell.git.errors import (
 from reconciler.shell.git.history import read_history
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.load import Loader
+from reconciler.shell.lost_passes import write_lost_again
 from reconciler.shell.pass_report import PassReport
 from reconciler.shell.reruns import find_reruns
 from reconciler.shell.sources import Heads, ServedBranches
@@ -125,14 +126,25 @@ class Passes:
             ShellError: Git or the remote refused.
         """
         self.branch.recover()
-        try:
-            return self._delivered(self._run(at=at, publish=publish), publish=publish)
-        except (RemoteRefused, RemoteUnreachable, RemoteMisconfigured, LostRace):
-            raise
-        except GitError:
-            if not self.branch.repair():
+        with self.branch.repository.held:
+            try:
+                return self._delivered(self._run(at=at, publish=publish), publish=publish)
+            except (RemoteRefused, RemoteUnreachable, RemoteMisconfigured, LostRace):
                 raise
-            return self._delivered(self._run(at=at, publish=publish), publish=publish)
+            except GitError:
+                if not self._repaired():
+                    raise
+                return self._delivered(self._run(at=at, publish=publish), publish=publish)
+
+    def _repaired(self) -> bool:
+        """Write again what is lost, if there is anything and that can be done."""
+        if self.branch.repair():
+            return True
+        branches, loader = self.branches, self.loader
+        repository = self.branch.repository
+        names = dict.fromkeys((branches.inputs.name, branches.moved))
+        written = [write_lost_again(repository, loader, name) for name in names]
+        return any(written)
 
     def rest(self) -> bool:
         """Do a little of what no pass waits for, and return whether more is left."""
@@ -159,9 +171,9 @@ class Passes:
             The report with what became of the other branches, and of the checkouts.
         """
         told = self._publish_together(report)
-        if told is not None:
-            return replace(report, beside=told)
-        return replace(report, kept=self.branches.publish(report.heads, report.outputs))
+        kept = () if told is not None else self.branches.publish(report.heads, report.outputs)
+        self.branch.repository.held.put_again()
+        return replace(report, beside=told or (), kept=kept)
 
     def _publish_together(self, report: PassReport) -> tuple[BranchDelivered, ...] | None:
         """Publish a decision and what it delivers to other branches at once, if that can be done.

@@ -66,11 +66,15 @@ def branch_off(
     if repository.find(check_branch(branch)) is not None:
         raise taken
     changes = [WriteFile(path, content.decode("utf-8")) for path, content in files.items()]
-    commit = write_commit(repository, changes, parent=base, message=message, at=at, author=author)
-    try:
-        advance(repository, branch, old=None, new=commit, reason="branch: created by reconciler")
-    except LostRace:
-        raise taken from None
+    with repository.held as held:
+        commit = write_commit(
+            repository, changes, parent=base, message=message, at=at, author=author
+        )
+        try:
+            advance(repository, branch, old=None, new=commit, reason="branch: made by reconciler")
+        except LostRace:
+            raise taken from None
+        held.put_again()
     return commit
 
 

@@ -3,13 +3,17 @@
 import os
 import shutil
 import traceback
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
+from reconciler.shell import processes
 from tests.crash.checks import EndState, end_state, problems
 from tests.crash.git_stand_in import have_strace, install
-from tests.crash.power import lose_power
+from tests.crash.power import Left, lose_power
 from tests.crash.scenarios import Scenario
 from tests.crash.steps import CrashStep, list_steps
 from tests.crash.victim import run_victim
@@ -88,8 +92,17 @@ class Campaign:
         within = step.phase == "within"
         code = run_victim(self._root, self._control, self._act, number=number, within=within)
         if step.power:
-            lose_power(self._root, self._control)
+            left = [*Left][(step.number + step.ordinal) % len(Left)]
+            lose_power(self._root, self._control, left)
+            (self._control / "boot").write_text(f"{uuid.uuid4()}\n")
         wrong = [] if code in (0, -9) else [f"it ended with {code}, not by the kill"]
+        boot = self._control / "boot" if step.power else processes.BOOT_ID
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(processes, "BOOT_ID", boot)
+            return self._start_again(step, wrong)
+
+    def _start_again(self, step: CrashStep, wrong: list[str]) -> Failed | None:
+        """Return what does not hold after a start, and after a further change."""
         seconds = self.scenario.seconds
         for when, act, expected in (
             ("after the restart", lambda: self.scenario.settle(self._root, seconds), self._settled),

@@ -10,6 +10,7 @@ LEFT = (
     "*.lock",
     "*.step",
     "*.import",
+    "*.keep",
     "reconciler-index-*",
     "reconciler-new-*",
     "reconciler-broken-*",

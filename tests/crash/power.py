@@ -1,11 +1,13 @@
 """What a loss of power takes back: the content of files that were written and not synced.
 
 Names stay in the order in which they were given, as on a file system with a journal; what was in a
-file is gone unless it was synced after it was written.
+file is gone unless it was synced after it was written. It is empty then, or holds a part of it, or
+zeros: file systems differ.
 """
 
 import os
 import re
+from enum import Enum, auto
 from pathlib import Path
 
 from tests.crash.git_stand_in import traced_calls
@@ -15,8 +17,16 @@ DESCRIPTOR = re.compile(r"^\d+<(?P<place>/[^>]*)>")
 NAMED = re.compile(r"(?:AT_FDCWD(?:<(?P<at>[^>]*)>)?, )?\"(?P<name>[^\"]*)\"(?P<cut>\.\.\.)?")
 
 
-def lose_power(root: Path, control: Path) -> int:
-    """Empty every file below `root` that was not synced; return how many."""
+class Left(Enum):
+    """What a file system leaves of a file that was not synced."""
+
+    NOTHING = auto()
+    PART = auto()
+    ZEROS = auto()
+
+
+def lose_power(root: Path, control: Path, left: Left) -> int:
+    """Take the content of every file below `root` that was not synced; return how many had any."""
     lost = 0
     for place in sorted(_unsynced(control)):
         path = Path(place)
@@ -24,9 +34,16 @@ def lose_power(root: Path, control: Path) -> int:
             lost += path.stat().st_size > 0
             mode = path.stat().st_mode
             path.chmod(0o644)
-            os.truncate(path, 0)
+            _take(path, left)
             path.chmod(mode)
     return lost
+
+
+def _take(path: Path, left: Left) -> None:
+    size = path.stat().st_size
+    os.truncate(path, size // 2 if left is Left.PART else 0)
+    if left is Left.ZEROS:
+        os.truncate(path, size)
 
 
 def _unsynced(control: Path) -> set[str]:

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.shell.git.commits import FEW_FOLDERS, check_path, write_commit
+from reconciler.shell.git.commits import check_path, write_commit
 from reconciler.shell.git.errors import GitError, LostRace, PathBlocked
 from reconciler.shell.git.history import read_commit
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.objects import list_files, read_file
+from reconciler.shell.git.own_packs import MANY
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository
 from tests.shell.repositories import NOW, git, new_bare, new_checkout
@@ -160,7 +161,7 @@ def test_a_path_twice_is_refused(tmp_path: Path) -> None:
         commit(repository, WriteFile("x", "1"), WriteFile("x/y", "1"), parent=parent)
 
 
-@pytest.mark.parametrize("beside", [0, FEW_FOLDERS], ids=["few-paths", "many-paths"])
+@pytest.mark.parametrize("beside", [0, 100], ids=["few-paths", "many-paths"])
 def test_a_symlinked_folder_is_not_written_through(tmp_path: Path, beside: int) -> None:
     """Nor is it replaced, nor a file by a folder, nor a folder by a file."""
     others = [WriteFile(f"beside/{i}", "x") for i in range(beside)]
@@ -272,17 +273,38 @@ def test_of_many_writers_exactly_one_wins(tmp_path: Path) -> None:
     assert [repository.resolve("main")] == won
 
 
-@pytest.mark.parametrize(("files", "packs"), [(10, 0), (1000, 1)], ids=["small", "large"])
-def test_a_commit_in_a_large_folder_is_one_pack(tmp_path: Path, files: int, packs: int) -> None:
-    """Its listing is most of the commit, and is neither written twice nor synced by itself."""
-    name = "a-name-that-makes-the-listing-of-its-folder-longer-than-it-would-otherwise-be"
-    checkout = new_checkout(tmp_path / "r", {f"status/{name}-{i}": "x" for i in range(files)})
-    repository = Repository.open(checkout.folder)
+@pytest.mark.parametrize("files", [1, 200], ids=["small", "large"])
+def test_a_commit_is_one_pack(tmp_path: Path, files: int) -> None:
+    """Nothing is synced by itself, and a collector that leaves packs alone leaves all of it."""
+    repository, head = opened(tmp_path)
+    edits = [WriteFile(f"status/{number}.yaml", f"{number}") for number in range(files)]
 
-    commit(repository, WriteFile(f"status/{name}-1", "y"), parent=checkout.head())
+    new = commit(repository, *edits, parent=head)
 
-    found = (checkout.folder / ".git/objects/pack").glob("*.pack")
-    assert packs == sum(1 for _ in found)
+    [pack] = (repository.git_dir / "objects/pack").glob("*.idx")
+    held = git(repository.git_dir, "verify-pack", "--verbose", str(pack))
+    assert 3 + files == sum(" commit " in f" {line} " or " blob " in line or " tree " in line
+                            for line in held.splitlines())  # fmt: skip
+    assert new in held
+
+
+def test_packs_of_passes_stay_few(tmp_path: Path) -> None:
+    """They are joined, and nothing is lost."""
+    repository, head = opened(tmp_path)
+    for number in range(3 * MANY):
+        head = commit(repository, WriteFile("status/a.yaml", f"{number}"), parent=head)
+    git(repository.git_dir, "update-ref", "refs/heads/main", head)
+
+    assert MANY + 2 >= len([*(repository.git_dir / "objects/pack").glob("*.pack")])
+    git(repository.git_dir, "fsck", "--strict")
+    assert b"0" == read_file(
+        repository, commit_before(repository, head, 3 * MANY - 1), "status/a.yaml"
+    )
+
+
+def commit_before(repository: Repository, head: str, generations: int) -> str:
+    """Return an ancestor."""
+    return git(repository.git_dir, "rev-parse", f"{head}~{generations}")
 
 
 def test_a_submodule_is_not_written_over(tmp_path: Path) -> None:

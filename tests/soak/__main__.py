@@ -1,4 +1,4 @@
-"""`make soak SECONDS=n`: daemons, writers, kills, a bad remote; nothing lost, nothing twice.
+"""`make soak SECONDS=n`: daemons, writers, kills, collectors, a bad remote; nothing lost or twice.
 
 At the end the branch must be, commit by commit and byte for byte, what a calm daemon makes of the
 same inputs at the same moments.
@@ -18,6 +18,7 @@ from reconciler.manifests.paths import FAULTS
 from reconciler.model.fields import bodies, mapping, text
 from tests.shell.fleet import PATIENCE_SECONDS, eventually, load_world
 from tests.shell.repositories import git, new_bare
+from tests.soak.collectors import Collectors
 from tests.soak.daemons import Daemon, four_daemons
 from tests.soak.faults import RemoteFaults
 from tests.soak.growth import grow
@@ -46,20 +47,24 @@ def main() -> int:
         writers = [new_writer(f"p{i}", remote, folder, asked.seed) for i in range(2)]
         choice = random.Random(asked.seed)  # noqa: S311  # to be repeated, no secret
         faults = RemoteFaults(remote=remote, choice=choice)
+        mirrors = tuple(folder / f"mirror-{number}" for number in range(len(daemons) - 1))
+        collectors = Collectors(remote=remote, mirrors=mirrors, choice=choice)
         growth = grow(folder, seconds=asked.seconds * GROWTH_SHARE)
         seconds = asked.seconds * (1 - GROWTH_SHARE)
         try:
             for daemon in daemons:
                 daemon.start()
-            soak(daemons, writers, faults, seconds)
+            soak(daemons, writers, faults, collectors, seconds)
+            collectors.end()
             come_to_rest(remote, daemons)
         finally:
             faults.mend()
             for daemon in daemons:
                 daemon.end()
+        counts = faults.counts + collectors.counts
         print(
             f"{sum(one.tried for one in writers)} inputs tried in {seconds:.0f} s; "
-            f"faults survived: {', '.join(f'{n} {kind}' for kind, n in faults.counts.items())}"
+            f"faults survived: {', '.join(f'{n} {kind}' for kind, n in counts.items())}"
         )
         print(growth)
         code = report(remote, folder, daemons, writers) or int(growth.percent >= MOST_GROWTH)
@@ -69,7 +74,11 @@ def main() -> int:
 
 
 def soak(
-    daemons: Sequence[Daemon], writers: Sequence[Writer], faults: RemoteFaults, seconds: float
+    daemons: Sequence[Daemon],
+    writers: Sequence[Writer],
+    faults: RemoteFaults,
+    collectors: Collectors,
+    seconds: float,
 ) -> None:
     """Let people edit, daemons die and the remote fail, then leave nothing broken."""
     begin_calmly(faults.remote, writers[0])
@@ -86,7 +95,7 @@ def soak(
             daemon.kill()
             daemon.start()
             kill_at = time.monotonic() + choice.uniform(*BETWEEN_KILLS)
-        fault_at = faults.go_on()
+        fault_at = min(faults.go_on(), collectors.go_on())
         time.sleep(max(0.0, min(edit_at, kill_at, fault_at) - time.monotonic()))
         now = time.monotonic()
     faults.mend()

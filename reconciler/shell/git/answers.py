@@ -34,6 +34,7 @@ LOCKED = (
     "failed to write",
     "unpacker error",
 )
+LOST = ("possible repository corruption on the remote side", "not our ref")
 OPERATOR = ("branch is currently checked out", "refusing to update checked out branch")
 
 REDIRECTED = (
@@ -105,6 +106,11 @@ def answer_to_transport(url: str, finished: Finished) -> GitError:
     ours, theirs = _voices(finished.stderr)
     said = f"{one_line(ours) or f'exit code {finished.code}'}{theirs}"
     text = ours.lower()  # a server may print anything: its words decide nothing
+    if any(sign in text for sign in LOST):
+        return RemoteMisconfigured(
+            f"{url}: its repository has lost objects; run git fsck there, and bring back what it "
+            f"names from a clone that has it ({said})"
+        )
     known = any(sign in text for sign in MISCONFIGURED)
     if known and not any(sign in text for sign in MISCONFIGURED_EXCEPTIONS):
         hint = next((hint for sign, hint in HINTS if sign in text), CHECK)

@@ -24,6 +24,7 @@ from typing import BinaryIO, cast
 from reconciler.shell.disk import refusal
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.masking import masked
+from reconciler.shell.held_signals import held_signals
 
 KEPT = ("PATH", "SSH_AUTH_SOCK")
 """Variables of the caller's environment that git may see."""
@@ -185,10 +186,10 @@ class Git:
                 threading.Thread(target=_drain, args=(process, problems)),
                 timer,
             ]
-            for helper in helpers:
-                helper.daemon = True
-                helper.start()
             try:
+                for helper in helpers:
+                    helper.daemon = True
+                    helper.start()
                 yield cast("BinaryIO", process.stdout)
                 process.wait()
             except BaseException:
@@ -196,10 +197,11 @@ class Git:
                     raise self.too_slow(arguments) from None
                 raise
             finally:
-                timer.cancel()
-                stop(process)
-                for helper in helpers:
-                    helper.join()
+                with held_signals():  # or else a pipe would be closed that a helper uses
+                    timer.cancel()
+                    stop(process)
+                    for helper in filter(threading.Thread.is_alive, helpers):
+                        helper.join()
         if expired.is_set():
             raise self.too_slow(arguments)
         stderr = self.mask(b"".join(problems).decode(errors="replace"))

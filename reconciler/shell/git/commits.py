@@ -5,18 +5,22 @@ follows the number of changes, not the size of the repository.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
 from reconciler.core.commit_purpose import with_purpose
+from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import GitError, PathBlocked
+from reconciler.shell.git.held_objects import ObjectFolder
 from reconciler.shell.git.identity import CommitIdentity, check_identity
 from reconciler.shell.git.import_folder import importing_git
-from reconciler.shell.git.objects import ChangedFile, changed_files
-from reconciler.shell.git.repository import Repository, check_commit
+from reconciler.shell.git.objects import ChangedFile, added_objects, changed_files
+from reconciler.shell.git.own_packs import remember, roll_up
+from reconciler.shell.git.repository import EMPTY_TREES, Repository, check_commit
 from reconciler.shell.git.signing import CommitSigning, write_signed
 
 # What a file system may take for `.git`: case, trailing dots and spaces, streams, short names.
@@ -25,9 +29,16 @@ IGNORABLE = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")  # HFS
 SLOWEST = 1_000_000  # bytes of content a second that git writes at least, beside other work
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
-FEW_FOLDERS = 100  # with more of them git writes a pack anyway
-LARGE_FOLDERS_BYTES = 100_000  # ours: the listing of some 2,000 files
-ONE_PACK = {"fastimport.unpackLimit": "1", "pack.compression": "1"}  # ids do not compress
+ONE_PACK = {"fastimport.unpackLimit": "0", "pack.compression": "1"}  # ids do not compress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportTarget:
+    """Where a commit is written for, what writes it, and into which folder of ours."""
+
+    repository: Repository
+    git: Git
+    folder: ObjectFolder
 
 
 def write_commit(
@@ -64,21 +75,24 @@ def write_commit(
     written = [(_full_path(repository, change.path), change) for change in changes]
     _check_paths(written)
     head = _head(parent=parent, message=message, at=at, author=author)
-    git = repository.git.having(settings=_pack_settings(repository, parent, written))
     size = sum(len(change.content) for change in changes if isinstance(change, WriteFile))
-    git = replace(git, timeout_seconds=git.timeout_seconds + size / SLOWEST)
-    commit = _import(replace(repository, git=git), [*head, *_files(written)])
-    if parent is not None:
-        differing = changed_files(repository, parent, commit)
-        _check_places(written, differing)
-        if not differing:
-            return parent
-    if signing is None:
-        return commit
-    text = with_purpose(message, signing.purpose)
-    return write_signed(
-        repository, signing.key, tree=commit, parent=parent, message=text, at=at, author=author
-    )
+    seconds = repository.git.timeout_seconds + size / SLOWEST
+    roll_up(repository)
+    with importing_git(repository) as (git, folder):
+        patient = replace(git.having(settings=ONE_PACK), timeout_seconds=seconds)
+        target = ImportTarget(repository=repository, git=patient, folder=folder)
+        commit = _import_whole(target, [*head, *_files(written)], parent=parent, written=written)
+        if commit is None:
+            return parent or ""
+        if signing is not None:
+            text = with_purpose(message, signing.purpose)
+            signer, key = replace(repository, git=git), signing.key
+            commit = write_signed(
+                signer, key, tree=commit, parent=parent, message=text, at=at, author=author
+            )
+            _pack(target, {commit})
+        remember(repository, folder.names)
+    return commit
 
 
 def check_path(path: str) -> str:
@@ -140,22 +154,46 @@ def _blocked(path: str, wanted: str) -> PathBlocked:
     return PathBlocked(f'"{path}" must be {wanted}, but is something else; move it away')
 
 
-def _pack_settings(
-    repository: Repository, parent: str | None, written: Sequence[tuple[str, Change]]
-) -> Mapping[str, str]:
-    """Return settings that keep the objects of a commit in one pack where a folder is large.
+def _import_whole(
+    target: ImportTarget,
+    parts: Sequence[bytes],
+    *,
+    parent: str | None,
+    written: Sequence[tuple[str, Change]],
+) -> str | None:
+    """Return the id of a commit whose objects are all held; `None` if it changes nothing.
 
-    Git writes the objects of a small commit one by one, each anew and each synced, and the listing
-    of a large folder, which is most of such a commit, a second time.
+    fast-import leaves out what any pack of the repository has, also one that no reference reaches.
+    A collector may take it at once; then it is gone, and fast-import writes it.
     """
-    if parent is None:
-        return {}
-    folders = sorted({path.rpartition("/")[0] for path, _ in written})[:FEW_FOLDERS]
-    questions = [f"{check_commit(parent)}:{folder}\n".encode() for folder in folders]
-    with repository.kept.lent(repository.git, "cat-file", "--batch-check") as git:
-        answers = [line.split() for line, _ in git.answers(questions)]
-    sizes = [int(answer[2]) for answer in answers if answer[1:2] == [b"tree"] and len(answer) == 3]
-    return ONE_PACK if sum(sizes) > LARGE_FOLDERS_BYTES else {}
+    for last in (False, True):
+        try:
+            commit = _import(target, parts)
+            target.folder.put()
+            differing = () if parent is None else changed_files(target.repository, parent, commit)
+            _check_places(written, differing)
+            if parent is not None and not differing:
+                return None
+            base = parent or EMPTY_TREES[target.repository.object_format]
+            _pack(target, {commit, *added_objects(target.repository, base, commit)})
+        except PathBlocked:
+            raise
+        except GitError:
+            if last:
+                raise
+        else:
+            return commit
+    raise AssertionError("the last time raises")
+
+
+def _pack(target: ImportTarget, needed: AbstractSet[str]) -> None:
+    """Let the packs of a folder have these objects, too, and put them into the repository."""
+    missing = needed - target.folder.ids()
+    if missing:
+        stdin = "".join(f"{name}\n" for name in sorted(missing)).encode()
+        base = target.folder.objects / "pack/pack"
+        target.git.output("pack-objects", "--quiet", str(base), stdin=stdin)
+        target.folder.put()
 
 
 def _head(
@@ -196,20 +234,17 @@ def _quoted(path: str) -> bytes:
     return (escaped if escaped == path else f'"{escaped}"').encode()
 
 
-def _import(repository: Repository, parts: Sequence[bytes]) -> str:
+def _import(target: ImportTarget, parts: Sequence[bytes]) -> str:
     """Feed fast-import; return the commit's id."""
     reference = "refs/heads/new"  # set back to nothing in the same stream: it is never written
-    nothing = "0" * (64 if repository.object_format == "sha256" else 40)
+    nothing = "0" * (64 if target.repository.object_format == "sha256" else 40)
     stdin = (
         f"feature done\ncommit {reference}\n".encode(),
         *parts,
         f"\nget-mark :1\nreset {reference}\nfrom {nothing}\n\ndone\n".encode(),
     )
     options = ("--quiet", "--force", "--date-format=raw", "--cat-blob-fd=1")
-    with (
-        importing_git(repository) as git,
-        git.stream("fast-import", *options, stdin=stdin) as output,
-    ):
+    with target.git.stream("fast-import", *options, stdin=stdin) as output:
         reply = output.read().decode().splitlines()
     if len(reply) != 1:
         raise GitError("git fast-import did not answer with a commit")

@@ -1,5 +1,8 @@
 """What can go wrong with git, by what to do about it."""
 
+import shlex
+from pathlib import Path
+
 from reconciler.errors import ShellError
 
 
@@ -21,6 +24,17 @@ class RemoteUnreachable(GitError):
 
 class RemoteMisconfigured(GitError):
     """The remote is absent, or does not know us; an operator must act."""
+
+
+class LostObjects(GitError):
+    """A branch needs objects that git has no more; a person must bring them back."""
+
+    def __init__(self, what: str, folder: Path) -> None:
+        super().__init__(
+            f"{what} (git gc --prune took it, or the disk lost it); bring it back from a clone "
+            "that has it: git -C CLONE pack-objects --all --stdout < /dev/null | "
+            f"git -C {shlex.quote(str(folder))} unpack-objects"
+        )
 
 
 class PathBlocked(GitError):

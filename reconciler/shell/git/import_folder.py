@@ -1,20 +1,20 @@
-"""A throw-away git folder on the objects of a repository: what writes there locks no reference.
+"""A throw-away git folder beside a repository: what writes there locks none of its references.
 
 `git fast-import` takes locks on references even where it changes none. A killed one would leave
-them; here they are in a folder that goes, and never in a person's repository.
+them; here they are in a folder that goes, and never in a person's repository. The objects that it
+writes are its own, too, until they are put into the repository (`held_objects`).
 """
 
 import contextlib
 import fcntl
 import os
-import shutil
-import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.configuration import may_configure
+from reconciler.shell.git.held_objects import ObjectFolder, new_folder
 from reconciler.shell.git.journal import FOLDER
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.held_signals import held_signals
@@ -30,27 +30,31 @@ CONFIGURATION = """\
 
 
 @contextlib.contextmanager
-def importing_git(repository: Repository) -> Iterator[Git]:
-    """Yield git that adds to the objects of a repository, and cannot touch its references."""
-    folder = repository.common_dir / FOLDER / f"{uuid.uuid4().hex}{SUFFIX}"
-    folder.mkdir(parents=True)
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+def importing_git(repository: Repository) -> Iterator[tuple[Git, ObjectFolder]]:
+    """Yield git that reads the objects of a repository and writes others, and where it does.
+
+    What was put into the repository is held as long as the repository says.
+    """
+    with held_signals():
+        folder = new_folder(repository.common_dir / FOLDER)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        for name in ("objects", "refs"):
-            (folder / name).mkdir()
+    store = repository.common_dir / "objects"
+    held = ObjectFolder(folder=folder, descriptor=descriptor, store=store)
+    try:
+        for name in ("objects/info", "refs"):
+            (folder / name).mkdir(parents=True)
         (folder / "HEAD").write_text("ref: refs/heads/none\n")
         (folder / "config").write_text(
             CONFIGURATION.format(shared=_shared(repository), object_format=repository.object_format)
         )
+        (held.objects / "info/alternates").write_bytes(_alternates(store))
         git = replace(
             repository.git, folder=folder, options=(f"--git-dir={folder}",), inherited=(descriptor,)
         )
-        yield git.having(variables={"GIT_OBJECT_DIRECTORY": str(repository.common_dir / "objects")})
+        yield git, held
     finally:
-        with held_signals():
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(descriptor)
+        repository.held.add(held)
 
 
 def remove_dead_imports(repository: Repository) -> None:
@@ -58,7 +62,8 @@ def remove_dead_imports(repository: Repository) -> None:
     for folder in (repository.common_dir / FOLDER).glob(f"*{SUFFIX}"):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             if _is_free(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+                store = repository.common_dir / "objects"
+                ObjectFolder(folder=folder, descriptor=-1, store=store).let_go()
 
 
 def _is_free(folder: Path) -> bool:
@@ -71,6 +76,19 @@ def _is_free(folder: Path) -> bool:
         return True
     finally:
         os.close(descriptor)
+
+
+def _alternates(store: Path) -> bytes:
+    """Return where git finds the objects of a repository, a line each.
+
+    Git follows relative ones of its own only, so those of the repository are written out.
+    """
+    places = [bytes(store)]
+    with contextlib.suppress(FileNotFoundError):
+        lines = (store / "info/alternates").read_bytes().splitlines()
+        relative = (line for line in lines if line and line[:1] not in b'#/"')
+        places += (os.path.join(bytes(store), line) for line in relative)  # noqa: PTH118  # bytes
+    return b"".join(place + b"\n" for place in places)
 
 
 def _shared(repository: Repository) -> str:

@@ -15,6 +15,8 @@ READ_SECONDS = 600.0  # a reader may parse while it reads
 REGULAR = ("100644", "100755", "100664")  # the last one only in very old histories
 SYMLINK = "120000"
 GITLINK = "160000"
+TREE = "040000"
+ABSENT = "000000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,24 +155,48 @@ def changed_files(
         Changes with paths relative to `prefix`, in git's order.
     """
     folder = f"{prefix}/" if prefix else ""
-    wanted = ("--", folder) if folder else ("--",)
+    return tuple(
+        ChangedFile(
+            path.removeprefix(folder),
+            _entry_unless_absent(old_mode, old_blob),
+            _entry_unless_absent(new_mode, new_blob),
+        )
+        for path, (old_mode, new_mode, old_blob, new_blob) in _differing(
+            repository, old, new, folder
+        )
+        if TREE not in (old_mode, new_mode)
+    )
+
+
+def added_objects(repository: Repository, old: str, new: str) -> set[str]:
+    """Return the ids of all trees and blobs that one commit has and another has elsewhere, or not.
+
+    Asked right after `changed_files` of the same two, it costs one line.
+    """
+    found = {
+        new_id
+        for _, (_, mode, _, new_id) in _differing(repository, old, new, "")
+        if mode not in (GITLINK, ABSENT)
+    }
+    with repository.kept.lent(repository.git, "cat-file", "--batch-check") as git:
+        for line, _ in git.answers([f"{check_commit(new)}^{{tree}}\n".encode()]):
+            found.add(line.decode().split()[0])
+    return found
+
+
+def _differing(
+    repository: Repository, old: str, new: str, folder: str
+) -> Iterator[tuple[str, tuple[str, str, str, str]]]:
+    """Yield each path that differs, folders included, with both modes and both ids."""
     listed = repository.kept.lasting(
         repository.git,
-        "diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
-        check_commit(old), check_commit(new), *wanted,
+        "diff-tree", "-r", "-t", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
+        check_commit(old), check_commit(new), "--", *((folder,) if folder else ()),
     )  # fmt: skip
     fields = iter(_records(listed))
-    changes = []
     for facts, path in zip(fields, fields, strict=True):
-        old_mode, new_mode, old_blob, new_blob, _ = facts.removeprefix(":").split(" ")
-        changes.append(
-            ChangedFile(
-                path.removeprefix(folder),
-                _entry_unless_absent(old_mode, old_blob),
-                _entry_unless_absent(new_mode, new_blob),
-            )
-        )
-    return tuple(changes)
+        old_mode, new_mode, old_id, new_id, _ = facts.removeprefix(":").split(" ")
+        yield path, (old_mode, new_mode, old_id, new_id)
 
 
 def _records(listed: bytes) -> list[str]:
@@ -178,7 +204,7 @@ def _records(listed: bytes) -> list[str]:
 
 
 def _entry_unless_absent(mode: str, blob: str) -> TreeEntry | None:
-    return None if mode == "000000" else TreeEntry(mode, blob)
+    return None if mode == ABSENT else TreeEntry(mode, blob)
 
 
 def _content(output: BinaryIO, size: int, limit: int) -> bytes | Oversized:

@@ -12,7 +12,8 @@ from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 from reconciler.shell.disk import user_named
 from reconciler.shell.git.command import Git
-from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.errors import GitError, LostObjects
+from reconciler.shell.git.held_objects import HeldObjects
 from reconciler.shell.git.kept import KeptProcesses
 from reconciler.shell.root import is_bare, is_top
 
@@ -45,6 +46,7 @@ class Repository:
         prefix: The folder that was opened, relative to the top, POSIX; `""` for the top itself.
         object_format: `sha1` or `sha256`.
         kept: Git processes that stay open for the next question.
+        held: Objects that were written and that no reference names yet.
     """
 
     git: Git
@@ -54,6 +56,7 @@ class Repository:
     prefix: str
     object_format: str
     kept: KeptProcesses = field(default_factory=KeptProcesses, compare=False, repr=False)
+    held: HeldObjects = field(default_factory=HeldObjects, compare=False, repr=False)
 
     @classmethod
     def open(
@@ -115,7 +118,8 @@ class Repository:
 
         Its questions have git processes of their own. The folder need not be there yet.
         """
-        return replace(self, prefix=self.from_top(folder), kept=KeptProcesses())
+        prefix = self.from_top(folder)
+        return replace(self, prefix=prefix, kept=KeptProcesses(), held=HeldObjects())
 
     def from_top(self, path: str) -> str:
         """Return a path below the folder that was opened as one from the top, `""` is the folder.
@@ -187,7 +191,20 @@ class Repository:
             return found
         if one := finished.stderr.strip():
             raise GitError(f"git cannot read {reference}: {one}")
+        if self._is_named(reference):
+            raise LostObjects(f"{reference} names a commit that git has no more", self.common_dir)
         return None
+
+    def _is_named(self, reference: str) -> bool:
+        """Return whether a reference that leads to no commit is there all the same."""
+        try:
+            if (self.common_dir / reference).is_file():
+                return True
+            packed = (self.common_dir / "packed-refs").read_bytes().splitlines()
+        except OSError:
+            return False
+        name = reference.encode(errors="surrogateescape")
+        return any(line.endswith(b" " + name) for line in packed)
 
     def resolve(self, branch: str) -> str:
         """Return the full hex id of the commit that a branch points to.
