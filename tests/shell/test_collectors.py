@@ -13,7 +13,14 @@ import pytest
 from reconciler.cli.main import run
 from reconciler.model.moments import format_moment
 from tests.builders import cluster, deployment, groups, policy, text
-from tests.shell.fleet import Clock, new_passes, run_pass
+from tests.shell.fleet import (
+    Clock,
+    commit_beside_daemon,
+    eventually,
+    new_passes,
+    run_pass,
+    running,
+)
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, git, new_checkout
 
 LATER = NOW + timedelta(seconds=500)
@@ -248,3 +255,20 @@ def test_a_remote_that_has_lost_objects_is_told_as_that(
 
     assert 1 == run(["reconcile", *remote, "--branch", "main"])
     assert "its repository has lost objects; run git fsck there" in capsys.readouterr().err
+
+
+def test_gc_in_a_loop_beside_a_daemon_takes_nothing(tmp_path: Path) -> None:
+    """Each decision is there, and so is all that it names."""
+    fleet = fleet_of(tmp_path / "r")
+    with running(fleet.folder):
+        for replicas in range(3, 9):
+            commit_beside_daemon(fleet, {"web.yaml": text(deployment(replicas=replicas))})
+
+            def decided(replicas: int = replicas) -> bool:
+                collected = ("-C", str(fleet.folder), *COLLECT)
+                subprocess.run(["git", *collected], env=ENVIRONMENT, check=False)
+                return f"replicas: {replicas}\n" in git(fleet.folder, "show", f"main:{BINDING}")
+
+            eventually(decided, "a decision")
+        eventually(lambda: "" == fleet.status(), "a calm checkout")
+    whole(fleet)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from reconciler.shell.durable import sync_folder
+from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.held_objects import PARTS
 from reconciler.shell.git.journal import FOLDER
 from reconciler.shell.git.repository import Repository
@@ -30,13 +31,12 @@ def remember(repository: Repository, names: Sequence[str]) -> None:
 def roll_up(repository: Repository) -> None:
     """Join packs of ours if there are many of about one size, and nobody collects just now.
 
-    Raises:
-        GitError: Git failed; nothing has gone.
+    If git cannot, for a collector removes what is being written, they are joined another time.
     """
     place = repository.common_dir / FOLDER / LIST
     if not place.exists() or (repository.common_dir / COLLECTING).exists():
         return
-    with _locked(place) as file:
+    with _locked(place) as file, contextlib.suppress(GitError):
         listed = _listed(file)
         if max(map(len, listed.values()), default=0) < MANY:
             return
