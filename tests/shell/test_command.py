@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.shell.git.command import Git
-from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.errors import GitError, GitKilled
 from tests.shell.repositories import new_checkout
 
 
@@ -88,3 +88,14 @@ def test_a_stream_reports_its_failure(tmp_path: Path) -> None:
 def test_credentials_never_reach_an_error(text: str) -> None:
     """User info of every URL, and secrets wherever they stand."""
     assert "hunter2" not in Git(folder=Path(), secrets=("hunter2",)).mask(text)
+
+
+def test_a_command_that_a_signal_ends_has_said_nothing(tmp_path: Path) -> None:
+    """It is no answer: "no branch is checked out" would be one."""
+    stand_in = tmp_path / "git"
+    stand_in.write_text("#!/bin/sh\nkill -PIPE $$\n")
+    stand_in.chmod(0o755)
+
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    with pytest.raises(GitKilled, match="git symbolic-ref: exit code -13"):
+        Git(folder=tmp_path, variables={"PATH": path}).run("symbolic-ref", "HEAD")

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from reconciler.shell.disk import refusal
-from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.errors import GitError, GitKilled
 from reconciler.shell.git.masking import masked
 from reconciler.shell.held_signals import held_signals
 
@@ -84,7 +84,7 @@ TERMINATION_SECONDS = 2.0  # for git to remove its lock files after a SIGTERM
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What a command left: exit code (negative: killed by a signal) and both outputs.
+    """What a command left: its exit code and both outputs.
 
     `stderr` is text in which credentials are masked; `stdout` is as git wrote it.
     """
@@ -133,7 +133,7 @@ class Git:
         """Run a command to its end, whatever its exit code.
 
         Raises:
-            GitError: The time limit passed; git was terminated. Or there is no git.
+            GitError: The time limit passed, or there is no git; `GitKilled` if a signal ended it.
         """
         with self.start(arguments) as process:
             try:
@@ -145,7 +145,7 @@ class Git:
                 stop(process)
                 raise
         finished = Finished(process.returncode, stdout, self.mask(stderr.decode(errors="replace")))
-        if finished.code == NOT_FOUND:
+        if finished.code == NOT_FOUND or finished.code < 0:
             raise self.error(arguments, finished)
         return finished
 
@@ -219,7 +219,8 @@ class Git:
         if found := refusal(finished.stderr, str(self.folder)):
             return GitError(found)
         said = one_line(finished.stderr) or f"exit code {finished.code}"
-        return GitError(f"git {arguments[0]}: {said}")
+        kind = GitKilled if finished.code < 0 else GitError
+        return kind(f"git {arguments[0]}: {said}")
 
     def too_slow(self, arguments: tuple[str, ...]) -> GitError:
         """Return the error of a command whose time limit passed."""

@@ -10,6 +10,10 @@ class GitError(ShellError):
     """A git command failed, or took longer than its limit."""
 
 
+class GitKilled(GitError):
+    """A signal ended a git command, so it has said nothing; what it was to do may be done."""
+
+
 class LostRace(GitError):
     """The branch moved; read it again, compute again, publish again."""
 

@@ -47,8 +47,6 @@ def merge(git: Git, move: CheckoutMove) -> None:
     """
     arguments = ("read-tree", "-m", "-u", move.old, move.new)
     finished = git.run(*arguments)
-    if finished.code < 0:  # killed: it refused nothing, and may have moved some of the files
-        raise git.error(arguments, finished)
     if finished.code != 0:
         raise refusal_of_move(git.folder, finished)
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from reconciler.shell.git.errors import GitError, LostRace
+from reconciler.shell.git.errors import GitError, GitKilled, LostRace
 from reconciler.shell.git.reference_locks import advice_on_locks
 from reconciler.shell.git.repository import Repository, check_branch, check_commit
 
@@ -64,10 +64,13 @@ def publish_together(
     left = list(moves)
     killed = False
     for seconds in (*BACKOFF_SECONDS, None):
-        finished = repository.git.run(*arguments, stdin=_transaction(left))
-        if finished.code == 0:
-            return
-        killed |= finished.code < 0
+        try:
+            finished = repository.git.run(*arguments, stdin=_transaction(left))
+            if finished.code == 0:
+                return
+            failure: GitError = repository.git.error(arguments, finished)
+        except GitKilled as error:
+            failure, killed = error, True
         try:
             left = _left(repository, left)
         except LostRace as race:
@@ -77,9 +80,8 @@ def publish_together(
         if not left:
             return  # somebody computed the same commits and was first
         if seconds is None:
-            error = repository.git.error(arguments, finished)
             references = [move.reference for move in left]
-            raise GitError(f"{error}{advice_on_locks(repository, references)}")
+            raise GitError(f"{failure}{advice_on_locks(repository, references)}")
         sleep(seconds)
     raise GitError(f'branch "{left[0].name}" could not be moved')
 

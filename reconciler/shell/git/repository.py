@@ -135,8 +135,6 @@ class Repository:
             UsageError: HEAD is detached, so a branch must be named.
         """
         finished = self.git.run("symbolic-ref", "--quiet", "HEAD")
-        if finished.code < 0:  # ended by a signal, it has said nothing of HEAD
-            raise self.git.error(("symbolic-ref",), finished)
         name = finished.stdout.decode(errors="surrogateescape").removesuffix("\n")
         if finished.code != 0 or not name.startswith("refs/heads/"):
             raise UsageError(
