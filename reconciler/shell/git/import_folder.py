@@ -35,13 +35,14 @@ def importing_git(repository: Repository) -> Iterator[tuple[Git, ObjectFolder]]:
 
     What was put into the repository is held as long as the repository says.
     """
-    with held_signals():
-        folder = new_folder(repository.common_dir / FOLDER)
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    held: ObjectFolder | None = None
     store = repository.common_dir / "objects"
-    held = ObjectFolder(folder=folder, descriptor=descriptor, store=store)
     try:
+        with held_signals():
+            folder = new_folder(repository.common_dir / FOLDER)
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            held = ObjectFolder(folder=folder, descriptor=descriptor, store=store)
         for name in ("objects/info", "refs"):
             (folder / name).mkdir(parents=True)
         (folder / "HEAD").write_text("ref: refs/heads/none\n")
@@ -54,7 +55,8 @@ def importing_git(repository: Repository) -> Iterator[tuple[Git, ObjectFolder]]:
         )
         yield git, held
     finally:
-        repository.held.add(held)
+        if held is not None:
+            repository.held.add(held)
 
 
 def remove_dead_imports(repository: Repository) -> None:
