@@ -64,6 +64,18 @@ def warn_delivered(question: Question) -> Iterator[Warned]:
             yield Warned("delivered", "", warning)
 
 
+def warn_overridden(question: Question) -> Iterator[Warned]:
+    """Name the limits of rebalancers that do not hold, since somebody else demands more."""
+    subjects = {decision.key: decision.subject for decision in question.outcome.decisions}
+    for override in question.outcome.overrides:
+        if override not in question.baseline.overrides:
+            limit = override.limit
+            subject = subjects.get(override.target, str(override.target))
+            allowed = f"{limit.allowed} replica{'' if limit.allowed == 1 else 's'} of it now"
+            message = f"the limit of {limit.limited} ({allowed}) does not hold beside "
+            yield Warned("limit-overridden", subject, message + ", ".join(limit.by))
+
+
 def warn_nowhere(question: Question) -> Iterator[Warned]:
     """Name the objects that lose all their clusters though they are still there."""
     for decision in _caused(question):
@@ -156,6 +168,7 @@ WARNINGS: tuple[Warn, ...] = (
     warn_suspended,
     warn_unschedulable,
     warn_delivered,
+    warn_overridden,
     warn_nowhere,
     warn_by_dialect,
     warn_clusters_gone,

@@ -9,6 +9,7 @@ from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Fault, Trace
+from reconciler.rebalance.joined_demands import OverriddenLimit
 from reconciler.rebalance.target import Reference
 
 
@@ -59,6 +60,14 @@ class Removal:
     body: Body
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class LimitOverride:
+    """A rebalancer's limit that does not hold for one target in this pass."""
+
+    target: ObjectKey
+    limit: OverriddenLimit
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """Result of `reconcile`.
@@ -72,6 +81,7 @@ class Outcome:
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit, sorted.
         allow: The digest that lets removals go that are held, `""` if none are.
+        overrides: The limits of rebalancers that do not hold, since others demand more, sorted.
         warnings: What a person should know of what is delivered, one sentence each.
         traces: Of the unforeseen exceptions among the faults, sorted; for the log.
         recheck_at: The next moment, aware UTC, at which time alone could change the answer;
@@ -88,6 +98,7 @@ class Outcome:
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
     allow: str = ""
+    overrides: tuple[LimitOverride, ...] = ()
     warnings: tuple[str, ...] = ()
     traces: tuple[Trace, ...] = field(default=(), compare=False)
     recheck_at: datetime | None = None

@@ -53,7 +53,8 @@ def _joined(first: Round, later: Round) -> Round:
     return replace(
         later,
         removed={**first.removed, **later.removed},
-        rescheduled=first.rescheduled | later.rescheduled,
+        rescheduled={**first.rescheduled, **later.rescheduled},
+        overrides=tuple(sorted({*first.overrides, *later.overrides})),
         decisions=(*first.decisions, *later.decisions),
         edited=first.edited,
         explanations={**later.explanations, **first.explanations},

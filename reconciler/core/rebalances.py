@@ -1,11 +1,12 @@
 """Rebalancers and triggers of a round: what they trigger, their status files, which are over."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.core.changes import Removal, TargetResult
+from reconciler.core.changes import LimitOverride, Removal, TargetResult
+from reconciler.core.joined_triggers import JoinedTriggers, join_triggers
 from reconciler.core.removal import removable
 from reconciler.dialects.contract import Dialect, Prepared, RescheduleTrigger
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
@@ -16,8 +17,8 @@ from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.moments import earliest
 from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Manifest, World
-from reconciler.rebalance.batches import TargetDemand
 from reconciler.rebalance.expiry import is_marked, marked
+from reconciler.rebalance.joined_demands import TargetDemand
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_spec import decode_rebalancer
 from reconciler.rebalance.schedule_trigger import (
@@ -28,7 +29,7 @@ from reconciler.rebalance.schedule_trigger import (
     phase_of,
     triggered_in,
 )
-from reconciler.rebalance.target import Reference, Target, TargetSelection
+from reconciler.rebalance.target import Reference, Rescheduled, Target, TargetSelection
 from reconciler.rebalance.waiting import Waiting, kept
 from reconciler.rebalance.workload_rebalancer import RebalancerStep, advance
 
@@ -76,19 +77,25 @@ class Rebalances:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedRebalances:
-    """What all rebalancers and triggers want; what comes of it is known after the plans.
+    """What all rebalancers and triggers want; what comes of it is known after the plans."""
 
-    Attributes:
-        triggers: Target to the trigger that counts.
-    """
-
-    triggers: Mapping[ObjectKey, RescheduleTrigger]
+    _joined: JoinedTriggers
     _asking: Mapping[ObjectKey, "_Asking"]
     _failed: Mapping[ObjectKey, Failed]
     _world: World
     _holds: Holds
 
-    def close(self, rescheduled: Container[ObjectKey]) -> Rebalances:
+    @property
+    def triggers(self) -> Mapping[ObjectKey, RescheduleTrigger]:
+        """Target to the trigger that counts."""
+        return self._joined.triggers
+
+    @property
+    def overrides(self) -> tuple[LimitOverride, ...]:
+        """The limits that do not hold, since others demand more."""
+        return self._joined.overrides
+
+    def close(self, rescheduled: Rescheduled) -> Rebalances:
         """Return how they stand, given the targets whose demand was met."""
         answers: dict[ObjectKey, _Answer] = {}
         failed = dict(self._failed)
@@ -140,7 +147,8 @@ class _Asking:
     """What one of them wants, and how it stands once it is known what came of that."""
 
     triggers: Mapping[ObjectKey, TargetDemand]
-    close: Callable[[Container[ObjectKey]], _Answer]
+    close: Callable[[Rescheduled], _Answer]
+    allowed: Mapping[ObjectKey, int] = field(default_factory=dict)
 
 
 def ask_rebalancers(
@@ -162,7 +170,14 @@ def ask_rebalancers(
         else:
             asking[manifest.key] = asked
     return WantedRebalances(
-        triggers=_triggers(asking), _asking=asking, _failed=failed, _world=world, _holds=holds
+        _joined=join_triggers(
+            {key: one.triggers for key, one in asking.items()},
+            {key: one.allowed for key, one in asking.items()},
+        ),
+        _asking=asking,
+        _failed=failed,
+        _world=world,
+        _holds=holds,
     )
 
 
@@ -214,23 +229,23 @@ def _ask(world: World, manifest: Manifest, targets: _AllTargets, now: datetime) 
 def _staying(asking: _Asking, known: Body | None, now: datetime) -> _Asking:
     """Return what one wants that no pass removes: once its time is over, it wants nothing more."""
     if known is not None:
-        idle = asking.close(frozenset())
+        idle = asking.close({})
         if idle.expired and is_marked(known, idle.body):
             return _Asking({}, lambda _: replace(idle, body=known, waits=()))
 
-    def close(rescheduled: Container[ObjectKey]) -> _Answer:
+    def close(rescheduled: Rescheduled) -> _Answer:
         found = asking.close(rescheduled)
         if found.expired:
             return replace(found, body=marked(found.body, now))
         return replace(found, waits=kept(found.waits))
 
-    return _Asking(asking.triggers, close)
+    return replace(asking, close=close)
 
 
 def _ask_rebalancer(manifest: Manifest, metadata: Body, step: RebalancerStep) -> _Asking:
     """Ask what a WorkloadRebalancer wants."""
 
-    def close(rescheduled: Container[ObjectKey]) -> _Answer:
+    def close(rescheduled: Rescheduled) -> _Answer:
         found = step.close(rescheduled)
         return _Answer(
             body=_status_file(manifest, metadata, found.status),
@@ -242,7 +257,7 @@ def _ask_rebalancer(manifest: Manifest, metadata: Body, step: RebalancerStep) ->
             waits=found.waits,
         )
 
-    return _Asking(step.triggers, close)
+    return _Asking(step.triggers, close, step.allowed)
 
 
 def _ask_trigger(manifest: Manifest, metadata: Body, firing: Firing) -> _Asking:
@@ -250,7 +265,7 @@ def _ask_trigger(manifest: Manifest, metadata: Body, firing: Firing) -> _Asking:
     annotations = {**mapping(metadata, "annotations"), TRIGGERED: firing.trigger.digest}
     recorded = {**metadata, "annotations": annotations}
 
-    def close(rescheduled: Container[ObjectKey]) -> _Answer:
+    def close(rescheduled: Rescheduled) -> _Answer:
         found = firing.close(rescheduled)
         return _Answer(
             body=_status_file(manifest, recorded, found.status),
@@ -262,19 +277,7 @@ def _ask_trigger(manifest: Manifest, metadata: Body, firing: Firing) -> _Asking:
             waits=found.waits,
         )
 
-    return _Asking({key: TargetDemand(moment) for key, moment in firing.triggers.items()}, close)
-
-
-def _triggers(asking: Mapping[ObjectKey, _Asking]) -> dict[ObjectKey, RescheduleTrigger]:
-    """Return the latest trigger of each target; of equal ones the first by kind and name."""
-    triggers: dict[ObjectKey, RescheduleTrigger] = {}
-    for key, wanting in asking.items():
-        for target, demand in wanting.triggers.items():
-            known = triggers.get(target)
-            if known is None or known.at < demand.at:
-                by = f"{key.kind} {key.name}"
-                triggers[target] = RescheduleTrigger(demand.at, by, demand.budget, demand.fresh)
-    return triggers
+    return _Asking(firing.triggers, close)
 
 
 def _status_file(manifest: Manifest, metadata: Body, status: Body) -> Body:

@@ -103,6 +103,7 @@ def _pass(
         edited=result.edited,
         faults=faults,
         allow=braked.allow,
+        overrides=result.overrides,
         warnings=delivered.warnings,
         traces=tuple(sorted({*world.traces, *result.traces, *delivered.traces})),
         recheck_at=earliest(result.until, paced.until),
@@ -133,7 +134,7 @@ def _decide(
     braked = brake(world, result.decisions, settings.safety)
     paced = pace(result.decisions, settings, safety_record(world.outputs), now)
     unkept = result.oscillating | braked.held | paced.rebalances.keys()
-    lost = result.rescheduled & unkept
+    lost = result.rescheduled.keys() & unkept
     waiting = waiting.beside(paced)
     frozen = {key: WAITS[why] for key, why in paced.decisions.items() if key not in holds.objects}
     if not lost and not frozen:

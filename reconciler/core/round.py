@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.core.changes import Removal
+from reconciler.core.changes import LimitOverride, Removal
 from reconciler.core.rebalances import NO_HOLDS, Holds, ask_rebalancers
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.object_boundary import traces_of
@@ -17,6 +17,7 @@ from reconciler.model.settings import Settings
 from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Fault, Trace, World
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
+from reconciler.rebalance.target import Rescheduled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,14 +25,15 @@ class Round:
     """What one round wants: outputs that differ, the inputs to remove, and what is to be told.
 
     `written` are the outputs with another body than the round found, `gone` those that should not
-    exist any more; every other output stays. `rescheduled` are the targets whose demand by a
-    rebalancer was met, `oscillating` the outputs that still moved in the last of many rounds.
+    exist any more; every other output stays. `overrides` are the limits of rebalancers that do not
+    hold, `oscillating` the outputs that still moved in the last of many rounds.
     """
 
     written: Mapping[ObjectKey, Body]
     gone: frozenset[ObjectKey]
     removed: Mapping[ObjectKey, Removal]
-    rescheduled: frozenset[ObjectKey]
+    rescheduled: Rescheduled
+    overrides: tuple[LimitOverride, ...]
     decisions: tuple[Decision, ...]
     edited: tuple[ObjectKey, ...]
     faults: tuple[Fault, ...]
@@ -70,7 +72,7 @@ def run_round(
         for dialect, part in prepared.items()
     }
     plans = planned.values()
-    rescheduled = frozenset(key for plan in plans for key in plan.rescheduled)
+    rescheduled = {key: left for plan in plans for key, left in plan.rescheduled.items()}
     rebalances = wanted.close(rescheduled)
     written, gone = _differing(world, rebalances.outputs, (REBALANCER, TRIGGER))
     for dialect, plan in planned.items():
@@ -82,6 +84,7 @@ def run_round(
         gone=frozenset(gone),
         removed=rebalances.removed,
         rescheduled=rescheduled,
+        overrides=wanted.overrides,
         decisions=tuple(decision for plan in plans for decision in plan.decisions),
         edited=tuple(sorted(key for plan in plans for key in plan.edited)),
         faults=(

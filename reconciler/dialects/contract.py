@@ -23,7 +23,7 @@ from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.settings import Settings
 from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Fault, Trace, World
-from reconciler.rebalance.target import Reference, Target, TargetSelection
+from reconciler.rebalance.target import Reference, Rescheduled, Target, TargetSelection
 
 if TYPE_CHECKING:
     from reconciler.dialects.view import View
@@ -40,8 +40,9 @@ class Plan:
         decisions: What moved, and what could not be placed, sorted by key.
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit.
-        rescheduled: The targets whose demand was met, whatever the result: a fresh
-            schedule, or the next step to the goal of an earlier batch.
+        rescheduled: The targets whose demand was met, whatever the result (a fresh schedule, or
+            the next step to the goal of an earlier batch), each with the replicas that its goal
+            still lacks.
         traces: Of the unforeseen exceptions among the faults.
         until: The next moment at which time alone could change this plan, `None` if never.
         waits: What is known of such moments, sorted.
@@ -53,7 +54,7 @@ class Plan:
     decisions: tuple[Decision, ...] = ()
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
-    rescheduled: frozenset[ObjectKey] = frozenset()
+    rescheduled: Rescheduled = field(default_factory=dict)
     traces: tuple[Trace, ...] = field(default=(), compare=False)
     until: datetime | None = None
     waits: tuple[Wait, ...] = ()
@@ -62,9 +63,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class RescheduleTrigger:
-    """A demand to disregard an object's previous assignment.
+    """A demand to disregard an object's previous assignment, joined of all that are pending.
 
-    `at` is the trigger's moment, `by` names who demands it, such as `WorkloadRebalancer demo`.
+    `at` is the trigger's moment, `by` names who demand it, such as `WorkloadRebalancer demo`.
     `budget` is how many replicas may move in this pass, `None` for all. It is `fresh` unless it
     goes on to the goal of an earlier batch.
     """

@@ -28,6 +28,7 @@ class Part:
         edited: Those of its files whose decision a person edited.
         faults: What a person must edit.
         rescheduled: Whether the demand of a rebalancer was met, whatever the result.
+        left: How many replicas the goal of that demand still lacks.
         until: When time alone may change this part, `None` if never.
         waits: What such moments are waited for.
         explain: What explains it, `None` if nothing does.
@@ -39,6 +40,7 @@ class Part:
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
     rescheduled: bool = False
+    left: int = 0
     until: datetime | None = None
     waits: tuple[Wait, ...] = ()
     explain: Explain | None = None
@@ -101,7 +103,7 @@ class ObjectPass:
     decisions: list[Decision] = field(default_factory=list)
     gone: set[ObjectKey] | None = None
     _edited: list[ObjectKey] = field(default_factory=list)
-    _rescheduled: set[ObjectKey] = field(default_factory=set)
+    _rescheduled: dict[ObjectKey, int] = field(default_factory=dict)
     _untils: list[datetime | None] = field(default_factory=list)
     _waits: list[Wait] = field(default_factory=list)
     _explanations: dict[ObjectKey, Explain] = field(default_factory=dict)
@@ -141,7 +143,7 @@ class ObjectPass:
             decisions=tuple(sorted(self.decisions, key=lambda decision: decision.key)),
             edited=tuple(sorted(self._edited)),
             faults=tuple(sorted((*self.faults, *(one.fault for one in self.failed)))),
-            rescheduled=frozenset(self._rescheduled),
+            rescheduled=self._rescheduled,
             traces=traces_of(self.failed),
             until=earliest(*self._untils),
             waits=tuple(sorted(self._waits)),
@@ -181,7 +183,7 @@ class ObjectPass:
         if part.decision is not None:
             self.decisions.append(part.decision)
         if part.rescheduled:
-            self._rescheduled.add(key)
+            self._rescheduled[key] = part.left
         if self.asked and part.explain is not None:
             names = self.asked & {key, *objects.present(key), *part.outputs}
             self._explanations.update(dict.fromkeys(sorted(names), part.explain))

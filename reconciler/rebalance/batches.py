@@ -5,29 +5,15 @@ together; the next one follows after the interval, or as soon as what moved is r
 What is let go is done only once the pass has scheduled it afresh; else it is let go again.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, span
+from reconciler.rebalance.joined_demands import TargetDemand
 from reconciler.rebalance.rebalancer_spec import Rebalancer
-from reconciler.rebalance.target import Reference, Target
-
-
-@dataclass(frozen=True, slots=True)
-class TargetDemand:
-    """What is demanded of one target.
-
-    Attributes:
-        at: Moment of the trigger.
-        budget: How many replicas may move in this pass, `None` for all.
-        fresh: Whether it is scheduled afresh; if not, it goes on to the goal of an earlier batch.
-    """
-
-    at: datetime
-    budget: int | None = None
-    fresh: bool = True
+from reconciler.rebalance.target import Reference, Rescheduled, Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,16 +41,14 @@ class Batch:
         shares: What each target gets that is let go.
         known_at: When the batch before was let go, `None` if there was none.
         moved: Replicas moved by the batches before.
-        waiting: Replicas of the targets that wait for a later batch.
-        more: Whether there are such targets.
+        waiting: Target to replicas, for the targets that wait for a later batch.
         interval: Between batches, `None` without a limit.
     """
 
     shares: Mapping[Reference, Share] = field(default_factory=dict)
     known_at: datetime | None = None
     moved: int = 0
-    waiting: int = 0
-    more: bool = False
+    waiting: Mapping[ObjectKey, int] = field(default_factory=dict)
     interval: timedelta | None = None
 
     @property
@@ -72,6 +56,12 @@ class Batch:
         """Target to demand."""
         shares = self.shares.values()
         return {share.key: share.demand for share in shares if share.demand is not None}
+
+    @property
+    def allowed(self) -> dict[ObjectKey, int]:
+        """Target to the replicas that may move now, for the targets that have more to move."""
+        parted = {share.key: share.moves for share in self.shares.values() if share.rest}
+        return dict.fromkeys(self.waiting, 0) | parted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,44 +109,40 @@ def open_batch(
     return Batch(shares=shares)
 
 
-def close_batch(batch: Batch, rescheduled: Container[ObjectKey], now: datetime) -> Closed:
+def close_batch(batch: Batch, rescheduled: Rescheduled, now: datetime) -> Closed:
     """Return what became of a batch.
+
+    What is left of a target counts, not what was let go of it: others may have demanded more.
 
     Args:
         batch: What was let go.
         rescheduled: The targets whose demand the pass met.
         now: Moment of the pass.
     """
-    happened = {
-        reference: share
+    left = {
+        reference: 0 if share.demand is None else rescheduled[share.key]
         for reference, share in batch.shares.items()
         if share.demand is None or share.key in rescheduled
     }
-    done = frozenset(reference for reference, share in happened.items() if not share.rest)
-    missed = [share for ref, share in batch.shares.items() if ref not in happened]
-    limited = batch.interval is not None
-    at = now if limited and happened else batch.known_at
-    opens_at = None
-    if (
-        at is not None
-        and batch.interval is not None
-        and (batch.more or len(done) < len(batch.shares))
-    ):
-        opens_at = add(at, batch.interval)
+    done = frozenset(reference for reference, count in left.items() if not count)
+    wanted = {ref: share.moves + share.rest for ref, share in batch.shares.items()}
+    at = now if batch.interval is not None and left else batch.known_at
+    more = bool(batch.waiting) or len(done) < len(batch.shares)
+    opens_at = None if at is None or batch.interval is None else add(at, batch.interval)
     return Closed(
         done=done,
         at=at,
-        moved=batch.moved + sum(share.moves for share in happened.values()),
-        remaining=batch.waiting
-        + sum(share.rest for share in happened.values())
-        + sum(share.moves + share.rest for share in missed),
-        until=opens_at if opens_at is not None and opens_at > now else None,
+        moved=batch.moved + sum(max(0, wanted[ref] - count) for ref, count in left.items()),
+        remaining=sum(batch.waiting.values())
+        + sum(left.get(ref, count) for ref, count in wanted.items()),
+        until=opens_at if more and opens_at is not None and opens_at > now else None,
     )
 
 
 def _is_news(target: Target, moment: datetime) -> bool:
-    """Return whether a trigger of this moment is later than the one that a target carries."""
-    return target.triggered_at is None or target.triggered_at < moment
+    """Return whether a trigger is later than the one that a target carries, or undoes its limit."""
+    carried = target.triggered_at
+    return carried is None or carried < moment or target.left() is not None
 
 
 def _limited(
@@ -175,20 +161,18 @@ def _limited(
     interval = span(seconds=rebalancer.interval_seconds)
     shares: dict[Reference, Share] = {}
     room = limit if _is_over(ready, known_at, interval, now) else 0
-    waiting, more = 0, False
+    waiting: dict[ObjectKey, int] = {}
     for reference, target in ready.items():
         demand, moves = _asked(target, run_at, date)
         share = _share(target, moves, room, limit)
         if share is None:
-            waiting, more = waiting + moves, True
+            waiting[target.key] = moves
             continue
         if share < moves:
             demand = TargetDemand(demand.at, budget=share, fresh=demand.fresh)
         shares[reference] = Share(key=target.key, demand=demand, moves=share, rest=moves - share)
         room = max(0, room - share)
-    return Batch(
-        shares=shares, known_at=known_at, moved=moved, waiting=waiting, more=more, interval=interval
-    )
+    return Batch(shares=shares, known_at=known_at, moved=moved, waiting=waiting, interval=interval)
 
 
 def _asked(target: Target, run_at: datetime, date: datetime) -> tuple[TargetDemand, int]:

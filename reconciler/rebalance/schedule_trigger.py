@@ -1,6 +1,6 @@
 """ScheduleTrigger: reschedules what policies and references name, once, and is cleaned up."""
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -10,9 +10,10 @@ from reconciler.model.fields import bodies, mapping, number_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, earliest, span
 from reconciler.model.world import Body
+from reconciler.rebalance.joined_demands import TargetDemand
 from reconciler.rebalance.rebalancer_spec import policy_key
 from reconciler.rebalance.rebalancer_status import decode_reference, encode_reference
-from reconciler.rebalance.target import Reference, Targets, TargetSelection
+from reconciler.rebalance.target import Reference, Rescheduled, Targets, TargetSelection
 from reconciler.rebalance.waiting import REMOVED, Waiting, waiting
 
 RETRY_AFTER_SECONDS = 3  # the proposal's default
@@ -104,17 +105,17 @@ class Firing:
     now: datetime
 
     @property
-    def triggers(self) -> dict[ObjectKey, datetime]:
-        """Target to the moment of its trigger."""
-        return dict.fromkeys(self.asked.values(), self.now)
+    def triggers(self) -> dict[ObjectKey, TargetDemand]:
+        """Target to what is demanded of it: a schedule afresh, without a limit."""
+        return dict.fromkeys(self.asked.values(), TargetDemand(self.now))
 
-    def close(self, rescheduled: Container[ObjectKey]) -> Fired:
+    def close(self, rescheduled: Rescheduled) -> Fired:
         """Return how the trigger stands after the pass.
 
         Args:
             rescheduled: The targets that the pass scheduled afresh, whatever came of it.
         """
-        missed = {ref: WAITS for ref, key in self.asked.items() if key not in rescheduled}
+        missed = {ref: WAITS for ref, key in self.asked.items() if rescheduled.get(key) != 0}
         return _fired(self.trigger, {**self.failed, **missed}, self.now)
 
 

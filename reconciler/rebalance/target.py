@@ -28,6 +28,10 @@ class Reference:
         return f"{self.api_version} {self.kind} {self.namespace} {self.name}"
 
 
+Rescheduled = Mapping[ObjectKey, int]
+"""The targets whose demand a pass met, each with the replicas that its goal still lacks."""
+
+
 def _one() -> int:
     return 1
 

@@ -1,13 +1,14 @@
 """WorkloadRebalancer: which targets it triggers, its status, and when it is removed."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, earliest, span
 from reconciler.model.world import Body
-from reconciler.rebalance.batches import Batch, Closed, TargetDemand, close_batch, open_batch
+from reconciler.rebalance.batches import Batch, Closed, close_batch, open_batch
+from reconciler.rebalance.joined_demands import TargetDemand
 from reconciler.rebalance.rebalancer_spec import Rebalancer
 from reconciler.rebalance.rebalancer_status import (
     NOT_FOUND,
@@ -17,7 +18,7 @@ from reconciler.rebalance.rebalancer_status import (
     encode,
 )
 from reconciler.rebalance.runs import due_run, next_run
-from reconciler.rebalance.target import Reference, Target, Targets
+from reconciler.rebalance.target import Reference, Rescheduled, Target, Targets
 from reconciler.rebalance.waiting import REMOVED, Waiting, waiting
 
 
@@ -72,7 +73,12 @@ class RebalancerStep:
         """Target to what is demanded of it, for the targets that need a trigger."""
         return self.batch.triggers
 
-    def close(self, rescheduled: Container[ObjectKey]) -> Advance:
+    @property
+    def allowed(self) -> Mapping[ObjectKey, int]:
+        """Target to the replicas that its limit lets go now, for the targets that have more."""
+        return self.batch.allowed
+
+    def close(self, rescheduled: Rescheduled) -> Advance:
         """Return how the rebalancer stands after the pass.
 
         Args:

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from tests.builders import rebalancer, text
 from tests.cli.history import FAILED, answer
 from tests.cli.test_terminal import ESCAPE, on_terminal
 from tests.shell.fleet import EXAMPLE, decisions, load_world, new_fleet, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 
 Capsys = pytest.CaptureFixture[str]
+LATER = "2026-11-20T14:01:00Z"
 SHOP = "ResourceBinding.work.karmada.io default/shop-deployment"
 TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop", "namespace": "default"}
 
@@ -299,3 +301,30 @@ def test_a_first_batch_is_not_taken_for_all(fleet: Checkout, capsys: Capsys) -> 
         one
     )["plan"]["warnings"]
     assert [] == json.loads(two)["plan"]["warnings"]
+
+
+def test_a_plan_warns_of_a_limit_that_would_not_hold(tmp_path: Path, capsys: Capsys) -> None:
+    """Whose limit it is, how much it would let go, and who demands more; both are done by it."""
+    fleet = recovered_fleet(tmp_path / "fleet")
+    slowly = rebalancer("slowly", TARGET, limits={"maxMoves": 1, "intervalSeconds": 600})
+    fleet.commit({"rebalancers/slowly.yaml": text(slowly)}, "Move back slowly")
+    run_pass(fleet.folder, 7200)
+
+    fleet.git("checkout", "--quiet", "-b", "topic")
+    fleet.commit({"rebalancers/now.yaml": text(rebalancer("now", TARGET))}, "Move back at once")
+    _, out, _ = answer(fleet, capsys, "plan", "-o", "json", "--now", LATER)
+    fleet.git("checkout", "--quiet", "main")
+    fleet.git("merge", "--quiet", "--ff-only", "topic")
+    run_pass(fleet.folder, 7260)
+
+    message = (
+        "the limit of WorkloadRebalancer slowly (0 replicas of it now) does not hold beside "
+        "WorkloadRebalancer now"
+    )
+    assert [{"rule": "limit-overridden", "subject": "default/shop", "message": message}] == (
+        json.loads(out)["warnings"]
+    )
+    assert [{"name": "member1", "replicas": 2}] == decisions(load_world(fleet.folder))[SHOP]
+    for name in ("now", "slowly"):
+        record = fleet.folder / f"status/workloadrebalancers.apps.karmada.io/{name}.yaml"
+        assert "result: Successful" in record.read_text()

@@ -51,7 +51,7 @@ def check_rebalancer(case: Body) -> str | None:
         FoundBy(target_of),
         now,
     )
-    progress = step.close(step.triggers)
+    progress = step.close(dict.fromkeys(step.triggers, 0))
     left = 0 if progress.until is None else int((progress.until - now).total_seconds())
     actual = {
         "deleted": progress.expired,

@@ -207,14 +207,16 @@ def test_a_changed_time_to_live_counts_from_the_edit() -> None:
     assert after(39) == told.run(19).recheck_at
 
 
-def test_of_two_rebalancers_the_later_trigger_counts() -> None:
-    """The target carries one trigger."""
+def test_of_several_rebalancers_the_latest_trigger_counts() -> None:
+    """The target carries one trigger, and all who ask for it are named."""
     told = story(cluster(), policy(), deployment(), rebalancer("one"))
     told.run(0)
     told.put(rebalancer("two"), rebalancer("also"))
     outcome = told.run(50)
 
     assert ["Successful"] == results(told, "one") == results(told, "two") == results(told, "also")
-    assert ["rebalanced (WorkloadRebalancer also)"] == [str(d.cause) for d in outcome.decisions]
+    assert ["rebalanced (WorkloadRebalancer also, WorkloadRebalancer two)"] == [
+        str(d.cause) for d in outcome.decisions
+    ]
     assert [True] == [decision.stays for decision in outcome.decisions]
     assert "2026-11-20T12:00:50Z" in str(told.binding()["spec"])

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.manifests.admission import Admitted
 from reconciler.model.identity import ObjectKey
-from reconciler.rebalance.batches import TargetDemand
+from reconciler.rebalance.joined_demands import TargetDemand
 from reconciler.rebalance.rebalancer_spec import Rebalancer
 from reconciler.rebalance.rebalancer_status import Observed, Progress, WorkloadResult
 from reconciler.rebalance.target import Reference, Target
@@ -60,7 +60,7 @@ def run(
         FoundBy(lambda reference: known.get(reference, Target(key(reference)))),
         now,
     )
-    done = [target for target in step.triggers if target not in missed]
+    done = {target: 0 for target in step.triggers if target not in missed}
     return Run(step.triggers, step.close(done))
 
 

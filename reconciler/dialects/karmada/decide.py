@@ -121,6 +121,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         decision=decision_on(draft, before, after, happened, around.members),
         edited=(draft.key,) if happened.edited or asked.by_hand else (),
         rescheduled=rescheduled,
+        left=moved.left,
         until=earliest(
             feedback.until,
             graceful.until,

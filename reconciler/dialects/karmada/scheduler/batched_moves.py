@@ -38,6 +38,11 @@ class BatchedMove:
     goal: Clusters | None = None
     followed: bool = False
 
+    @property
+    def left(self) -> int:
+        """How many replicas are still to be moved."""
+        return 0 if self.goal is None else distance(self.clusters, self.goal)
+
 
 def read_goal(metadata: Body) -> Clusters | None:
     """Return the goal that an earlier batch left, `None` if there is none or it was garbled."""
@@ -95,7 +100,8 @@ def move(
         if fresh and budget is not None and is_divisible(binding):
             return _towards(binding.clusters, verdict.clusters, budget)
         return BatchedMove(verdict.clusters)
-    if goal is None:
+    failed = verdict is not None and verdict.triggered and demand is not None and demand.fresh
+    if goal is None or failed:  # a goal of before is no goal of the schedule that failed
         return BatchedMove(binding.clusters)
     if demand is None or not _is_reachable(binding, goal, members, now):
         return BatchedMove(binding.clusters, goal)

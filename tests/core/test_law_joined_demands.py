@@ -1,0 +1,243 @@
+"""Law 12 with several demands on one target: who is Successful has the whole goal in force.
+
+Rebalancers with and without limits, schedules and triggers come, are edited, are withdrawn and
+expire in every order. What is in force is read from the files and held against what the schedulers
+answered; how demands are joined is not asked.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from reconciler.audit.placed import decided_on
+from reconciler.core.reconcile import reconcile
+from reconciler.dialects.karmada import decide as karmada
+from reconciler.dialects.karmada import plan as bindings
+from reconciler.dialects.karmada.detector.binding_draft import GROUP as WORK
+from reconciler.model.identity import ObjectKey
+from reconciler.rebalance.rebalancer_status import decode_reference
+from reconciler.rebalance.target import Reference
+from tests.builders import (
+    DYNAMIC,
+    Body,
+    cluster,
+    deployment,
+    groups,
+    path_of,
+    policy,
+    rebalancer,
+    schedule_trigger,
+    taint,
+    target,
+)
+from tests.core.test_law_rebalanced import (
+    ROOMY,
+    ask_by_hand,
+    finished,
+    hear,
+    prepared,
+    standing,
+)
+from tests.core.test_laws import LAW
+from tests.stories import BINDINGS, Story, applied
+from tests.strategies import SECONDS
+
+pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
+
+Goal = Mapping[str, int]
+WEB, API = target(), target(name="api")
+BATCH = {"maxMoves": 1, "intervalSeconds": 30}
+LARGER = {"maxMoves": 3, "intervalSeconds": 30}
+BOTH = {"kind": "Deployment"}
+NAMES = ("r", "s", "t")
+DEMANDS: tuple[Body, ...] = tuple(
+    demand
+    for name in NAMES
+    for demand in (
+        rebalancer(name, WEB),
+        rebalancer(name, WEB, API, limits=BATCH),
+        rebalancer(name, WEB, API, limits=LARGER),
+        rebalancer(name, selector=BOTH, limits=BATCH, ttl=0),
+        rebalancer(name, API, WEB, ttl=60),
+        rebalancer(name, selector=BOTH, schedule="* * * * *", limits=BATCH),
+        rebalancer(name, selector=BOTH, schedule="* * * * *"),
+        schedule_trigger(name, WEB),
+        schedule_trigger(name, policies=["p"], autoCleanAfterMinutes=1),
+    )
+)
+
+
+@dataclass
+class Answers:
+    """What Karmada's scheduler answered last for each binding, and how often afresh."""
+
+    goals: dict[ObjectKey, Goal] = field(default_factory=dict)
+    afresh: dict[ObjectKey, int] = field(default_factory=lambda: defaultdict(int))
+    _asked: ObjectKey | None = None
+
+    def decide(self, real: Any, draft: Any, *args: Any) -> Any:
+        """Note which binding is asked about."""
+        self._asked = draft.key
+        return real(draft, *args)
+
+    def schedule(self, real: Any, binding: Any, *args: Any, **options: Any) -> Any:
+        """Note the answer."""
+        verdict = real(binding, *args, **options)
+        assert self._asked is not None
+        if verdict.triggered and verdict.clusters is not None:
+            self.goals[self._asked] = dict(verdict.clusters)
+        first = binding.last_scheduled_time is None and not binding.clusters
+        self.afresh[self._asked] += verdict.triggered and (binding.reschedule_required or first)
+        return verdict
+
+
+@contextmanager
+def listening() -> Iterator[Answers]:
+    """Listen to the scheduler while the block lasts."""
+    heard = Answers()
+    with pytest.MonkeyPatch.context() as patch:
+        hear(patch, bindings, "decide", heard.decide)
+        hear(patch, karmada, "schedule", heard.schedule)
+        yield heard
+
+
+def succeeded(body: Body) -> dict[Reference, str]:
+    """The targets that a rebalancer or a trigger calls successful, each with its run.
+
+    A trigger tells only what failed: what it names and does not list was rescheduled.
+    """
+    if body["kind"] == "WorkloadRebalancer":
+        return finished(body)
+    status = cast(Mapping[str, Any], body.get("status", {}))
+    if status.get("phase") != "Success":
+        return {}
+    digest = str(cast(Any, body)["metadata"]["annotations"])
+    return dict.fromkeys(map(decode_reference, (WEB, API)), digest)
+
+
+def assert_in_force(reference: Reference, told: Story, heard: Answers) -> None:
+    """Hold a target against the last answer of its scheduler."""
+    key = decided_on(reference)
+    assert WORK == key.group
+    assert heard.afresh[key]
+    assert heard.goals.get(key, {}) == told.placed(key.name)
+    assert "moving-to" not in told.files[f"{BINDINGS}/default/{key.name}.yaml"]
+
+
+def run(told: Story, heard: Answers) -> int:
+    """Run a pass, and hold to the law what became successful in it; return how many did."""
+    before = told.world()
+    outcome = reconcile(before, told.now)
+    told.files = applied(told.files, outcome)
+    count = 0
+    for key, body in standing(told.world(), outcome).items():
+        known = before.outputs.get(key)
+        done = {} if known is None else succeeded(known.body)
+        wanted = named(before.inputs[key].body)
+        for reference, run_of in succeeded(body).items():
+            if done.get(reference) != run_of and reference.name in wanted:
+                assert_in_force(reference, told, heard)
+                count += 1
+    return count
+
+
+def named(body: Body) -> frozenset[str]:
+    """The workloads that a manifest means."""
+    spec = cast(Mapping[str, Any], body["spec"])
+    listed = (*spec.get("workloads", ()), *spec.get("targetRefResource", ()))
+    everything = "selector" in spec or "targetRefPolicy" in spec
+    return frozenset(("web", "api")) if everything else frozenset(one["name"] for one in listed)
+
+
+workloads = st.sampled_from(("web", "api"))
+PLACEMENTS: tuple[Body, ...] = (
+    groups(["a"], ["b"], replicaScheduling=DYNAMIC),
+    groups(["a"], ["b"]),
+    {"replicaScheduling": DYNAMIC},
+    {
+        "replicaScheduling": DYNAMIC,
+        "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 3}],
+    },
+    groups(["gone"], replicaScheduling=DYNAMIC),
+)
+ACTIONS: st.SearchStrategy[tuple[str, Any, Any]] = st.one_of(
+    st.tuples(st.just("demand"), st.sampled_from(DEMANDS), st.none()),
+    st.tuples(st.just("demand"), st.sampled_from(DEMANDS), st.none()),
+    st.tuples(st.just("withdraw"), st.sampled_from(DEMANDS), st.none()),
+    st.tuples(st.just("break"), workloads, st.none()),
+    st.tuples(st.just("put"), workloads, st.sampled_from((2, 4))),
+    st.tuples(st.just("policy"), st.sampled_from(PLACEMENTS), st.none()),
+    st.tuples(st.just("hand"), workloads, st.sampled_from(("", "2126-01-01T00:00:00Z"))),
+    st.tuples(
+        st.just("cluster"),
+        st.sampled_from(("a", "b")),
+        st.sampled_from(("", "", "NoSchedule", "NoExecute")),
+    ),
+)
+
+
+def act(told: Story, what: str, whom: Any, how: Any) -> None:
+    """Do one thing that people and clusters do; of one name there is one demand of a kind."""
+    match what:
+        case "demand":
+            told.put(whom)
+        case "withdraw":
+            told.files.pop(path_of(whom), None)
+        case "break":
+            told.files[path_of(deployment(whom))] = "a: [\n"
+        case "put":
+            told.put(deployment(whom, replicas=how))
+        case "policy":
+            told.put(policy(placement=whom))
+        case "hand":
+            ask_by_hand(told, whom, how)
+        case "cluster":
+            told.put(cluster(whom, taints=[taint(effect=how)] if how else (), status=ROOMY))
+
+
+def several() -> Story:
+    """Two workloads of four replicas on cluster b, since a was tainted."""
+    told = prepared()
+    told.put(policy(placement=PLACEMENTS[0]))
+    return told.drop(deployment("job")).put(*(deployment(n, replicas=4) for n in ("web", "api")))
+
+
+@settings(LAW, max_examples=200)
+@given(
+    st.lists(st.sampled_from(DEMANDS), min_size=2, max_size=4),
+    st.lists(st.tuples(st.lists(ACTIONS, max_size=4), SECONDS), min_size=2, max_size=8),
+)
+def test_whoever_is_successful_has_its_whole_goal_in_force(
+    first: list[Body], steps: list[tuple[list[tuple[str, Any, Any]], int]]
+) -> None:
+    """Whoever else demands something of the same workload, with whatever limit."""
+    told = several()
+    with listening() as heard:
+        run(told, heard)
+        told.put(cluster("a", status=ROOMY), *first)
+        for actions, seconds in ((), 0), *steps:
+            told.now += timedelta(seconds=1 + seconds)
+            for action in actions:
+                act(told, *action)
+            event(f"{run(told, heard)} became Successful")
+
+
+def test_this_law_can_be_broken() -> None:
+    """A part of a goal, or one that nobody scheduled, is not the whole of it."""
+    told = several()
+    with listening() as heard:
+        run(told, heard)
+        told.put(cluster("a", status=ROOMY), rebalancer("r", WEB, limits=BATCH))
+        told.now += timedelta(seconds=10)
+        run(told, heard)
+
+        for answers in (heard, Answers()):
+            with pytest.raises(AssertionError):
+                assert_in_force(decode_reference(WEB), told, answers)
