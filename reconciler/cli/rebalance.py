@@ -174,8 +174,8 @@ def _unmatched(changes: "Sequence[Change]", output_root: str, key: "ObjectKey") 
         name = f"{text(workload, 'kind')} {text(workload, 'name')}"
         if text(item, "reason"):
             told.append(printable(f"warning: {name} is placed by nothing"))
-        elif not text(item, "result") and "progress" not in status:
-            told.append(printable(f"warning: {name} has to wait: it is suspended or faulty"))
+        elif text(item, "waitsFor"):
+            told.append(printable(f"warning: {name} has to wait: {text(item, 'waitsFor')}"))
     return told
 
 

@@ -61,6 +61,15 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True, order=True)
+class WaitingTarget:
+    """A target that a rebalancer or trigger waits for since this pass, and why, with the place."""
+
+    key: ObjectKey
+    reference: Reference
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class LimitOverride:
     """A rebalancer's limit that does not hold for one target in this pass."""
 
@@ -81,6 +90,7 @@ class Outcome:
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit, sorted.
         allow: The digest that lets removals go that are held, `""` if none are.
+        waiting: The targets that rebalancers and triggers newly wait for, sorted.
         overrides: The limits of rebalancers that do not hold, since others demand more, sorted.
         warnings: What a person should know of what is delivered, one sentence each.
         traces: Of the unforeseen exceptions among the faults, sorted; for the log.
@@ -98,6 +108,7 @@ class Outcome:
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
     allow: str = ""
+    waiting: tuple[WaitingTarget, ...] = ()
     overrides: tuple[LimitOverride, ...] = ()
     warnings: tuple[str, ...] = ()
     traces: tuple[Trace, ...] = field(default=(), compare=False)

@@ -178,7 +178,7 @@ def _texts(files: Iterable[FileValidation], known: KnownKinds) -> dict[str, byte
 
 def origin_of(path: str, document: ValidDocument) -> Origin:
     """Return where a valid document stands."""
-    return Origin(path, document.index, document.pointer)
+    return Origin(path, document.index, document.pointer, document.line)
 
 
 def key_of(path: str, document: ValidDocument, scopes: Mapping[Kind, bool]) -> ObjectKey:

@@ -8,13 +8,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from reconciler.core.changes import Change, DeleteFile, Outcome, Removal, WriteFile
+from reconciler.core.changes import (
+    Change,
+    DeleteFile,
+    Outcome,
+    Removal,
+    WaitingTarget,
+    WriteFile,
+)
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.explanation import total_of
 from reconciler.model.moments import format_moment
 from reconciler.model.world import Fault
 from reconciler.rebalance.kinds import TRIGGER
+from reconciler.rebalance.target import Reference
 
 LONGEST_SUBJECT = 72  # what git log --oneline shows on a terminal
 MOST_LINES = 500  # a commit message is read by people
@@ -59,6 +67,7 @@ def commit_message(
         f"- {plain(key)} runs again: {plain(author)} removed its record" for key, author in reruns
     ]
     lines += [f"- {_place(fault)}: {plain(fault.message)}" for fault in outcome.faults]
+    lines += [f"- {waiting_line(one)}" for one in outcome.waiting]
     removed = _removed(outcome, output_root)
     lines += [f"- {plain(path)}: {_over(path, outcome)}" for path in removed]
     lines += [f"- {line}" for removal in outcome.removals for line in result_lines(removal)]
@@ -233,10 +242,20 @@ def result_lines(removal: Removal) -> Iterator[str]:
     """Yield for each target of a rebalancer or trigger that goes what became of it."""
     who = plain(f"{removal.key.kind} {removal.key.name}")
     for result in removal.results:
-        found = result.reference
-        scope = f"{found.namespace}/" if found.namespace else ""
         reason = f" ({plain(result.reason)})" if result.reason else ""
-        yield f"{who}: {plain(f'{found.kind} {scope}{found.name}')} {result.result}{reason}"
+        yield f"{who}: {plain(target_name(result.reference))} {result.result}{reason}"
+
+
+def waiting_line(waiting: WaitingTarget) -> str:
+    """Return in one line for what a rebalancer or trigger waits, and why."""
+    who = f"{waiting.key.kind} {waiting.key.name}"
+    return plain(f"{who} waits for {target_name(waiting.reference)}: {waiting.reason}")
+
+
+def target_name(reference: Reference) -> str:
+    """Return a target as people call it: kind, namespace and name."""
+    scope = f"{reference.namespace}/" if reference.namespace else ""
+    return f"{reference.kind} {scope}{reference.name}"
 
 
 def plain(text: str) -> str:

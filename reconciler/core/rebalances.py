@@ -26,7 +26,6 @@ from reconciler.rebalance.schedule_trigger import (
     Firing,
     decode_trigger,
     fire,
-    phase_of,
     triggered_in,
 )
 from reconciler.rebalance.target import Reference, Rescheduled, Target, TargetSelection
@@ -40,12 +39,12 @@ class Holds:
 
     Attributes:
         targets: Targets that are not rebalanced, since what this pass decides about them does not
-            take effect.
+            take effect, and why.
         files: Files that a person is editing, so nothing is taken out of them.
         objects: Objects whose decision waits, and why.
     """
 
-    targets: frozenset[ObjectKey] = frozenset()
+    targets: Mapping[ObjectKey, str] = field(default_factory=dict)
     objects: Mapping[ObjectKey, str] = field(default_factory=dict)
     files: frozenset[str] = frozenset()
 
@@ -187,7 +186,7 @@ class _AllTargets:
 
     world: World
     prepared: Mapping[Dialect, Prepared]
-    held: frozenset[ObjectKey]
+    held: Mapping[ObjectKey, str]
 
     def find(self, reference: Reference, /) -> Target | None:
         """Ask the dialect whose API the reference is of first; one may take workloads of any."""
@@ -195,8 +194,9 @@ class _AllTargets:
         asked = sorted(self.prepared, key=lambda dialect: group not in dialect.groups)
         found = (self.prepared[dialect].target(reference) for dialect in asked)
         target = next((target for target in found if target is not None), None)
-        held = target is not None and target.key in self.held
-        return replace(target, waiting=True) if target is not None and held else target
+        if target is None or target.key not in self.held:
+            return target
+        return replace(target, waits_for=self.held[target.key])
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Return what any dialect means by it."""
@@ -270,8 +270,7 @@ def _ask_trigger(manifest: Manifest, metadata: Body, firing: Firing) -> _Asking:
         return _Answer(
             body=_status_file(manifest, recorded, found.status),
             results=tuple(
-                TargetResult(ref, str(phase_of((reason,) if reason else ())), reason)
-                for ref, reason in found.results
+                TargetResult(ref, str(phase), reason) for ref, phase, reason in found.results
             ),
             expired=found.expired,
             waits=found.waits,

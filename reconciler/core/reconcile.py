@@ -12,6 +12,7 @@ from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
 from reconciler.core.convergence import converge, world_after
 from reconciler.core.memo import Memo
 from reconciler.core.pace import NO_WAITS, WAITS, Pacing, pace
+from reconciler.core.rebalance_waits import waiting_since
 from reconciler.core.rebalances import Holds
 from reconciler.core.record import faults_body, record_body
 from reconciler.core.removal import remove_documents
@@ -103,6 +104,7 @@ def _pass(
         edited=result.edited,
         faults=faults,
         allow=braked.allow,
+        waiting=waiting_since(result.written, world.outputs),
         overrides=result.overrides,
         warnings=delivered.warnings,
         traces=tuple(sorted({*world.traces, *result.traces, *delivered.traces})),
@@ -134,13 +136,22 @@ def _decide(
     braked = brake(world, result.decisions, settings.safety)
     paced = pace(result.decisions, settings, safety_record(world.outputs), now)
     unkept = result.oscillating | braked.held | paced.rebalances.keys()
-    lost = result.rescheduled.keys() & unkept
+    lost = {key: _unkept(key, result, paced) for key in result.rescheduled.keys() & unkept}
     waiting = waiting.beside(paced)
     frozen = {key: WAITS[why] for key, why in paced.decisions.items() if key not in holds.objects}
     if not lost and not frozen:
         return result, braked, waiting
-    held = replace(holds, targets=holds.targets | lost, objects={**holds.objects, **frozen})
+    held = replace(holds, targets={**holds.targets, **lost}, objects={**holds.objects, **frozen})
     return _decide(world, settings, now, memo, asked, held, waiting)
+
+
+def _unkept(key: ObjectKey, result: Round, paced: Pacing) -> str:
+    """Return why what a rebalance brings about does not take effect."""
+    if key in result.oscillating:
+        return "its decision does not come to rest (oscillates)"
+    if key in paced.rebalances:
+        return WAITS[paced.rebalances[key]]
+    return "its removal is held back by the brake (removal-braked)"
 
 
 def _but_held(

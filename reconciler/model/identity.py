@@ -1,6 +1,6 @@
 """Who is who: names, keys of objects, the places where documents were read, and uids."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple, NewType
 from uuid import UUID, uuid5
@@ -35,12 +35,14 @@ class ObjectKey(NamedTuple):
 class Origin:
     """Where a document was read: root-relative POSIX path, and its 0-based index in it.
 
-    Of an item of a List, `pointer` is the JSON pointer that leads to it; else it is `""`.
+    Of an item of a List, `pointer` is the JSON pointer that leads to it; else it is `""`. `line` is
+    where it begins, from 1, and 0 where that is not known.
     """
 
     path: str
     index: int = 0
     pointer: str = ""
+    line: int = field(default=0, compare=False)
 
 
 @lru_cache(maxsize=4096)  # every document has one, of a few

@@ -69,13 +69,15 @@ class Closed:
     """A batch after the pass.
 
     Attributes:
-        done: The references that need nothing more.
+        begun: The references of which something was scheduled in this pass.
+        done: Those of them that need nothing more.
         at: When the last batch was let go, this one or an earlier one; `None` if there was none.
         moved: Replicas moved by all batches so far.
         remaining: Replicas that are left for later batches.
         until: When the next batch may go by time alone, `None` if there is nothing to wait for.
     """
 
+    begun: frozenset[Reference]
     done: frozenset[Reference]
     at: datetime | None
     moved: int
@@ -99,7 +101,7 @@ def open_batch(
         date: What the triggers of this pass are dated with.
         now: Moment of the pass.
     """
-    ready = {ref: t for ref, t in found.items() if t is not None and not t.waiting}
+    ready = {ref: t for ref, t in found.items() if t is not None and not t.waits_for}
     if rebalancer.max_moves is not None:
         return _limited(rebalancer, rebalancer.max_moves, ready, run_at, date, now)
     shares = {
@@ -130,6 +132,7 @@ def close_batch(batch: Batch, rescheduled: Rescheduled, now: datetime) -> Closed
     more = bool(batch.waiting) or len(done) < len(batch.shares)
     opens_at = None if at is None or batch.interval is None else add(at, batch.interval)
     return Closed(
+        begun=frozenset(left),
         done=done,
         at=at,
         moved=batch.moved + sum(max(0, wanted[ref] - count) for ref, count in left.items()),

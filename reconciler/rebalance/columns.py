@@ -2,6 +2,7 @@
 
 from reconciler.manifests.columns import (
     FILE,
+    NONE,
     ColumnTable,
     Row,
     age,
@@ -11,6 +12,7 @@ from reconciler.manifests.columns import (
 )
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
+from reconciler.rebalance.rebalancer_status import waits_in
 
 
 def _results(row: Row) -> str:
@@ -25,6 +27,22 @@ def _failed(row: Row) -> str:
     return str(sum(1 for item in observed if item.get("result") == "Failed"))
 
 
+def _waits(row: Row) -> str:
+    """Return what is waited for and why; in batches how much is left."""
+    waits = [f"{ref.kind} {ref.name}: {why}" for ref, why in waits_in(row.body)]
+    left = mapping(status_of(row), "progress").get("remainingReplicas")
+    if left and not waits:
+        waits.append(f"the next batch, {left} replica{'' if left == 1 else 's'} left")
+    return "; ".join(waits) or NONE
+
+
+def _failures(row: Row) -> str:
+    """Return what a trigger could not reschedule until now, and why."""
+    listed = bodies(status_of(row), "failedResourceList")
+    found = [f"{text(i, 'kind')} {text(i, 'name')}: {text(i, 'failReason')}" for i in listed]
+    return "; ".join(found) or NONE
+
+
 def _finished(row: Row) -> str:
     return ago(text(status_of(row), "finishTime"), row.now)
 
@@ -37,7 +55,7 @@ COLUMNS: ColumnTable = {
             ("FINISHED", _finished),
             ("AGE", age),
         ),
-        (FILE,),
+        (("WAITS FOR", _waits), FILE),
     ),
     TRIGGER: (
         (
@@ -48,7 +66,7 @@ COLUMNS: ColumnTable = {
             ),
             ("AGE", age),
         ),
-        (FILE,),
+        (("WAITS FOR", _failures), FILE),
     ),
 }
 """By kind."""

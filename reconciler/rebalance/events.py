@@ -13,7 +13,11 @@ from reconciler.model.upstream_event import (
 )
 from reconciler.model.world import Body
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
-from reconciler.rebalance.rebalancer_status import WorkloadResult
+from reconciler.rebalance.rebalancer_status import (
+    WorkloadResult,
+    encode_reference,
+    waits_in,
+)
 from reconciler.rebalance.schedule_trigger import Phase
 
 
@@ -34,6 +38,7 @@ def _rebalancer_events(key: ObjectKey, before: Body, after: Body) -> Iterator[Ob
     Source: karmada@f8fdd02 pkg/apis/apps/v1alpha1/workloadrebalancer_types.go `RebalanceSuccessful`
     and `RebalanceFailed`; upstream has them in the status only.
     """
+    yield from _waiting_events(key, before, after)
     known = _results(before)
     for workload, (result, reason, _run) in _results(after).items():
         if not result or known.get(workload) == (result, reason, _run):
@@ -42,6 +47,15 @@ def _rebalancer_events(key: ObjectKey, before: Body, after: Body) -> Iterator[Ob
             yield key, UpstreamEvent(WARNING, "RebalanceFailed", f"{workload}: {reason}")
         else:
             yield key, UpstreamEvent(NORMAL, "RebalanceSuccessful", f"{workload}: scheduled afresh")
+
+
+def _waiting_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
+    """Return which workloads are newly waited for, and why."""
+    known = dict(waits_in(before))
+    for reference, reason in waits_in(after):
+        if known.get(reference) != reason:
+            named = _named(encode_reference(reference))
+            yield key, UpstreamEvent(NORMAL, "RebalanceWaits", f"{named}: {reason}")
 
 
 def _trigger_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:

@@ -1,5 +1,6 @@
 """The status of a WorkloadRebalancer: what became of each workload, and how far it is."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -10,6 +11,7 @@ from reconciler.model.world import Body
 from reconciler.rebalance.target import Reference
 
 NOT_FOUND = "ReferencedBindingNotFound"
+UNDECIDED = "it could not be scheduled; a fault of its own says why"
 
 
 class WorkloadResult(StrEnum):
@@ -22,11 +24,12 @@ class WorkloadResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One workload of the status."""
+    """One workload of the status; `waits_for` is why it is pending, `""` where its batch is."""
 
     reference: Reference
     result: WorkloadResult = WorkloadResult.PENDING
     reason: str = ""
+    waits_for: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +99,13 @@ def decode_status(body: Body) -> Progress:
     )
 
 
+def waits_in(body: Body) -> Iterator[tuple[Reference, str]]:
+    """Yield what a rebalancer's record says that is waited for, with the reason."""
+    for item in bodies(mapping(body, "status"), "observedWorkloads"):
+        if reason := text(item, "waitsFor"):
+            yield decode_reference(mapping(item, "workload")), reason
+
+
 def _moment(body: Body, field: str) -> datetime | None:
     found = text(body, field)
     return parse_moment(found) if found else None
@@ -107,6 +117,8 @@ def _encode_item(item: Observed) -> Body:
         body["result"] = str(item.result)
     if item.reason:
         body["reason"] = item.reason
+    if item.waits_for:
+        body["waitsFor"] = item.waits_for
     return body
 
 
@@ -115,6 +127,7 @@ def _decode_item(body: Body) -> Observed:
         decode_reference(mapping(body, "workload")),
         WorkloadResult(text(body, "result")),
         text(body, "reason"),
+        text(body, "waitsFor"),
     )
 
 

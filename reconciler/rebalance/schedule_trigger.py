@@ -1,6 +1,6 @@
 """ScheduleTrigger: reschedules what policies and references name, once, and is cleaned up."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -12,7 +12,7 @@ from reconciler.model.moments import add, earliest, span
 from reconciler.model.world import Body
 from reconciler.rebalance.joined_demands import TargetDemand
 from reconciler.rebalance.rebalancer_spec import policy_key
-from reconciler.rebalance.rebalancer_status import decode_reference, encode_reference
+from reconciler.rebalance.rebalancer_status import UNDECIDED, decode_reference, encode_reference
 from reconciler.rebalance.target import Reference, Rescheduled, Targets, TargetSelection
 from reconciler.rebalance.waiting import REMOVED, Waiting, waiting
 
@@ -23,10 +23,7 @@ TRIGGERED = "reconciler.dev/triggered-targets"
 
 NO_BINDING = "no binding was found for the resource; no policy has claimed it"
 NO_POLICY = "the policy is not there"
-WAITS = (
-    "the resource cannot be scheduled now: it is faulty, held, suspended or without a policy; "
-    "it is triggered once it can"
-)
+THEN = "; it is triggered once it can be scheduled"
 POLICY_VERSION = "policy.karmada.io/v1alpha1"
 
 
@@ -36,6 +33,10 @@ class Phase(StrEnum):
     RUNNING = "Running"
     FAILED = "Failed"
     SUCCESS = "Success"
+
+
+Result = tuple[Reference, Phase, str]
+"""How far one target is, and why it is not further, `""` for success."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +73,14 @@ class Fired:
 
     Attributes:
         status: The status afterwards.
-        results: What became of what it names, and of all that failed.
+        results: How far each of what it names is, and what else failed or is waited for, with why;
+            sorted.
         expired: Whether it is cleaned up now.
         waits: The moments at which time alone changes this answer.
     """
 
     status: Body
-    results: tuple[tuple[Reference, str], ...]
+    results: tuple[tuple[Reference, Phase, str], ...]
     expired: bool
     waits: tuple[Waiting, ...]
 
@@ -96,12 +98,14 @@ class Firing:
         trigger: Who wants it.
         asked: The references that are triggered, with their targets.
         failed: Those that cannot be, with the reason.
+        waits: Those that cannot be scheduled now, with the reason.
         now: Moment of the pass.
     """
 
     trigger: ScheduleTrigger
     asked: Mapping[Reference, ObjectKey]
     failed: Mapping[Reference, str]
+    waits: Mapping[Reference, str]
     now: datetime
 
     @property
@@ -115,8 +119,11 @@ class Firing:
         Args:
             rescheduled: The targets that the pass scheduled afresh, whatever came of it.
         """
-        missed = {ref: WAITS for ref, key in self.asked.items() if rescheduled.get(key) != 0}
-        return _fired(self.trigger, {**self.failed, **missed}, self.now)
+        missed = {ref: UNDECIDED for ref, key in self.asked.items() if rescheduled.get(key) != 0}
+        found = [(ref, Phase.FAILED, why) for ref, why in self.failed.items()]
+        waiting = {**self.waits, **missed}
+        found += [(ref, Phase.RUNNING, f"{why}{THEN}") for ref, why in waiting.items()]
+        return _fired(self.trigger, found, self.now)
 
 
 def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Firing:
@@ -131,19 +138,20 @@ def fire(trigger: ScheduleTrigger, targets: Targets, now: datetime) -> Firing:
     wanted = _wanted(trigger, targets) if first else _again(trigger, targets)
     asked: dict[Reference, ObjectKey] = {}
     failed: dict[Reference, str] = {}
+    waits: dict[Reference, str] = {}
     for reference, problem in wanted:
         target = None if problem else targets.find(reference)
         if target is None:
             failed[reference] = problem or NO_BINDING
-        elif target.waiting:
-            failed[reference] = WAITS
+        elif target.waits_for:
+            waits[reference] = target.waits_for
         else:
             asked[reference] = target.key
-    return Firing(trigger=trigger, asked=asked, failed=failed, now=now)
+    return Firing(trigger=trigger, asked=asked, failed=failed, waits=waits, now=now)
 
 
-def _fired(trigger: ScheduleTrigger, failed: Mapping[Reference, str], now: datetime) -> Fired:
-    """Return how a trigger stands, given what could not be triggered until now."""
+def _fired(trigger: ScheduleTrigger, open_: Sequence[Result], now: datetime) -> Fired:
+    """Return how a trigger stands, given what could not be triggered until now, and why."""
     expires_at = None
     if trigger.auto_clean_after_minutes:
         lifetime = span(minutes=trigger.auto_clean_after_minutes)
@@ -151,25 +159,27 @@ def _fired(trigger: ScheduleTrigger, failed: Mapping[Reference, str], now: datet
     retry_at = add(trigger.admitted.generation_seen_at, span(seconds=trigger.retry_after_seconds))
     expired = expires_at is not None and now >= expires_at
     return Fired(
-        status=_status(failed),
-        results=_results(trigger, failed),
+        status=_status(open_),
+        results=_results(trigger, open_),
         expired=expired,
         waits=waiting(
             (None if expired else expires_at, "it is kept", REMOVED),
-            (retry_at if failed and retry_at > now else None, "some targets failed", "it retries"),
+            (retry_at if open_ and retry_at > now else None, "some targets failed", "it retries"),
         ),
     )
 
 
-def _results(
-    trigger: ScheduleTrigger, failed: Mapping[Reference, str]
-) -> tuple[tuple[Reference, str], ...]:
-    """Return what was named and what failed, sorted, with why it failed, `""` for success.
+def _results(trigger: ScheduleTrigger, open_: Sequence[Result]) -> tuple[Result, ...]:
+    """Return what was named and what is open, sorted.
 
-    What a policy stands for is named only where it failed: later ones were never triggered.
+    What a policy stands for is named only where it is open: later ones were never triggered.
     """
-    named = {*map(_of_key, trigger.policies), *trigger.resources, *failed}
-    return tuple((ref, failed.get(ref, "")) for ref in sorted(named, key=lambda item: item.order))
+    known = {result[0]: result for result in open_}
+    named = {*map(_of_key, trigger.policies), *trigger.resources, *known}
+    return tuple(
+        known.get(ref, (ref, Phase.SUCCESS, ""))
+        for ref in sorted(named, key=lambda item: item.order)
+    )
 
 
 def _of_key(policy: ObjectKey) -> Reference:
@@ -212,20 +222,14 @@ def _policy(reference: Reference) -> ObjectKey:
     return policy_key({"namespace": reference.namespace, "name": reference.name})
 
 
-def phase_of(reasons: Collection[str]) -> Phase:
-    """Return how far it is, given why targets failed: Running while something is waited for."""
-    if WAITS in reasons:
-        return Phase.RUNNING
-    return Phase.FAILED if reasons else Phase.SUCCESS
-
-
-def _status(failed: Mapping[Reference, str]) -> Body:
-    """Return the status: how far it is, and what failed with the reason."""
+def _status(open_: Sequence[Result]) -> Body:
+    """Return the status: how far it is, and what failed or is waited for, with the reason."""
     listed = [
-        {**encode_reference(reference), "failReason": failed[reference]}
-        for reference in sorted(failed, key=lambda item: item.order)
+        {**encode_reference(reference), "failReason": reason}
+        for reference, _, reason in sorted(open_, key=lambda result: result[0].order)
     ]
-    phase = phase_of(failed.values())
+    phases = {phase for _, phase, _ in open_}
+    phase = Phase.RUNNING if Phase.RUNNING in phases else Phase.FAILED if phases else Phase.SUCCESS
     return {"phase": str(phase), **({"failedResourceList": listed} if listed else {})}
 
 
@@ -247,6 +251,12 @@ def decode_trigger(
             for item in bodies(status, "failedResourceList")
         },
     )
+
+
+def failures_in(body: Body) -> Iterator[tuple[Reference, str]]:
+    """Yield what a trigger's record says that failed or is waited for, with the reason."""
+    for item in bodies(mapping(body, "status"), "failedResourceList"):
+        yield decode_reference(item), text(item, "failReason")
 
 
 def triggered_in(metadata: Body) -> str:

@@ -47,8 +47,8 @@ class Target:
     Attributes:
         key: Whom to trigger.
         triggered_at: The trigger that it carries already, `None` if none.
-        waiting: Whether it cannot be scheduled now: it is faulty, held, suspended, or claimed by
-            no policy.
+        waits_for: Why it cannot be scheduled now, with file and line: it is faulty, held, suspended
+            or has no placement; `""` if it can.
         divisible: Whether its replicas can move a few at a time.
         moves: Counts the replicas that a fresh schedule would move; asked only where moves are
             limited, as is `left`.
@@ -59,7 +59,7 @@ class Target:
 
     key: ObjectKey
     triggered_at: datetime | None = None
-    waiting: bool = False
+    waits_for: str = ""
     divisible: bool = False
     moves: Callable[[], int] = _one
     left: Callable[[], int | None] = _nothing

@@ -12,6 +12,7 @@ from reconciler.rebalance.joined_demands import TargetDemand
 from reconciler.rebalance.rebalancer_spec import Rebalancer
 from reconciler.rebalance.rebalancer_status import (
     NOT_FOUND,
+    UNDECIDED,
     Observed,
     Progress,
     WorkloadResult,
@@ -85,7 +86,7 @@ class RebalancerStep:
             rescheduled: The targets whose demand the pass met, whatever the result.
         """
         closed = close_batch(self.batch, rescheduled, self.now)
-        observed = tuple(_after(item, self.found, closed) for item in self.run.items)
+        observed = tuple(_after(item, self.found, self.batch, closed) for item in self.run.items)
         return _finished(self.rebalancer, self.run, observed, closed, self.now)
 
 
@@ -150,15 +151,19 @@ def _merged(rebalancer: Rebalancer, targets: Targets, *, expand: bool) -> tuple[
     return tuple(sorted(merged.values(), key=lambda item: item.reference.order))
 
 
-def _after(item: Observed, found: Mapping[Reference, object], closed: Closed) -> Observed:
+def _after(
+    item: Observed, found: Mapping[Reference, Target | None], batch: Batch, closed: Closed
+) -> Observed:
     """Return how one workload stands after this pass."""
     if item.result is not WorkloadResult.PENDING:
         return item
-    if found[item.reference] is None:
+    target, item = found[item.reference], replace(item, waits_for="")
+    if target is None:
         return replace(item, result=WorkloadResult.FAILED, reason=NOT_FOUND)
     if item.reference in closed.done:
         return replace(item, result=WorkloadResult.SUCCESSFUL)
-    return item
+    missed = item.reference in batch.shares and item.reference not in closed.begun
+    return replace(item, waits_for=target.waits_for or (UNDECIDED if missed else ""))
 
 
 def _finished(

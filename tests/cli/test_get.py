@@ -88,6 +88,40 @@ def test_selected_workloads_count(spec: str, status: str, expected: str) -> None
     assert expected == columns["SUCCESSFUL"](Row(body, "a.yaml", NOW))
 
 
+@pytest.mark.parametrize(
+    ("kind", "status", "expected"),
+    [
+        pytest.param("WorkloadRebalancer", "{observedWorkloads: []}", "<none>", id="nothing"),
+        pytest.param(
+            "WorkloadRebalancer",
+            "{observedWorkloads: [{workload: {kind: Job, name: b}, waitsFor: it is faulty}]}",
+            "Job b: it is faulty",
+            id="a-target",
+        ),
+        pytest.param(
+            "WorkloadRebalancer",
+            "{progress: {remainingReplicas: 2}}",
+            "the next batch, 2 replicas left",
+            id="a-batch",
+        ),
+        pytest.param(
+            "ScheduleTrigger",
+            "{failedResourceList: [{kind: Job, name: b, failReason: it is faulty}]}",
+            "Job b: it is faulty",
+            id="a-trigger",
+        ),
+    ],
+)
+def test_what_a_rebalancer_waits_for_is_a_column(kind: str, status: str, expected: str) -> None:
+    """With `-o wide`, in the words of its record."""
+    text = f"apiVersion: v1\nkind: X\nmetadata: {{name: a}}\nstatus: {status}\n"
+    body = read(text.encode(), "a.yaml").documents[0].body
+    group = "apps" if kind == "WorkloadRebalancer" else "policy"
+
+    columns = dict(columns_of(f"{group}.karmada.io", kind, wide=True))
+    assert expected == columns["WAITS FOR"](Row(body, "a.yaml", NOW))
+
+
 LOGIN = """apiVersion: v1
 kind: Secret
 metadata:

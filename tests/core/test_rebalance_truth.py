@@ -16,7 +16,6 @@ from tests.builders import (
     path_of,
     policy,
     rebalancer,
-    selector,
     taint,
     target,
     text,
@@ -129,13 +128,10 @@ def test_a_suspended_workload_is_rebalanced_when_it_is_resumed() -> None:
     assert [("web", "Successful")] == results(told)
 
 
-@pytest.mark.parametrize(
-    "without", [policy("p", selectors=[selector("ConfigMap")]), policy(schedulerName="another")]
-)
-def test_what_nobody_schedules_is_waited_for(without: Body) -> None:
-    """A workload without a policy, or with one for another scheduler, is not rescheduled."""
+def test_what_nobody_schedules_is_waited_for() -> None:
+    """A workload whose policy is for another scheduler is not rescheduled."""
     told = away()
-    told.put(without, rebalancer(ttl=0))
+    told.put(policy(schedulerName="another"), rebalancer(ttl=0))
     told.run(10)
     told.run(20)
     assert [("web", "")] == results(told)

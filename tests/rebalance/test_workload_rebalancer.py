@@ -130,7 +130,7 @@ def test_missing_binding_fails_for_good() -> None:
 
 def test_a_waiting_target_stays_pending() -> None:
     """Without result, reason and finish time, and without end of its time to live."""
-    progress = run(A, B, ttl=0, targets={A: Target(key(A), waiting=True)})
+    progress = run(A, B, ttl=0, targets={A: Target(key(A), waits_for="it is faulty")})
 
     assert [("a", ""), ("b", "Successful")] == results(progress)
     assert "finishTime" not in progress.after.status

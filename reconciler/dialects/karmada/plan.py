@@ -23,28 +23,22 @@ from reconciler.dialects.karmada.api.settings import (
 )
 from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.attached_bindings import attach, needed_bindings
-from reconciler.dialects.karmada.detector.binding_draft import (
-    BINDING,
-    CLUSTER_BINDING,
-    GROUP,
-    Draft,
-    binding_name,
-    named_by,
-)
+from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key, named_by
 from reconciler.dialects.karmada.detector.detect import Claims, claim_workloads
 from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.memory import KarmadaMemory
+from reconciler.dialects.karmada.scheduler.reschedule_requests import is_reschedulable
 from reconciler.dialects.karmada.settled_bindings import Settled, SettledBindings
 from reconciler.dialects.karmada.view.binding_rendering import placed
-from reconciler.dialects.karmada.view.rebalance_target import target_of
+from reconciler.dialects.karmada.view.rebalance_target import held_since, target_of, workload_key
 from reconciler.dialects.object_boundary import FaultPlace
 from reconciler.dialects.object_pass import ObjectPass, Part
 from reconciler.errors import UserError
-from reconciler.manifests.paths import is_frozen, output_path
+from reconciler.manifests.paths import output_path
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping, text
-from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import UnchangedUntil
 from reconciler.model.settings import Settings
 from reconciler.model.world import Body, Fault, Manifest, World
@@ -68,24 +62,23 @@ class Bindings:
         Source: karmada@f8fdd02 pkg/controllers/workloadrebalancer/workloadrebalancer_controller.go
         `triggerReschedule`: kind, namespace and name decide, the API version does not.
         """
-        namespace = reference.namespace
-        kind = BINDING if namespace else CLUSTER_BINDING
-        key = ObjectKey(GROUP, kind, namespace, binding_name(reference.kind, reference.name))
-        group = group_of(reference.api_version)
-        workload = ObjectKey(group, reference.kind, namespace, reference.name)
-        held = str(workload) in self.claims.waiting or key in self.claims.kept
-        waiting = held or is_frozen(self.world, key)
-        draft = self.claims.drafts.get(key)
-        if draft is None:
-            return Target(key, waiting=True) if waiting else None
-        waits = waiting or not self.inventory.failed.keys().isdisjoint(named_by(draft))
-        return Target(key, waiting=True) if waits else target_of(draft, self.around)
+        workload = workload_key(reference)
+        key, draft = binding_key(workload), self.claims.drafts.get(binding_key(workload))
+        why = held_since(workload, key, self.world, self.claims, self.inventory)
+        if why:
+            return Target(key, waits_for=why)
+        return None if draft is None else target_of(draft, self.around, self.world, workload)
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
-        """Yield the claimed workloads that a description means."""
+        """Yield the workloads that a description means, of those that can be rebalanced.
+
+        One that no policy claims any more is meant where its binding has a placement.
+        """
         for draft in self.claims.drafts.values():
             policy = None if draft.policy is None else draft.policy.key
-            if policy is None or selection.policy not in (None, policy):
+            if selection.policy not in (None, policy):
+                continue
+            if policy is None and not is_reschedulable(draft):
                 continue
             reference = Reference(
                 text(draft.resource, "apiVersion"),

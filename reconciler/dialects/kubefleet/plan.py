@@ -50,6 +50,7 @@ from reconciler.dialects.object_boundary import FaultPlace, place_of
 from reconciler.dialects.object_pass import ObjectPass, Part
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
+from reconciler.manifests.places import doubt_about, with_place
 from reconciler.manifests.suspension import SUSPEND, is_suspended
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
@@ -68,8 +69,7 @@ CLUSTER = ("cluster.kubernetes-fleet.io", "MemberCluster")
 class Fleets:
     """KubeFleet before it plans: the placements, and what earlier passes left of each.
 
-    `waiting` are the objects that are faulty or held, by key, `copies` what clusters report.
-    `evictions` are those by the placement that they name.
+    `copies` are what clusters report. `evictions` are those by the placement that they name.
     """
 
     world: World
@@ -79,7 +79,6 @@ class Fleets:
     members: Members
     placements: Mapping[ObjectKey, Manifest]
     left: Mapping[ObjectKey, Mapping[ObjectKey, Body]]
-    waiting: frozenset[str]
     copies: CopyReports
     evictions: Mapping[ObjectKey, Evictions]
     memory: KubeFleetMemory
@@ -89,8 +88,8 @@ class Fleets:
         key = placement_key(reference.namespace, reference.name)
         if (group_of(reference.api_version), reference.kind) != (key.group, key.kind):
             return None
-        waiting = str(key) in self.waiting or bool(self._idle(key))
-        return Target(key, waiting=waiting) if waiting or key in self.placements else None
+        why = doubt_about(self.world, key) or with_place(self.world, key, self._idle(key))
+        return Target(key, waits_for=why) if why or key in self.placements else None
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Yield the placements that a description means; Karmada's policies claim none."""
@@ -289,7 +288,6 @@ class KubeFleet:
                 if not mapping(manifest.body, "metadata").get("deletionTimestamp")
             },
             left=left,
-            waiting=world.in_doubt,
             copies=copies,
             evictions=evictions_in(world),
             memory=self.memory,

@@ -29,6 +29,7 @@ from reconciler.dialects.ocm.scheduler.weights import is_balanced
 from reconciler.dialects.ocm.view.decision_record import placed, undecided
 from reconciler.dialects.ocm.view.explanation import explain
 from reconciler.errors import UserError
+from reconciler.manifests.places import doubt_about, fault_place, with_place
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, group_of
@@ -64,12 +65,12 @@ class Placements:
         if (group_of(reference.api_version), reference.kind) != (GROUP, KIND):
             return None
         key = ObjectKey(GROUP, KIND, reference.namespace, reference.name)
-        faulty = str(key) in self.world.in_doubt
-        draft = self.drafts.get(key)
-        if draft is None:
-            return Target(key, waiting=True) if faulty or key in self.failed else None
-        idle = draft.placement.deleting or bool(draft.placement.disabled)
-        return Target(key, waiting=faulty or draft.frozen or idle)
+        draft, why = self.drafts.get(key), doubt_about(self.world, key)
+        if draft is not None:
+            return Target(key, waits_for=why or with_place(self.world, key, draft.idle))
+        if not why and key in self.failed:
+            why = f"it cannot be decided ({fault_place(self.failed[key].fault)})"
+        return Target(key, waits_for=why) if why else None
 
     def select(self, selection: TargetSelection, /) -> Iterable[Reference]:
         """Yield the placements that a description means; Karmada's policies claim none."""

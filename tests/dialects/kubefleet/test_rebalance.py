@@ -134,7 +134,11 @@ def test_a_placement_that_cannot_be_settled_waits(broken: str) -> None:
         told.files[path] = told.files[path].replace("resourceSelectors", "selectors")
 
     found = KUBEFLEET.prepare(told.world(), Settings(), NOW).target(REFERENCE)
-    assert Target(KEY, waiting=True) == found
+    why = {
+        "input": f"it is faulty ({path}:1)",
+        "output": "what stands in its outputs cannot be read (clusterresourceplacement/web.yaml:1)",
+    }
+    assert Target(KEY, waits_for=why[broken]) == found
 
 
 def test_trigger_of_another_object_changes_nothing() -> None:

@@ -31,7 +31,7 @@ class Berths:
         kind = (group_of(reference.api_version), reference.kind)
         key = ObjectKey(*kind, reference.namespace, reference.name)
         found = kind == BERTH and key in self.world.inputs
-        return Target(key, waiting=bool(self.held(key))) if found else None
+        return Target(key, waits_for=self.held(key)) if found else None
 
     def select(self, _selection: TargetSelection, /) -> tuple[()]:
         """Return nothing: berths are rebalanced by name only."""

@@ -7,7 +7,7 @@ from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.applied_placement import applied_placement, is_readable
 from reconciler.dialects.karmada.api.binding import Binding, decode_binding
 from reconciler.dialects.karmada.detector.binding_draft import Draft
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.moments import add, format_moment, span
 from reconciler.model.world import Body
 
@@ -23,6 +23,7 @@ class RescheduleRequest:
         spec: With the trigger that counts.
         binding: The same, decoded.
         considered: Whether our scheduler looks at it at all.
+        recorded: Whether no policy claims it, so that the placement of its binding counts.
         by_hand: Whether a person asks, by an edit of `rescheduleTriggeredAt`.
         again: Whether an earlier trigger is tried again, since scheduling failed.
     """
@@ -30,6 +31,7 @@ class RescheduleRequest:
     spec: dict[str, object]
     binding: Binding
     considered: bool
+    recorded: bool = False
     by_hand: bool = False
     again: bool = False
 
@@ -46,11 +48,13 @@ def ask(draft: Draft, demand: Demand | None, now: datetime) -> RescheduleRequest
         UserError: Something in the binding cannot be read.
     """
     spec, considered = dict(draft.spec), is_considered(draft)
-    if demand is not None and considered:
+    if demand is not None and is_reschedulable(draft):
         spec[TRIGGERED_AT] = format_moment(demand.at)
         binding = _decoded(draft, spec)
         afresh = asked_afresh(binding, demand.at) if demand.fresh else binding
-        return RescheduleRequest(spec=spec, binding=afresh, considered=True)
+        return RescheduleRequest(
+            spec=spec, binding=afresh, considered=True, recorded=not considered
+        )
     binding = _decoded(draft, spec)
     if not considered:
         return RescheduleRequest(spec=spec, binding=binding, considered=False)
@@ -88,11 +92,29 @@ def is_considered(draft: Draft) -> bool:
 
     Source: karmada@f8fdd02 pkg/scheduler/event_handler.go `resourceBindingEventFilter`.
     """
-    if draft.policy is None:
-        return False
-    if (text(draft.spec, "schedulerName") or DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER:
-        return False
-    return mapping(draft.spec, "suspension").get("scheduling") is not True
+    return draft.policy is not None and _is_ours(draft)
+
+
+def is_reschedulable(draft: Draft) -> bool:
+    """Return whether our scheduler looks at a binding if a rebalancer asks for it.
+
+    Unlike upstream: where no policy claims it any more, the placement of the binding counts, as the
+    proposal of WorkloadRebalancer has it; upstream's event filter passes over it. Scaling and
+    evictions do not have it scheduled, as upstream.
+    """
+    claimed = draft.policy is not None or mapping_or_none(draft.spec, "placement") is not None
+    return claimed and _is_ours(draft)
+
+
+def scheduler_of(draft: Draft) -> str:
+    """Return whose scheduler a binding is for."""
+    return text(draft.spec, "schedulerName") or DEFAULT_SCHEDULER
+
+
+def _is_ours(draft: Draft) -> bool:
+    """Return whether a binding is for our scheduler, and not suspended."""
+    suspended = mapping(draft.spec, "suspension").get("scheduling") is True
+    return scheduler_of(draft) == DEFAULT_SCHEDULER and not suspended
 
 
 def known_problem(status: Body) -> str:

@@ -22,6 +22,7 @@ from reconciler.model.identity import ClusterName
 from reconciler.schedule.framework import positions_of
 
 BY_HAND = f"{TRIGGERED_AT} edited by hand"
+RECORDED = "by the placement of its binding, since no policy claims it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,8 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
         detail = f"policy {draft.policy.key.name if draft.policy is not None else ''}"
         return Cause(CauseKind.CREATED, f"{detail}, {demand.by}" if demand is not None else detail)
     if demand is not None:
-        return Cause(CauseKind.REBALANCED, demand.by)
+        recorded = f", {RECORDED}" if happened.asked.recorded else ""
+        return Cause(CauseKind.REBALANCED, f"{demand.by}{recorded}")
     left = _left(happened)
     if left or failing.leaving:
         reasons = [f"{d.cluster}: {d.untolerated or 'toleration ended'}" for d in left]

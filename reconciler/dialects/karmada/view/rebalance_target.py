@@ -2,34 +2,98 @@
 
 from functools import partial
 
+from reconciler.dialects.cluster_inventory import ClusterInventory
 from reconciler.dialects.karmada.api.binding import Binding, decode_binding
 from reconciler.dialects.karmada.api.cluster_reports import reports_of
+from reconciler.dialects.karmada.api.clusters import MemberCluster
 from reconciler.dialects.karmada.decide import Surroundings
-from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.dialects.karmada.detector.binding_draft import Draft, named_by
+from reconciler.dialects.karmada.detector.claim_marks import claimant
+from reconciler.dialects.karmada.detector.detect import Claims
 from reconciler.dialects.karmada.scheduler.batched_moves import (
     is_divisible,
     moves_afresh,
     moves_left,
     read_goal,
 )
-from reconciler.dialects.karmada.scheduler.reschedule_requests import is_considered
+from reconciler.dialects.karmada.scheduler.reschedule_requests import (
+    DEFAULT_SCHEDULER,
+    is_reschedulable,
+    scheduler_of,
+)
 from reconciler.errors import UserError
-from reconciler.rebalance.target import Target
+from reconciler.manifests.paths import is_frozen, output_path
+from reconciler.manifests.places import doubt_about, fault_place, with_place
+from reconciler.manifests.suspension import SUSPEND, is_suspended
+from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.world import World
+from reconciler.rebalance.target import Reference, Target
 
 
-def target_of(draft: Draft, around: Surroundings) -> Target:
+def workload_key(reference: Reference) -> ObjectKey:
+    """Return the workload that a reference names."""
+    group = group_of(reference.api_version)
+    return ObjectKey(group, reference.kind, reference.namespace, reference.name)
+
+
+def held_since(
+    workload: ObjectKey,
+    key: ObjectKey,
+    world: World,
+    claims: Claims,
+    inventory: ClusterInventory[MemberCluster],
+) -> str:
+    """Return why a binding stays as it is whatever happens, with file and line; `""` if nothing.
+
+    Args:
+        workload: Whose binding it is.
+        key: Of the binding.
+        world: Where they stand.
+        claims: What policies made of the workloads.
+        inventory: The clusters.
+    """
+    if str(workload) in claims.waiting:
+        return doubt_about(world, workload)
+    if key in claims.kept:
+        return _kept(workload, key, world, claims)
+    if is_frozen(world, key):
+        return f"its binding cannot be read ({output_path(world.output_root, key)})"
+    draft = claims.drafts.get(key)
+    lost = () if draft is None else sorted(inventory.failed.keys() & named_by(draft))
+    if not lost:
+        return ""
+    name = lost[0]
+    return f"the cluster {name} cannot be read ({fault_place(inventory.failed[name].fault)})"
+
+
+def _kept(workload: ObjectKey, key: ObjectKey, world: World, claims: Claims) -> str:
+    """Return why a binding is kept: its workload or policy could not be dealt with."""
+    policy = claimant(claims.kept[key])
+    subjects = {str(workload)} | ({str(policy)} if policy is not None else set())
+    faults = (*(one.fault for one in claims.failed), *claims.faults, *world.faults)
+    fault = next((one for one in faults if one.subject in subjects), None)
+    if fault is not None:
+        return f"its policy cannot be applied ({fault_place(fault)})"
+    why = "its policy cannot be applied"
+    return why if policy is None else with_place(world, policy, why)
+
+
+def target_of(draft: Draft, around: Surroundings, world: World, workload: ObjectKey) -> Target:
     """Return a binding as a target.
 
-    It waits where nothing would schedule it: it is suspended, without a policy, or cannot be read.
+    It waits where nothing would schedule it: it is suspended, another scheduler's, without policy
+    and placement, or cannot be read.
     """
-    if not is_considered(draft):
-        return Target(draft.key, waiting=True)
+    why = _unscheduled(draft, world, workload)
+    if why:
+        return Target(draft.key, waits_for=why)
     try:
         binding = decode_binding(
             {"metadata": draft.metadata, "spec": draft.spec, "status": draft.status}
         )
     except UserError:
-        return Target(draft.key, waiting=True)
+        path = output_path(world.output_root, draft.key)
+        return Target(draft.key, waits_for=f"its binding cannot be read ({path})")
     triggered, now = binding.reschedule_triggered_at, around.now
     goal = read_goal(draft.metadata)
     return Target(
@@ -41,6 +105,23 @@ def target_of(draft: Draft, around: Surroundings) -> Target:
         left=partial(moves_left, binding, goal, around.members, now),
         arrived=_has_arrived(draft, binding, around),
     )
+
+
+def _unscheduled(draft: Draft, world: World, workload: ObjectKey) -> str:
+    """Return why our scheduler leaves a binding alone even if a rebalancer asks, `""` if not."""
+    if is_reschedulable(draft):
+        return ""
+    policy = None if draft.policy is None else draft.policy.key
+    if scheduler_of(draft) != DEFAULT_SCHEDULER:
+        why = f"it is for the scheduler {scheduler_of(draft)}"
+        return why if policy is None else with_place(world, policy, why)
+    own = world.inputs.get(workload)
+    if own is not None and is_suspended(own.body):
+        return with_place(world, workload, f"it is suspended by {SUSPEND}")
+    if policy is not None:
+        return with_place(world, policy, f"{policy.kind} {policy.name} suspends its scheduling")
+    why = "no policy claims it, and its binding has no placement"
+    return with_place(world, workload, why)
 
 
 def _has_arrived(draft: Draft, binding: Binding, around: Surroundings) -> bool:

@@ -34,6 +34,15 @@ class Draft:
         status = {} if self.status_file is None else {self.manifest.key: self.status_file}
         return {**self.decisions, **status}
 
+    @property
+    def idle(self) -> str:
+        """Why it stays as it is whatever happens, `""` if it does not."""
+        if self.frozen:
+            return "one of its files cannot be read"
+        if self.placement.deleting:
+            return "it is being deleted"
+        return f"{self.placement.disabled} is true" if self.placement.disabled else ""
+
 
 def draft_of(
     manifest: Manifest,
