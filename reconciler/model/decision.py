@@ -1,7 +1,7 @@
 """What one object got and why: feeds the commit message, the preview and the explanation."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from reconciler.model.explanation import ScorePart
@@ -27,6 +27,8 @@ class CauseKind(StrEnum):
     CREATED = "created"
     PLACEMENT_CHANGED = "placement changed"
     REPLICAS_CHANGED = "replicas changed"
+    REQUESTS_CHANGED = "requests changed"
+    RESUMED = "resumed"
     REBALANCED = "rebalanced"
     RETRIED = "rebalance tried again"
     EVICTED = "evicted"
@@ -40,13 +42,37 @@ class CauseKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A cause and its detail, such as the rebalancer's name; `""` where there is none."""
+    """A cause and its detail, such as the rebalancer's name; `""` where there is none.
+
+    `also` are further causes, each of which is enough, or which were needed together with it.
+    """
 
     kind: CauseKind
     detail: str = ""
+    also: tuple["Cause", ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.kind} ({self.detail})" if self.detail else str(self.kind)
+        first = f"{self.kind} ({self.detail})" if self.detail else str(self.kind)
+        return ", ".join((first, *map(str, self.also)))
+
+    @property
+    def kinds(self) -> frozenset[CauseKind]:
+        """Its kind, and those of the further causes."""
+        return frozenset((self.kind, *(one.kind for one in self.also)))
+
+
+def joined_causes(causes: Iterable[Cause]) -> Cause:
+    """Return several causes as one, the first of each kind, in the order given.
+
+    >>> str(joined_causes((Cause(CauseKind.EVICTED, "a"), Cause(CauseKind.REMOVED))))
+    'evicted (a), removed'
+    """
+    by_kind: dict[CauseKind, Cause] = {}
+    for one in causes:
+        for part in (replace(one, also=()), *one.also):
+            by_kind.setdefault(part.kind, part)
+    first, *others = by_kind.values()
+    return replace(first, also=tuple(others))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from reconciler.dialects.karmada.api.settings import (
     decode_failover,
     propagates_empty,
 )
+from reconciler.dialects.karmada.causes import with_causes
 from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.attached_bindings import attach, needed_bindings
 from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key, named_by
@@ -172,7 +173,8 @@ class DraftedBindings:
 
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a binding."""
-        return decide(self.drafts[key], demand, self.before.around)
+        draft, around = self.drafts[key], self.before.around
+        return with_causes(decide(draft, demand, around), draft, demand, around)
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Remember a part that leaves its binding as it is."""

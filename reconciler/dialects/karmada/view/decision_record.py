@@ -66,11 +66,14 @@ def decision_on(
 
 
 _CAUSES: Mapping[ScheduleReason, CauseKind] = {
-    ScheduleReason.PLACEMENT_CHANGED: CauseKind.PLACEMENT_CHANGED,
-    ScheduleReason.REPLICAS_CHANGED: CauseKind.REPLICAS_CHANGED,
     ScheduleReason.RESCHEDULE_TRIGGERED: CauseKind.REBALANCED,
     ScheduleReason.TERMINATING_TARGET_CLUSTER: CauseKind.CLUSTER_GONE,
 }
+_CHANGES: Mapping[ScheduleReason, tuple[str, CauseKind]] = {
+    ScheduleReason.PLACEMENT_CHANGED: ("placement", CauseKind.PLACEMENT_CHANGED),
+    ScheduleReason.REPLICAS_CHANGED: ("replicas", CauseKind.REPLICAS_CHANGED),
+}
+"""The field of the binding in which such a change shows; a schedule that failed lacks it, too."""
 
 
 def _cause(draft: Draft, happened: Happened) -> Cause:
@@ -97,6 +100,9 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
     trigger = happened.verdict.trigger if happened.verdict is not None else ScheduleReason.NONE
     if happened.asked.again and _is_retry(draft, trigger):
         return Cause(CauseKind.RETRIED)
+    field, change = _CHANGES.get(trigger, ("", CauseKind.CLUSTERS_CHANGED))
+    if field and mapping(draft.present, "spec").get(field) != draft.spec.get(field):
+        return Cause(change)
     return Cause(_CAUSES.get(trigger, CauseKind.CLUSTERS_CHANGED))
 
 
