@@ -102,8 +102,17 @@ class Story:
             revision=revision,
             output_root="status",
             delivered=self._delivered(index, had),
+            edited=frozenset() if last is None else self._edited(last),
         )
         return with_past(found, index.scopes, self._version)
+
+    def _edited(self, last: LastPass) -> frozenset[str]:
+        """The inputs that differ from those of the last pass."""
+        then, now = (
+            self._tree(self.trees.get(last.revision, {})).files,
+            self._tree(self.files).files,
+        )
+        return frozenset(p for p in then.keys() | now.keys() if then.get(p) != now.get(p))
 
     def _version(self, path: str, blob: str) -> FileValidation | None:
         """What an earlier version of a file holds."""

@@ -21,6 +21,7 @@ def compose(
     apart: bool = False,
     delivered: Mapping[str, str] | None = None,
     obstacles: frozenset[str] = frozenset(),
+    edited: frozenset[str] = frozenset(),
     last: World | None = None,
 ) -> World:
     """Put the last good documents in the place of faulty ones, and add the state tree.
@@ -37,6 +38,7 @@ def compose(
         apart: Whether the outputs are on a branch of their own.
         delivered: Path to blob id of the files below the folders of delivery, `None` for none.
         obstacles: What may stand in the way of delivery.
+        edited: The input files that differ from those of the last pass.
         last: The world before, from which the index of kinds is told.
     """
     earlier = good.manifests.items()
@@ -61,6 +63,7 @@ def compose(
         output_root=output_root,
         reported_at=reported_at,
         apart=apart,
+        edited=edited,
         kinds=Kinds() if last is None else last.kinds.next(),
         output_kinds=Kinds() if last is None else last.output_kinds.next(),
     )

@@ -142,6 +142,8 @@ class World:
         traces: Of the unforeseen exceptions among the faults.
         held: The faulty files whose last good documents are in force, sorted.
         output_root: Root-relative POSIX folder that the daemon owns.
+        edited: The input files that differ from those of the last pass that committed, as far as
+            that is known. No decision looks at it; what is told of its causes does.
         kinds: Index of the inputs, filled when first asked.
         output_kinds: Index of the outputs, filled when first asked.
     """
@@ -165,6 +167,7 @@ class World:
     output_root: str = "status"
     reported_at: str = ""
     apart: bool = False
+    edited: frozenset[str] = field(default=frozenset(), compare=False)
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     output_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
 
@@ -177,6 +180,16 @@ class World:
     def of_kind(self, group: str, kind: str) -> tuple[Manifest, ...]:
         """Return the inputs of one kind, sorted by key."""
         return self.kinds.of(self.inputs).get((group, kind), ())
+
+    def has_edited(self, kinds: Iterable[Kind]) -> bool:
+        """Return whether an input of one of some kinds may differ from the last pass.
+
+        A file that is gone may have held anything.
+        """
+        if not self.edited:
+            return False
+        files = (one.origin.path for kind in kinds for one in self.of_kind(*kind))
+        return any(path in self.edited for path in files) or not self.edited <= self.blobs.keys()
 
     def outputs_of(self, kinds: Iterable[Kind]) -> Iterator[Manifest]:
         """Yield the outputs of some kinds, sorted by key where the kinds are."""

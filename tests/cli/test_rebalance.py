@@ -151,7 +151,8 @@ def test_what_has_to_wait_is_told(tmp_path: Path, capsys: Capsys) -> None:
 
     _, _, err = answer(fleet, capsys, "rebalance", "deploy/shop", "--dry-run")
 
-    assert "warning: Deployment shop has to wait: it is suspended or faulty" in err
+    why = "PropagationPolicy shop suspends its scheduling (policies/shop.yaml:"
+    assert f"warning: Deployment shop has to wait: {why}" in err
 
 
 def test_a_root_below_the_top_gets_it_below_its_own_folder(tmp_path: Path, capsys: Capsys) -> None:

@@ -25,10 +25,11 @@ POLICY = ("placement", "failover", "schedulerName", "schedulePriority", "propaga
 SUSPENSION = ("suspension",)
 FIRST = (CauseKind.REBALANCED, CauseKind.EVICTED, CauseKind.EDITED)
 """Told before the others, in this order."""
+LAST = CauseKind.CLUSTERS_CHANGED
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BindingQuestion:
     """A binding with everything that differs, or with a part of that."""
 
     draft: Draft
@@ -36,11 +37,11 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class BindingDifference:
     """Something that differs since the last pass, and how to take it back."""
 
     cause: Cause
-    undo: Callable[[Question], Question]
+    undo: Callable[[BindingQuestion], BindingQuestion]
 
 
 def with_causes(part: Part, draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
@@ -54,17 +55,22 @@ def with_causes(part: Part, draft: Draft, demand: Demand | None, around: Surroun
     differences = tuple(_differences(draft, demand if part.rescheduled else None, decision))
     if not differences:
         return part
-    asked = Question(draft, demand)
+    asked = BindingQuestion(draft, demand)
     cause = joined_causes(sorted(_named(differences, asked, around, decision), key=_rank))
     return replace(part, decision=replace(decision, cause=cause))
 
 
 def _rank(cause: Cause) -> int:
+    if cause.kind is LAST:
+        return len(FIRST) + 1
     return FIRST.index(cause.kind) if cause.kind in FIRST else len(FIRST)
 
 
 def _named(
-    differences: tuple[Difference, ...], asked: Question, around: Surroundings, decision: Decision
+    differences: tuple[BindingDifference, ...],
+    asked: BindingQuestion,
+    around: Surroundings,
+    decision: Decision,
 ) -> Iterator[Cause]:
     """Yield the causes of a decision.
 
@@ -76,8 +82,10 @@ def _named(
     moved = rest is not None and rest.before != rest.after
     if rest is not None and moved:
         yield rest.cause
+    elif around.fleet_edited:  # what they were before is not known, so that they may be needed
+        yield Cause(CauseKind.CLUSTERS_CHANGED)
     if _placed(rest, decision) == decision.after:
-        found: Iterable[Difference] = differences
+        found: Iterable[BindingDifference] = differences
     else:
         found = _needed(differences, asked, around, decision)
     yield from (one.cause for one in found)
@@ -86,8 +94,11 @@ def _named(
 
 
 def _needed(
-    differences: tuple[Difference, ...], asked: Question, around: Surroundings, decision: Decision
-) -> tuple[Difference, ...]:
+    differences: tuple[BindingDifference, ...],
+    asked: BindingQuestion,
+    around: Surroundings,
+    decision: Decision,
+) -> tuple[BindingDifference, ...]:
     """Return all that belong to a smallest set that is enough."""
     if len(differences) == 1:
         return differences
@@ -107,7 +118,7 @@ def _needed(
 
 
 def _decided(
-    asked: Question, undone: Iterable[Difference], around: Surroundings
+    asked: BindingQuestion, undone: Iterable[BindingDifference], around: Surroundings
 ) -> Decision | None:
     """Return what is decided once some differences are taken back, `None` if nothing."""
     question = reduce(lambda so_far, one: one.undo(so_far), undone, asked)
@@ -119,7 +130,9 @@ def _placed(found: Decision | None, decision: Decision) -> Placed:
     return decision.before if found is None else found.after
 
 
-def _differences(draft: Draft, demand: Demand | None, decision: Decision) -> Iterator[Difference]:
+def _differences(
+    draft: Draft, demand: Demand | None, decision: Decision
+) -> Iterator[BindingDifference]:
     """Yield what of a binding differs from its file."""
     present = mapping(draft.present or {}, "spec")
 
@@ -127,31 +140,31 @@ def _differences(draft: Draft, demand: Demand | None, decision: Decision) -> Ite
         return tuple(n for n in names if draft.spec.get(n) != present.get(n))
 
     if demand is not None:
-        yield Difference(
+        yield BindingDifference(
             replace(decision.cause, kind=CauseKind.REBALANCED),
             lambda question: replace(question, demand=None),
         )
     policy, claims = differ(POLICY), draft.policy is not None and claimant(draft.present) is None
     if policy or claims:
-        yield Difference(
+        yield BindingDifference(
             Cause(CauseKind.PLACEMENT_CHANGED), _taking_back(policy, present, unclaim=claims)
         )
     if size := differ(SIZE):
-        yield Difference(Cause(CauseKind.REPLICAS_CHANGED), _taking_back(size, present))
+        yield BindingDifference(Cause(CauseKind.REPLICAS_CHANGED), _taking_back(size, present))
     if requests := differ(REQUESTS):
-        yield Difference(Cause(CauseKind.REQUESTS_CHANGED), _taking_back(requests, present))
+        yield BindingDifference(Cause(CauseKind.REQUESTS_CHANGED), _taking_back(requests, present))
     if suspension := differ(SUSPENSION):
-        yield Difference(Cause(CauseKind.RESUMED), _taking_back(suspension, present))
+        yield BindingDifference(Cause(CauseKind.RESUMED), _taking_back(suspension, present))
 
 
 def _taking_back(
     names: Iterable[str], present: Mapping[str, object], *, unclaim: bool = False
-) -> Callable[[Question], Question]:
+) -> Callable[[BindingQuestion], BindingQuestion]:
     """Return what gives a binding the fields back that it had."""
     known: Body = {name: present[name] for name in names if name in present}
     names = frozenset(names)
 
-    def undo(question: Question) -> Question:
+    def undo(question: BindingQuestion) -> BindingQuestion:
         kept = {name: value for name, value in question.draft.spec.items() if name not in names}
         draft = replace(question.draft, spec=ordered({**kept, **known}))
         return replace(question, draft=replace(draft, policy=None) if unclaim else draft)

@@ -58,7 +58,8 @@ from reconciler.schedule.framework import Mask, positions_of
 class Surroundings:
     """What all bindings of a round share.
 
-    `propagate_empty` keeps selected clusters that get no replica.
+    `propagate_empty` keeps selected clusters that get no replica. `fleet_edited` says whether a
+    cluster may differ from the last pass; only what is told of causes depends on it.
     """
 
     members: Members
@@ -67,6 +68,7 @@ class Surroundings:
     copies: CopyReports
     assume_after_seconds: int | None
     now: datetime
+    fleet_edited: bool = False
 
 
 LEFT_ALONE = frozenset({ScheduleReason.NONE, ScheduleReason.DELETING})

@@ -231,6 +231,7 @@ class Karmada:
                 copies=self.memory.copies.follow(world),
                 assume_after_seconds=settings.assume_after_seconds,
                 now=now,
+                fleet_edited=world.has_edited([(CLUSTER_GROUP, CLUSTER)]),
             ),
             settings=settings,
             memory=self.memory,

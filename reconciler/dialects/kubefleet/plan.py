@@ -187,7 +187,12 @@ class Fleets:
         return self.memory.selections.select(question, self.world)
 
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
-        """Decide a placement."""
+        """Decide a placement, and what of that a rebalancer brought about."""
+        part = self._decided(key, demand)
+        return part if demand is None else part.beside(lambda: self._decided(key, None).decision)
+
+    def _decided(self, key: ObjectKey, demand: RescheduleTrigger | None) -> Part:
+        """Return what becomes of a placement."""
         manifest, placement = self.placements[key], self._placement(key)
         selection = self.selection(key)
         left = self.left.get(key, {})
@@ -208,12 +213,12 @@ class Fleets:
             works=works_by_cluster(self.memory.works.of(key)),
             assume_after_seconds=self.settings.assume_after_seconds,
         )
-        rebalanced, now, members = demand is not None, self.now, self.members
-        evictions = self.evictions.get(key, NO_EVICTIONS)
-        evicted = evict(evictions, placement, repaired.present.bindings, now, reports)
+        rebalanced, now, kind = demand is not None, self.now, owner.kinds.binding
+        asked = self.evictions.get(key, NO_EVICTIONS)
+        evicted = evict(asked, placement, repaired.present.bindings, now, reports)
         present = replace(repaired.present, bindings=evicted.bindings)
         converged = converge(
-            placement, owner, selection, present, members, now, reports, rebalanced=rebalanced
+            placement, owner, selection, present, self.members, now, reports, rebalanced=rebalanced
         )
         outputs = {**files_of(converged, key.namespace, now), **evicted.files}
         version = str(manifest.body["apiVersion"])
@@ -221,27 +226,24 @@ class Fleets:
         outputs[key] = placement_file(
             placement, version, kept, owner.generation, converged, status, now
         )
-        problem, edited = known_problem(status), bool(repaired.edited)
         return Part(
             outputs=outputs,
             decision=decision_on(
                 key,
                 left,
                 converged,
-                members,
+                self.members,
                 demand,
-                known_problem=problem,
-                edited=edited,
+                known_problem=known_problem(status),
+                edited=bool(repaired.edited),
                 evicted_by=evicted.by,
+                fleet_edited=self.world.has_edited([CLUSTER]),
             ),
-            edited=tuple(
-                ObjectKey(GROUP, owner.kinds.binding, key.namespace, name)
-                for name in repaired.edited
-            ),
+            edited=tuple(ObjectKey(GROUP, kind, key.namespace, name) for name in repaired.edited),
             faults=evicted.faults,
             rescheduled=rebalanced,
             until=earliest(converged.until, evicted.until),
-            explain=partial(explain, asked_of(key, converged, members, now)),
+            explain=partial(explain, asked_of(key, converged, self.members, now)),
         )
 
     def _idle(self, key: ObjectKey) -> str:

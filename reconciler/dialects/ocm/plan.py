@@ -10,7 +10,7 @@ from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, place_of
 from reconciler.dialects.object_pass import ObjectPass, Part
 from reconciler.dialects.ocm.api.clusters import ManagedCluster
-from reconciler.dialects.ocm.api.hub import admit_cluster, hub_of
+from reconciler.dialects.ocm.api.hub import admit_cluster, edited_in, hub_of
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.api.settings import decode_resync
 from reconciler.dialects.ocm.decide import PlacementOutcome, Surroundings, decide, keep
@@ -163,7 +163,8 @@ class PlacementsInTurn:
     def of(cls, before: Placements) -> "PlacementsInTurn":
         """Return the placements with all decisions as the round found them."""
         resync, memory = decode_resync(before.settings), before.memory
-        around = Surroundings(hub=before.hub, resync=resync, now=before.now)
+        edited = edited_in(before.world)
+        around = Surroundings(hub=before.hub, resync=resync, now=before.now, edited=edited)
         owners = [(key.namespace, key.name) for key in before.drafts]
         known = decisions_in(before.world, owners, memory.decisions).values()
         standing = memory.standing.recall(None, tuple(known), partial(decided_by, known))
@@ -188,10 +189,10 @@ class PlacementsInTurn:
 
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a placement, and count its decisions from now on."""
-        draft = self.before.drafts[key]
-        outcome = decide(draft, demand, self.standing, self.around)
+        draft, standing = self.before.drafts[key], self.standing
+        outcome = decide(draft, demand, standing, self.around)
         self._count(draft, outcome)
-        return Part(
+        part = Part(
             outputs=outcome.bodies,
             decision=outcome.decision,
             edited=outcome.edited,
@@ -201,6 +202,8 @@ class PlacementsInTurn:
             waits=outcome.waits,
             explain=self._explain(draft, outcome, demand),
         )
+        alone = partial(decide, draft, None, standing, self.around)
+        return part if demand is None else part.beside(lambda: alone().decision)
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Remember a part that leaves its placement as it is."""

@@ -17,7 +17,7 @@ from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, se
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of
 from reconciler.dialects.kubefleet.view.status import scheduled_condition
 from reconciler.errors import Misconfigured, UserError
-from reconciler.model.decision import Cause, CauseKind, Decision, Placed
+from reconciler.model.decision import Cause, CauseKind, Decision, Placed, joined_causes
 from reconciler.model.fields import bodies, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Body, Fault, Manifest
@@ -33,6 +33,7 @@ def decision_on(
     known_problem: str,
     edited: bool,
     evicted_by: str = "",
+    fleet_edited: bool = False,
 ) -> Decision | None:
     """Return what moved or was rebalanced, or why there are newly fewer clusters than wanted.
 
@@ -45,7 +46,9 @@ def decision_on(
         known_problem: What its status complains about so far, `""` for nothing.
         edited: Whether a person edited a decision.
         evicted_by: Name of the eviction that deleted a binding, `""` if none did.
+        fleet_edited: Whether a cluster may differ from the last pass.
     """
+    edits = (edited, fleet_edited)
     before, after = placed(left), _as_placed(selected_targets(converged.bindings.values()))
     problem = problem_of(scheduled_condition(converged))
     if before == after and (not problem or problem == known_problem) and trigger is None:
@@ -54,7 +57,7 @@ def decision_on(
     return Decision(
         key=key,
         subject=subject_of(key),
-        cause=_cause(left, converged, members, trigger, edited=edited, evicted_by=evicted_by),
+        cause=_cause(left, converged, members, trigger, edits=edits, evicted_by=evicted_by),
         before=before,
         after=after,
         problem=problem,
@@ -77,27 +80,32 @@ def _cause(
     members: Members,
     trigger: RescheduleTrigger | None,
     *,
-    edited: bool,
+    edits: tuple[bool, bool],
     evicted_by: str,
 ) -> Cause:
-    """Return why a placement moved; a rebalancer comes first, but for the first placement."""
+    """Return why a placement moved; a rebalancer comes first, but for the first placement.
+
+    All that happened to it is named; the clusters only where nothing else did.
+    """
     if not left:
         return Cause(CauseKind.CREATED, "" if trigger is None else trigger.by)
-    if trigger is not None:
-        return Cause(CauseKind.REBALANCED, trigger.by)
+    causes = [] if trigger is None else [Cause(CauseKind.REBALANCED, trigger.by)]
     if evicted_by:
-        return Cause(CauseKind.EVICTED, f"{EVICTION} {evicted_by}")
+        causes.append(Cause(CauseKind.EVICTED, f"{EVICTION} {evicted_by}"))
+    edited, fleet_edited = edits
     if edited:
-        return Cause(CauseKind.EDITED)
+        causes.append(Cause(CauseKind.EDITED))
     name = converged.snapshot.name
     known = next(
         (b for k, b in left.items() if k.kind in POLICY_SNAPSHOTS and k.name == name), None
     )
     if known is None or _number(annotations_of(known)) != _number(converged.snapshot.annotations):
-        return Cause(CauseKind.PLACEMENT_CHANGED)
+        causes.append(Cause(CauseKind.PLACEMENT_CHANGED))
     if any(_is_gone(cluster, members) for cluster, _ in placed(left)):
-        return Cause(CauseKind.CLUSTER_GONE)
-    return Cause(CauseKind.CLUSTERS_CHANGED)
+        causes.append(Cause(CauseKind.CLUSTER_GONE))
+    elif fleet_edited or not causes:  # what they were before is not known: they may be needed
+        causes.append(Cause(CauseKind.CLUSTERS_CHANGED))
+    return joined_causes(causes)
 
 
 def _number(annotations: Mapping[str, str]) -> str | None:

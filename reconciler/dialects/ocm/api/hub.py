@@ -20,6 +20,7 @@ from reconciler.dialects.ocm.decisions.sync import Hub
 from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.scheduler.request import decode_report
 from reconciler.manifests.taint_dates import dated, first_seen, taint_record
+from reconciler.model.decision import CauseKind
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.stamps import keep_present
 from reconciler.model.world import Body, Manifest, World
@@ -45,6 +46,17 @@ def admit_cluster(
     record = keep_present(taint_record(manifest, added_at), present) if added_at else None
     view = decode_cluster(_registered(manifest.body, dated(taints, added_at)))
     return AdmittedCluster(view, record)
+
+
+def edited_in(world: World) -> tuple[CauseKind, ...]:
+    """Return what of the hub may differ from the last pass, as a cause of decisions."""
+    sets = ((GROUP, "ManagedClusterSet"), (GROUP, "ManagedClusterSetBinding"))
+    found = []
+    if world.has_edited([(GROUP, "ManagedCluster"), *sets]):
+        found.append(CauseKind.CLUSTERS_CHANGED)
+    if world.has_edited([(GROUP, "AddOnPlacementScore")]):
+        found.append(CauseKind.SCORES_CHANGED)
+    return tuple(found)
 
 
 def hub_of(world: World, views: Collection[ManagedCluster], memory: OcmMemory) -> Hub:
