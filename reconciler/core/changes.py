@@ -60,6 +60,15 @@ class Removal:
     body: Body
 
 
+@dataclass(frozen=True, slots=True)
+class CausingCommit:
+    """A commit of a person by full hex id, its author's name, and what it moved, sorted."""
+
+    revision: str
+    author: str
+    moved: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class WaitingTarget:
     """A target that a rebalancer or trigger waits for since this pass, and why, with the place."""

@@ -26,6 +26,13 @@ CLUSTERS = tuple(dialect.cluster for dialect in DIALECTS)
 PLACED = frozenset(kind for dialect in DIALECTS for kind in dialect.placed)
 """Kinds of the outputs that decisions are about."""
 
+SURROUNDINGS = (
+    frozenset(kind.id for kind in API_KINDS if kind.read and not kind.removable)
+    - PLACED
+    - {kind for dialect in DIALECTS for kind in dialect.roots}
+)
+"""Kinds of what decisions depend on beside workloads, their policies and who asks."""
+
 _BY_GROUP = {group: dialect for dialect in DIALECTS for group in dialect.groups}
 
 

@@ -48,6 +48,7 @@ def join_triggers(
     for key, counts in allowed.items():
         for target, count in counts.items():
             limits[target][_name(key)] = count
+    names = {_name(key): key for key in demanding}
     joined = {target: join_demands(found) for target, found in demands.items()}
     overrides = (
         LimitOverride(target, limit)
@@ -55,14 +56,16 @@ def join_triggers(
         for limit in overridden_limits(joined[target], limits[target])
     )
     return JoinedTriggers(
-        triggers={target: _trigger(found) for target, found in joined.items()},
+        triggers={target: _trigger(found, names) for target, found in joined.items()},
         overrides=tuple(sorted(overrides)),
     )
 
 
-def _trigger(joined: JoinedDemand) -> RescheduleTrigger:
-    demand = joined.demand
-    return RescheduleTrigger(demand.at, ", ".join(joined.by), demand.budget, demand.fresh)
+def _trigger(joined: JoinedDemand, names: Mapping[str, ObjectKey]) -> RescheduleTrigger:
+    demand, askers = joined.demand, tuple(names[who] for who in joined.by)
+    return RescheduleTrigger(
+        demand.at, ", ".join(joined.by), demand.budget, demand.fresh, askers=askers
+    )
 
 
 def _name(key: ObjectKey) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from reconciler.core.changes import (
+    CausingCommit,
     Change,
     DeleteFile,
     Outcome,
@@ -27,6 +28,8 @@ from reconciler.rebalance.target import Reference
 LONGEST_SUBJECT = 72  # what git log --oneline shows on a terminal
 MOST_LINES = 500  # a commit message is read by people
 MOST_SCORES = 10  # the best of a large choice
+MOST_MOVED = 10  # in a trailer
+CAUSED_BY = "Caused-By"
 PART_OF = "a part of "
 
 
@@ -42,6 +45,7 @@ def commit_message(
     reruns: Sequence[tuple[str, str]] = (),
     over: str = "",
     outputs: str = "",
+    caused: Sequence[CausingCommit] = (),
 ) -> str:
     """Return subject, body and trailers.
 
@@ -57,6 +61,7 @@ def commit_message(
         over: Full hex id of the commit before it, if commits up to there wait to be accepted, `""`
             if none does.
         outputs: Full hex id of the commit that outputs were taken from, `""` for the one before.
+        caused: Which of several commits of people caused which move.
     """
     told = [decision for decision in outcome.decisions if is_told(decision)]
     stuck = [decision for decision in outcome.decisions if decision.problem]
@@ -79,7 +84,7 @@ def commit_message(
     reported = f"Reconciled-Feedback: {reported_at}\n" if reported_at else ""
     skipped = f"Reconciled-Over: {over}\n" if over else ""
     skipped += f"Reconciled-Outputs: {outputs}\n" if outputs else ""
-    trailers = (
+    trailers = "".join(_caused(caused)) + (
         f"Reconciled-From: {revision}\n"
         f"{skipped}{reported}"
         f"Reconciled-At: {format_moment(now)}\n"
@@ -87,6 +92,15 @@ def commit_message(
     )
     body = "\n".join(lines)
     return f"{subject}\n\n{body}\n\n{trailers}" if body else f"{subject}\n\n{trailers}"
+
+
+def _caused(caused: Sequence[CausingCommit]) -> Iterator[str]:
+    """Yield a trailer for each commit that caused a move; what is long is cut off."""
+    for one in caused:
+        shown = [plain(subject) for subject in one.moved[:MOST_MOVED]]
+        more = len(one.moved) - len(shown)
+        named = ", ".join((*shown, *([f"and {more} more"] if more else [])))
+        yield f"{CAUSED_BY}: {one.revision} {named} ({plain(one.author)[:LONGEST_SUBJECT]})\n"
 
 
 def is_told(decision: Decision) -> bool:

@@ -67,13 +67,14 @@ class RescheduleTrigger:
 
     `at` is the trigger's moment, `by` names who demand it, such as `WorkloadRebalancer demo`.
     `budget` is how many replicas may move in this pass, `None` for all. It is `fresh` unless it
-    goes on to the goal of an earlier batch.
+    goes on to the goal of an earlier batch. `askers` are the same as `by` names.
     """
 
     at: datetime
     by: str
     budget: int | None = None
     fresh: bool = True
+    askers: tuple[ObjectKey, ...] = ()
 
 
 class Prepared(Protocol):

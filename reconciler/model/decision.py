@@ -45,11 +45,13 @@ class Cause:
     """A cause and its detail, such as the rebalancer's name; `""` where there is none.
 
     `also` are further causes, each of which is enough, or which were needed together with it.
+    `sources` are the inputs that it stands for, where it stands for certain ones.
     """
 
     kind: CauseKind
     detail: str = ""
     also: tuple["Cause", ...] = ()
+    sources: tuple[ObjectKey, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         first = f"{self.kind} ({self.detail})" if self.detail else str(self.kind)

@@ -20,6 +20,7 @@ from reconciler.shell.branch_delivery import BranchDelivered, BranchDelivery
 from reconciler.shell.branches import Branch
 from reconciler.shell.clock import Clock
 from reconciler.shell.clock_behind import SHORT_WAIT, ClockBehind, behind, later
+from reconciler.shell.commit_causes import causing_commits
 from reconciler.shell.contest import Contest
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import (
@@ -263,6 +264,9 @@ class Passes:
             reruns=find_reruns(self.branch.repository, report.outputs, world, outcome),
             over="" if world.apart else report.heads.tip or "",
             outputs=report.heads.outputs or "" if report.heads.tip else "",
+            caused=causing_commits(
+                self.branch.repository, report.heads.inputs, world, outcome.decisions
+            ),
         )
         return write_commit(
             self.branch.repository,

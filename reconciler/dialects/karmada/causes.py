@@ -14,6 +14,7 @@ from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.binding_draft import Draft, ordered
 from reconciler.dialects.karmada.detector.claim_marks import claimant
+from reconciler.dialects.karmada.view.decision_record import policy_of, workload_of
 from reconciler.dialects.object_pass import Part
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed, joined_causes
 from reconciler.model.fields import mapping
@@ -147,14 +148,17 @@ def _differences(
     policy, claims = differ(POLICY), draft.policy is not None and claimant(draft.present) is None
     if policy or claims:
         yield BindingDifference(
-            Cause(CauseKind.PLACEMENT_CHANGED), _taking_back(policy, present, unclaim=claims)
+            Cause(CauseKind.PLACEMENT_CHANGED, sources=policy_of(draft)),
+            _taking_back(policy, present, unclaim=claims),
         )
-    if size := differ(SIZE):
-        yield BindingDifference(Cause(CauseKind.REPLICAS_CHANGED), _taking_back(size, present))
-    if requests := differ(REQUESTS):
-        yield BindingDifference(Cause(CauseKind.REQUESTS_CHANGED), _taking_back(requests, present))
-    if suspension := differ(SUSPENSION):
-        yield BindingDifference(Cause(CauseKind.RESUMED), _taking_back(suspension, present))
+    workload = workload_of(draft)
+    for kind, names, sources in (
+        (CauseKind.REPLICAS_CHANGED, differ(SIZE), (workload,)),
+        (CauseKind.REQUESTS_CHANGED, differ(REQUESTS), (workload,)),
+        (CauseKind.RESUMED, differ(SUSPENSION), (workload, *policy_of(draft))),
+    ):
+        if names:
+            yield BindingDifference(Cause(kind, sources=sources), _taking_back(names, present))
 
 
 def _taking_back(

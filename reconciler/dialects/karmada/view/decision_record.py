@@ -17,8 +17,8 @@ from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdic
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.view.explanation import LEAVING
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
-from reconciler.model.fields import mapping
-from reconciler.model.identity import ClusterName
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.schedule.framework import positions_of
 
 BY_HAND = f"{TRIGGERED_AT} edited by hand"
@@ -84,10 +84,11 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
     demand, failing = happened.demand, happened.failing
     if draft.present is None:
         detail = f"policy {draft.policy.key.name if draft.policy is not None else ''}"
-        return Cause(CauseKind.CREATED, f"{detail}, {demand.by}" if demand is not None else detail)
+        detail = detail if demand is None else f"{detail}, {demand.by}"
+        return Cause(CauseKind.CREATED, detail, sources=(workload_of(draft), *policy_of(draft)))
     if demand is not None:
         recorded = f", {RECORDED}" if happened.asked.recorded else ""
-        return Cause(CauseKind.REBALANCED, f"{demand.by}{recorded}")
+        return Cause(CauseKind.REBALANCED, f"{demand.by}{recorded}", sources=demand.askers)
     left = _left(happened)
     if left or failing.leaving:
         reasons = [f"{d.cluster}: {d.untolerated or 'toleration ended'}" for d in left]
@@ -104,6 +105,17 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
     if field and mapping(draft.present, "spec").get(field) != draft.spec.get(field):
         return Cause(change)
     return Cause(_CAUSES.get(trigger, CauseKind.CLUSTERS_CHANGED))
+
+
+def workload_of(draft: Draft) -> ObjectKey:
+    """Return whose binding it is."""
+    names = (text(draft.resource, field) for field in ("kind", "namespace", "name"))
+    return ObjectKey(group_of(text(draft.resource, "apiVersion")), *names)
+
+
+def policy_of(draft: Draft) -> tuple[ObjectKey, ...]:
+    """Return who claims it, nobody for one without a policy."""
+    return () if draft.policy is None else (draft.policy.key,)
 
 
 def _left(happened: Happened) -> list[Leaving]:

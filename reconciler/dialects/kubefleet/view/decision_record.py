@@ -89,7 +89,7 @@ def _cause(
     """
     if not left:
         return Cause(CauseKind.CREATED, "" if trigger is None else trigger.by)
-    causes = [] if trigger is None else [Cause(CauseKind.REBALANCED, trigger.by)]
+    causes = [] if trigger is None else [_asked(trigger)]
     if evicted_by:
         causes.append(Cause(CauseKind.EVICTED, f"{EVICTION} {evicted_by}"))
     edited, fleet_edited = edits
@@ -106,6 +106,10 @@ def _cause(
     elif fleet_edited or not causes:  # what they were before is not known: they may be needed
         causes.append(Cause(CauseKind.CLUSTERS_CHANGED))
     return joined_causes(causes)
+
+
+def _asked(trigger: RescheduleTrigger) -> Cause:
+    return Cause(CauseKind.REBALANCED, trigger.by, sources=trigger.askers)
 
 
 def _number(annotations: Mapping[str, str]) -> str | None:

@@ -102,7 +102,7 @@ def _cause(
     """
     if draft.status_file is None:
         return Cause(CauseKind.CREATED, "" if demand is None else demand.by)
-    causes = [] if demand is None else [Cause(CauseKind.REBALANCED, demand.by)]
+    causes = [] if demand is None else [_asked(demand)]
     annotations = mapping(mapping(draft.status_file, "metadata"), "annotations")
     if any(map(is_edited, draft.decisions.values())):
         causes.append(Cause(CauseKind.EDITED))
@@ -116,6 +116,10 @@ def _cause(
     if causes and not told:  # what they were before is not known, so that they may be needed
         causes += map(Cause, beside)
     return joined_causes(causes or [Cause(rest)])
+
+
+def _asked(demand: RescheduleTrigger) -> Cause:
+    return Cause(CauseKind.REBALANCED, demand.by, sources=demand.askers)
 
 
 def score_faults(draft: Draft, verdict: SyncVerdict) -> Iterator[Fault]:

@@ -1,0 +1,108 @@
+"""Which of several people's commits caused which move: told from the log, by what each edited.
+
+A pass takes all commits together and decides from files alone; who wrote them is for people who
+read `git log`. Nothing that is decided or proven looks at it.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from reconciler.core.changes import CausingCommit
+from reconciler.core.dialects import SURROUNDINGS
+from reconciler.core.message import is_told
+from reconciler.core.record import last_pass
+from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.world import World
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.history import CommitRecord, read_commits
+from reconciler.shell.git.objects import changed_files
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.reruns import OUR_TRAILER
+
+MOST_COMMITS = 20  # whose edits are looked at; where there are more, nothing is told
+GONE = frozenset({CauseKind.REMOVED, CauseKind.NEVER_PROPAGATED, CauseKind.CLUSTER_GONE})
+SURROUNDING = frozenset(
+    {
+        CauseKind.EVICTED,
+        CauseKind.CLUSTER_GONE,
+        CauseKind.CLUSTERS_CHANGED,
+        CauseKind.SCORES_CHANGED,
+    }
+)
+"""Causes that stand for edits of clusters, scores and the like."""
+
+
+def causing_commits(
+    repository: Repository, head: str, world: World, decisions: Iterable[Decision]
+) -> tuple[CausingCommit, ...]:
+    """Return which of the commits since the last pass caused which moves, the oldest first.
+
+    Args:
+        repository: Where the commits are.
+        head: Full hex id of the newest of them.
+        world: That the pass looked at.
+        decisions: What the pass decided.
+
+    Returns:
+        Empty where one commit is all there is, where there are very many, and where the history
+        does not reach back.
+    """
+    moved = [one for one in decisions if is_told(one)]
+    last = last_pass(world.outputs)
+    if not moved or last is None or not world.edited:
+        return ()
+    try:
+        commits = _by_people(repository, last.revision, head)
+        edits = {one.revision: _edited(repository, one) for one in commits}
+    except GitError:
+        return ()
+    if len(commits) <= 1:  # `Reconciled-From` names it
+        return ()
+    files = [(decision.subject, _files(decision, world)) for decision in moved]
+    found = (_causing(commit, edits[commit.revision], files) for commit in commits)
+    return tuple(one for one in found if one.moved)
+
+
+def _causing(
+    commit: CommitRecord, edited: frozenset[str], files: Iterable[tuple[str, frozenset[str]]]
+) -> CausingCommit:
+    """Return what a commit moved by its edits, given the files behind each move."""
+    moved = {subject for subject, paths in files if not edited.isdisjoint(paths)}
+    return CausingCommit(commit.revision, commit.author.name, tuple(sorted(moved)))
+
+
+def _by_people(repository: Repository, last: str, head: str) -> list[CommitRecord]:
+    """Return the commits between two that no pass made, the oldest first; none if too many."""
+    limit = f"--max-count={MOST_COMMITS + 1}"
+    listed = repository.git.line("rev-list", "--first-parent", limit, head, f"^{last}").split()
+    if len(listed) > MOST_COMMITS:
+        return []
+    commits = read_commits(repository, reversed(listed))
+    return [one for one in commits if OUR_TRAILER not in dict(one.trailers) and one.parents]
+
+
+def _edited(repository: Repository, commit: CommitRecord) -> frozenset[str]:
+    """Return the files that a commit changed; of a merge what it brought."""
+    parent, prefix = commit.parents[0], repository.prefix
+    changes = changed_files(repository, parent, commit.revision, prefix=prefix)
+    return frozenset(change.path for change in changes)
+
+
+def _files(decision: Decision, world: World) -> frozenset[str]:
+    """Return the edited files that the causes of a decision stand in."""
+    causes = (decision.cause, *decision.cause.also)
+    paths = chain.from_iterable(_files_of(cause, decision, world) for cause in causes)
+    return frozenset(paths) & world.edited
+
+
+def _files_of(cause: Cause, decision: Decision, world: World) -> Iterator[str]:
+    """Yield the files that a cause may stand in; those that are gone may have held anything."""
+    if cause.kind in GONE:
+        yield from (path for path in world.edited if path not in world.blobs)
+    if cause.kind in SURROUNDING:
+        yield from (one.origin.path for kind in SURROUNDINGS for one in world.of_kind(*kind))
+        return
+    for key in cause.sources or (decision.key,):
+        found = world.inputs.get(key)
+        if found is not None:
+            yield found.origin.path
