@@ -120,6 +120,7 @@ ERRORS: Mapping[str, str] = {
     "policy-toleration-seconds": "tolerationSeconds of application failover must be 0 or more",
     "policy-workload-affinity": "Affinity and antiAffinity must group by different labels",
     "rebalancer-kind": "A rebalancer must name a kind in upper camel case",
+    "rebalancer-limits": "Limits must say what is limited",
     "rebalancer-namespace": "A rebalancer must name a namespace where the kind has one",
     "rebalancer-schedule": "A schedule must be a cron expression, with what goes with one",
     "rebalancer-selector": "The selector of a rebalancer must be usable",

@@ -41,8 +41,7 @@ class Plan:
         edited: Outputs whose decision a person edited since the last pass, sorted.
         faults: What a person must edit.
         rescheduled: The targets whose demand was met, whatever the result (a fresh schedule, or
-            the next step to the goal of an earlier batch), each with the replicas that its goal
-            still lacks.
+            the next step to the goal of an earlier batch), each with what became of it.
         traces: Of the unforeseen exceptions among the faults.
         until: The next moment at which time alone could change this plan, `None` if never.
         waits: What is known of such moments, sorted.

@@ -16,6 +16,9 @@ from reconciler.model.moments import earliest
 from reconciler.model.stamps import keep_present
 from reconciler.model.wait import Wait
 from reconciler.model.world import Body, Fault
+from reconciler.rebalance.target import MetDemand
+
+MET = MetDemand()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +31,7 @@ class Part:
         edited: Those of its files whose decision a person edited.
         faults: What a person must edit.
         rescheduled: Whether the demand of a rebalancer was met, whatever the result.
-        left: How many replicas the goal of that demand still lacks.
+        met: What became of that demand.
         until: When time alone may change this part, `None` if never.
         waits: What such moments are waited for.
         explain: What explains it, `None` if nothing does.
@@ -40,7 +43,7 @@ class Part:
     edited: tuple[ObjectKey, ...] = ()
     faults: tuple[Fault, ...] = ()
     rescheduled: bool = False
-    left: int = 0
+    met: MetDemand = MET
     until: datetime | None = None
     waits: tuple[Wait, ...] = ()
     explain: Explain | None = None
@@ -118,7 +121,7 @@ class ObjectPass:
     decisions: list[Decision] = field(default_factory=list)
     gone: set[ObjectKey] | None = None
     _edited: list[ObjectKey] = field(default_factory=list)
-    _rescheduled: dict[ObjectKey, int] = field(default_factory=dict)
+    _rescheduled: dict[ObjectKey, MetDemand] = field(default_factory=dict)
     _untils: list[datetime | None] = field(default_factory=list)
     _waits: list[Wait] = field(default_factory=list)
     _explanations: dict[ObjectKey, Explain] = field(default_factory=dict)
@@ -198,7 +201,7 @@ class ObjectPass:
         if part.decision is not None:
             self.decisions.append(part.decision)
         if part.rescheduled:
-            self._rescheduled[key] = part.left
+            self._rescheduled[key] = part.met
         if self.asked and part.explain is not None:
             names = self.asked & {key, *objects.present(key), *part.outputs}
             self._explanations.update(dict.fromkeys(sorted(names), part.explain))

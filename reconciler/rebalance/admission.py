@@ -27,6 +27,7 @@ def refuse_rebalancer(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violatio
         *_targets("/spec/workloads", scopes, bodies(spec, "workloads")),
         *_selector(spec),
         *_schedule(spec),
+        *_limits(spec),
     )
 
 
@@ -132,6 +133,18 @@ def _schedule(spec: Body) -> Iterator[Violation]:
             "rebalancer-schedule",
             "`suspend` must stand beside `schedule`, which it rests",
             "a schedule, or no suspend",
+        )
+
+
+def _limits(spec: Body) -> Iterator[Violation]:
+    """Check that an interval has batches to be between."""
+    limits = mapping(spec, "limits")
+    if limits.get("intervalSeconds") is not None and limits.get("maxMoves") is None:
+        yield Violation(
+            "/spec/limits",
+            "rebalancer-limits",
+            "`maxMoves` must stand beside `intervalSeconds`, which is the time between two batches",
+            "maxMoves: 2, or no intervalSeconds",
         )
 
 

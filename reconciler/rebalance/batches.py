@@ -122,7 +122,7 @@ def close_batch(batch: Batch, rescheduled: Rescheduled, now: datetime) -> Closed
         now: Moment of the pass.
     """
     left = {
-        reference: 0 if share.demand is None else rescheduled[share.key]
+        reference: 0 if share.demand is None else rescheduled[share.key].left
         for reference, share in batch.shares.items()
         if share.demand is None or share.key in rescheduled
     }

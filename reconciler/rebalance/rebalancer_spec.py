@@ -28,6 +28,7 @@ class Rebalancer:
         suspend: Whether the schedule rests.
         max_moves: How many replicas may move in a batch, `None` for all at once.
         interval_seconds: How long a batch waits for the one before.
+        wait_for_eviction: Whether a target waits while it is still being evicted from a cluster.
         ttl_seconds: How long it stays after it finished, `None` means for ever.
         admitted: When it was first seen, and its generation.
         status: Its status at the last pass.
@@ -39,6 +40,7 @@ class Rebalancer:
     suspend: bool = False
     max_moves: int | None = None
     interval_seconds: int = DEFAULT_INTERVAL_SECONDS
+    wait_for_eviction: bool = False
     ttl_seconds: int | None = None
     admitted: Admitted
     status: Progress = field(default_factory=Progress)
@@ -56,6 +58,7 @@ def decode_rebalancer(spec: Body, status: Body, admitted: Admitted) -> Rebalance
         suspend=spec.get("suspend") is True,
         max_moves=number_or_none(limits, "maxMoves"),
         interval_seconds=DEFAULT_INTERVAL_SECONDS if interval is None else interval,
+        wait_for_eviction=limits.get("waitForEviction") is True,
         ttl_seconds=number_or_none(spec, "ttlSecondsAfterFinished"),
         admitted=admitted,
         status=decode_status(status),

@@ -24,12 +24,16 @@ class WorkloadResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One workload of the status; `waits_for` is why it is pending, `""` where its batch is."""
+    """One workload of the status.
+
+    `waits_for` is why it is pending, `""` where its batch is; `note` what its result lacks.
+    """
 
     reference: Reference
     result: WorkloadResult = WorkloadResult.PENDING
     reason: str = ""
     waits_for: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +123,8 @@ def _encode_item(item: Observed) -> Body:
         body["reason"] = item.reason
     if item.waits_for:
         body["waitsFor"] = item.waits_for
+    if item.note:
+        body["note"] = item.note
     return body
 
 
@@ -128,6 +134,7 @@ def _decode_item(body: Body) -> Observed:
         WorkloadResult(text(body, "result")),
         text(body, "reason"),
         text(body, "waitsFor"),
+        text(body, "note"),
     )
 
 

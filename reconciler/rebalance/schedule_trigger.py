@@ -119,7 +119,8 @@ class Firing:
         Args:
             rescheduled: The targets that the pass scheduled afresh, whatever came of it.
         """
-        missed = {ref: UNDECIDED for ref, key in self.asked.items() if rescheduled.get(key) != 0}
+        met = {key for key, found in rescheduled.items() if not found.left}
+        missed = {ref: UNDECIDED for ref, key in self.asked.items() if key not in met}
         found = [(ref, Phase.FAILED, why) for ref, why in self.failed.items()]
         waiting = {**self.waits, **missed}
         found += [(ref, Phase.RUNNING, f"{why}{THEN}") for ref, why in waiting.items()]

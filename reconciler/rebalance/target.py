@@ -28,8 +28,19 @@ class Reference:
         return f"{self.api_version} {self.kind} {self.namespace} {self.name}"
 
 
-Rescheduled = Mapping[ObjectKey, int]
-"""The targets whose demand a pass met, each with the replicas that its goal still lacks."""
+@dataclass(frozen=True, slots=True)
+class MetDemand:
+    """A demand that a pass met, whatever came of it.
+
+    `left` is how many replicas the goal still lacks, `note` what kept it from a better result.
+    """
+
+    left: int = 0
+    note: str = ""
+
+
+Rescheduled = Mapping[ObjectKey, MetDemand]
+"""The targets whose demand a pass met."""
 
 
 def _one() -> int:
@@ -55,6 +66,7 @@ class Target:
         left: Counts the replicas that an earlier batch left to be moved, `None` if there is no
             goal of an earlier batch, or none that can be reached any more.
         arrived: Whether all that is placed is reported healthy.
+        evicting: Where it is still being evicted from, sorted; no schedule chooses these clusters.
     """
 
     key: ObjectKey
@@ -64,6 +76,7 @@ class Target:
     moves: Callable[[], int] = _one
     left: Callable[[], int | None] = _nothing
     arrived: bool = False
+    evicting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

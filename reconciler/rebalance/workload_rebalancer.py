@@ -86,7 +86,9 @@ class RebalancerStep:
             rescheduled: The targets whose demand the pass met, whatever the result.
         """
         closed = close_batch(self.batch, rescheduled, self.now)
-        observed = tuple(_after(item, self.found, self.batch, closed) for item in self.run.items)
+        observed = tuple(
+            _after(item, self.found, self.batch, closed, rescheduled) for item in self.run.items
+        )
         return _finished(self.rebalancer, self.run, observed, closed, self.now)
 
 
@@ -101,12 +103,23 @@ def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Rebalanc
     """
     run = _run(rebalancer, targets, now)
     found = {
-        item.reference: targets.find(item.reference)
+        item.reference: _found(rebalancer, targets, item.reference)
         for item in run.items
         if item.result is WorkloadResult.PENDING
     }
     batch = open_batch(rebalancer, found, run.moment, run.date, now)
     return RebalancerStep(rebalancer=rebalancer, run=run, found=found, batch=batch, now=now)
+
+
+def _found(rebalancer: Rebalancer, targets: Targets, reference: Reference) -> Target | None:
+    """Return a target; it waits for the end of its eviction where the rebalancer says so."""
+    target = targets.find(reference)
+    if target is None or target.waits_for or not target.evicting:
+        return target
+    if not rebalancer.wait_for_eviction:
+        return target
+    clusters = ", ".join(target.evicting)
+    return replace(target, waits_for=f"it is still being evicted from {clusters}")
 
 
 def _run(rebalancer: Rebalancer, targets: Targets, now: datetime) -> _Run:
@@ -152,7 +165,11 @@ def _merged(rebalancer: Rebalancer, targets: Targets, *, expand: bool) -> tuple[
 
 
 def _after(
-    item: Observed, found: Mapping[Reference, Target | None], batch: Batch, closed: Closed
+    item: Observed,
+    found: Mapping[Reference, Target | None],
+    batch: Batch,
+    closed: Closed,
+    rescheduled: Rescheduled,
 ) -> Observed:
     """Return how one workload stands after this pass."""
     if item.result is not WorkloadResult.PENDING:
@@ -161,7 +178,8 @@ def _after(
     if target is None:
         return replace(item, result=WorkloadResult.FAILED, reason=NOT_FOUND)
     if item.reference in closed.done:
-        return replace(item, result=WorkloadResult.SUCCESSFUL)
+        note = rescheduled[target.key].note if target.key in rescheduled else ""
+        return replace(item, result=WorkloadResult.SUCCESSFUL, note=note)
     missed = item.reference in batch.shares and item.reference not in closed.begun
     return replace(item, waits_for=target.waits_for or (UNDECIDED if missed else ""))
 

@@ -54,7 +54,7 @@ def test_limits_are_told(tmp_path: Path, capsys: Capsys) -> None:
     """Those that say more than the type does."""
     out = explained(tmp_path, capsys, "wr.spec.limits.maxMoves")
 
-    assert "FIELD: maxMoves <integer> -required-\nLIMITS: at least 1\n" in out
+    assert "FIELD: maxMoves <integer>\nLIMITS: at least 1\n" in out
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from reconciler.manifests.admission import Admitted
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment, parse_moment
 from reconciler.rebalance.rebalancer_spec import decode_rebalancer
-from reconciler.rebalance.target import Reference, Target
+from reconciler.rebalance.target import MetDemand, Reference, Target
 from reconciler.rebalance.workload_rebalancer import RebalancerStep, advance
 from tests.builders import FoundBy, manifest
 from tests.conformance.compare import first_difference
@@ -51,7 +51,7 @@ def check_rebalancer(case: Body) -> str | None:
         FoundBy(target_of),
         now,
     )
-    progress = step.close(dict.fromkeys(step.triggers, 0))
+    progress = step.close(dict.fromkeys(step.triggers, MetDemand()))
     left = 0 if progress.until is None else int((progress.until - now).total_seconds())
     actual = {
         "deleted": progress.expired,

@@ -53,6 +53,14 @@ def test_targets_of_rebalancers(workload: Body, expected: list[str]) -> None:
             {"workloads": [target()], "suspend": True}, ["rebalancer-schedule"], id="suspend-alone"
         ),
         pytest.param(
+            {"workloads": [target()], "limits": {"intervalSeconds": 1}},
+            ["rebalancer-limits"],
+            id="interval-alone",
+        ),
+        pytest.param(
+            {"workloads": [target()], "limits": {"waitForEviction": True}}, [], id="eviction-alone"
+        ),
+        pytest.param(
             {"selector": {"labelSelector": {"matchLabels": {"a": 1}}}},
             ["rebalancer-selector"],
             id="labels",

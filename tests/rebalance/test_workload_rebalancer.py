@@ -11,7 +11,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.rebalance.joined_demands import TargetDemand
 from reconciler.rebalance.rebalancer_spec import Rebalancer
 from reconciler.rebalance.rebalancer_status import Observed, Progress, WorkloadResult
-from reconciler.rebalance.target import Reference, Target
+from reconciler.rebalance.target import MetDemand, Reference, Target
 from reconciler.rebalance.workload_rebalancer import Advance, advance
 from tests.builders import NOW, Body, FoundBy, after
 
@@ -60,7 +60,7 @@ def run(
         FoundBy(lambda reference: known.get(reference, Target(key(reference)))),
         now,
     )
-    done = {target: 0 for target in step.triggers if target not in missed}
+    done = {target: MetDemand() for target in step.triggers if target not in missed}
     return Run(step.triggers, step.close(done))
 
 

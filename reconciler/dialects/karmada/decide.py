@@ -32,6 +32,7 @@ from reconciler.dialects.karmada.eviction.taint_manager import Eviction, evict
 from reconciler.dialects.karmada.scheduler.batched_moves import (
     MOVING_TO,
     BatchedMove,
+    blocked_by_eviction,
     move,
     read_goal,
     write_goal,
@@ -51,6 +52,7 @@ from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import earliest, span
 from reconciler.model.world import Body
+from reconciler.rebalance.target import MetDemand
 from reconciler.schedule.framework import Mask, positions_of
 
 
@@ -110,8 +112,10 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         notes={UNHEALTHY_SINCE: failing.since, MOVING_TO: write_goal(moved.goal)},
     )
     rescheduled = demand is not None and _has_happened(demand, verdict, moved)
+    note = blocked_by_eviction(binding, verdict, around.members, around.now) if rescheduled else ""
     happened = Happened(
         demand=demand if rescheduled else None,
+        note=note,
         asked=asked,
         eviction=eviction,
         failing=failing,
@@ -123,7 +127,7 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
         decision=decision_on(draft, before, after, happened, around.members),
         edited=(draft.key,) if happened.edited or asked.by_hand else (),
         rescheduled=rescheduled,
-        left=moved.left,
+        met=MetDemand(moved.left, note),
         until=earliest(
             feedback.until,
             graceful.until,

@@ -138,6 +138,24 @@ def moves_afresh(binding: Binding, members: Members, now: datetime) -> int:
     return 0 if verdict.clusters is None else distance(binding.clusters, verdict.clusters)
 
 
+def blocked_by_eviction(
+    binding: Binding, verdict: ScheduleVerdict | None, members: Members, now: datetime
+) -> str:
+    """Return that clusters were not chosen since evictions from there are not over, `""` if none.
+
+    No schedule chooses such a cluster, so a rebalance back to it does nothing.
+    """
+    if verdict is None or not verdict.triggered or not binding.tasks:
+        return ""
+    free = schedule(replace(binding, tasks=()), members, now)
+    chosen = {name for name, _ in verdict.clusters or ()}
+    wanted = {name for name, _ in free.clusters or ()} - chosen
+    blocked = sorted(wanted & {task.from_cluster for task in binding.tasks})
+    if not blocked:
+        return ""
+    return f"{', '.join(blocked)} not chosen while it is being evicted from: rebalance again later"
+
+
 def moves_left(
     binding: Binding, goal: Clusters | None, members: Members, now: datetime
 ) -> int | None:

@@ -29,8 +29,8 @@ RECORDED = "by the placement of its binding, since no policy claims it"
 class Happened:
     """What may have moved a binding in a round; `None` where nothing of the sort was there.
 
-    `demand` is a rebalancer's that was met. `edited` says that a person changed the clusters since
-    the last pass.
+    `demand` is a rebalancer's that was met, `note` what kept it from a better result. `edited` says
+    that a person changed the clusters since the last pass.
     """
 
     demand: Demand | None
@@ -39,6 +39,7 @@ class Happened:
     failing: Failing
     verdict: ScheduleVerdict | None
     edited: bool
+    note: str = ""
 
 
 def decision_on(
@@ -88,7 +89,8 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
         return Cause(CauseKind.CREATED, detail, sources=(workload_of(draft), *policy_of(draft)))
     if demand is not None:
         recorded = f", {RECORDED}" if happened.asked.recorded else ""
-        return Cause(CauseKind.REBALANCED, f"{demand.by}{recorded}", sources=demand.askers)
+        note = f"; {happened.note}" if happened.note else ""
+        return Cause(CauseKind.REBALANCED, f"{demand.by}{recorded}{note}", sources=demand.askers)
     left = _left(happened)
     if left or failing.leaving:
         reasons = [f"{d.cluster}: {d.untolerated or 'toleration ended'}" for d in left]

@@ -104,6 +104,7 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
         moves=partial(moves_afresh, binding, around.members, now),
         left=partial(moves_left, binding, goal, around.members, now),
         arrived=_has_arrived(draft, binding, around),
+        evicting=tuple(sorted({str(task.from_cluster) for task in binding.tasks})),
     )
 
 

@@ -30,25 +30,31 @@ def warnings_of(effects: MergeEffects) -> Iterator[Warned]:
 
 def _evicting(effects: MergeEffects) -> Iterator[Warned]:
     """Name the workloads that a new rebalancer cannot bring back to where they are leaving."""
-    for rebalancer, workload in _new_targets(effects):
+    for rebalancer, waits, workload in _new_targets(effects):
         present = effects.merged.outputs.get(binding_key(workload))
         spec = mapping(present.body, "spec") if present is not None else {}
         tasks = bodies(spec, "gracefulEvictionTasks")
         leaving = ", ".join(sorted(text(task, "fromCluster") for task in tasks))
         if leaving:
             scope = f"{workload.namespace}/" if workload.namespace else ""
-            message = f"it is still being evicted from {leaving}, so {rebalancer} cannot choose it"
+            still = f"it is still being evicted from {leaving}, so {rebalancer}"
+            message = f"{still} waits for the end of that"
+            if not waits:
+                hint = "another one is needed later, or limits.waitForEviction: true"
+                message = f"{still} cannot choose it; {hint}"
             yield Warned("under-eviction", f"{scope}{workload.name}", message)
 
 
-def _new_targets(effects: MergeEffects) -> Iterator[tuple[str, ObjectKey]]:
-    """Yield the name of each new rebalancer with each workload that it names."""
+def _new_targets(effects: MergeEffects) -> Iterator[tuple[str, bool, ObjectKey]]:
+    """Yield name, whether it waits, and each workload of each new rebalancer."""
     for key in sorted(effects.merged.inputs.keys() - effects.base.inputs.keys()):
         if (key.group, key.kind) != REBALANCER:
             continue
-        for item in bodies(mapping(effects.merged.inputs[key].body, "spec"), "workloads"):
+        spec = mapping(effects.merged.inputs[key].body, "spec")
+        waits = mapping(spec, "limits").get("waitForEviction") is True
+        for item in bodies(spec, "workloads"):
             kind, namespace, name = (text(item, part) for part in ("kind", "namespace", "name"))
-            yield key.name, ObjectKey("", kind, namespace, name)
+            yield key.name, waits, ObjectKey("", kind, namespace, name)
 
 
 def _unclaimed(effects: MergeEffects) -> Iterator[Warned]:
