@@ -26,6 +26,7 @@ from reconciler.delivery.settings import Destination, decode_delivery
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.selection import selects
 from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import decode_settings
 from reconciler.model.world import World
 from reconciler.shell.resources import load_schemas
@@ -102,17 +103,21 @@ class Story:
             revision=revision,
             output_root="status",
             delivered=self._delivered(index, had),
-            edited=frozenset() if last is None else self._edited(last),
+            edited={} if last is None else self._edited(last, inputs),
         )
         return with_past(found, index.scopes, self._version)
 
-    def _edited(self, last: LastPass) -> frozenset[str]:
+    def _edited(
+        self, last: LastPass, inputs: Sequence[FileValidation]
+    ) -> dict[str, frozenset[Kind] | None]:
         """The inputs that differ from those of the last pass."""
         then, now = (
             self._tree(self.trees.get(last.revision, {})).files,
             self._tree(self.files).files,
         )
-        return frozenset(p for p in then.keys() | now.keys() if then.get(p) != now.get(p))
+        known = {file.path: file.kinds for file in inputs}
+        paths = then.keys() | now.keys()
+        return {path: known.get(path) for path in paths if then.get(path) != now.get(path)}
 
     def _version(self, path: str, blob: str) -> FileValidation | None:
         """What an earlier version of a file holds."""

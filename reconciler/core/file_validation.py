@@ -85,6 +85,11 @@ class FileValidation:
     identified: bool = False
 
     @property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of its valid documents."""
+        return frozenset((one.identity.group, one.identity.kind) for one in self.documents)
+
+    @property
     def looks_ours(self) -> bool:
         """Whether the file has a manifest, or mentions what every manifest has, readable or not.
 

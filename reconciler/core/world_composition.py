@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from reconciler.core.input_index import InputIndex
 from reconciler.core.last_known_good import LastKnownGood
 from reconciler.core.state import StateTree
+from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import CONFIGURATION
 from reconciler.model.versioned import branched
 from reconciler.model.world import Body, Kinds, World
@@ -21,7 +22,7 @@ def compose(
     apart: bool = False,
     delivered: Mapping[str, str] | None = None,
     obstacles: frozenset[str] = frozenset(),
-    edited: frozenset[str] = frozenset(),
+    edited: Mapping[str, frozenset[Kind] | None] | None = None,
     last: World | None = None,
 ) -> World:
     """Put the last good documents in the place of faulty ones, and add the state tree.
@@ -38,7 +39,7 @@ def compose(
         apart: Whether the outputs are on a branch of their own.
         delivered: Path to blob id of the files below the folders of delivery, `None` for none.
         obstacles: What may stand in the way of delivery.
-        edited: The input files that differ from those of the last pass.
+        edited: The input files that differ from those of the last pass, `None` for none.
         last: The world before, from which the index of kinds is told.
     """
     earlier = good.manifests.items()
@@ -63,7 +64,7 @@ def compose(
         output_root=output_root,
         reported_at=reported_at,
         apart=apart,
-        edited=edited,
+        edited={} if edited is None else edited,
         kinds=Kinds() if last is None else last.kinds.next(),
         output_kinds=Kinds() if last is None else last.output_kinds.next(),
     )

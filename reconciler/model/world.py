@@ -143,7 +143,8 @@ class World:
         held: The faulty files whose last good documents are in force, sorted.
         output_root: Root-relative POSIX folder that the daemon owns.
         edited: The input files that differ from those of the last pass that committed, as far as
-            that is known. No decision looks at it; what is told of its causes does.
+            that is known, and the kinds of what they hold, `None` for one that is gone. No decision
+            looks at it; what is told of its causes does.
         kinds: Index of the inputs, filled when first asked.
         output_kinds: Index of the outputs, filled when first asked.
     """
@@ -167,7 +168,7 @@ class World:
     output_root: str = "status"
     reported_at: str = ""
     apart: bool = False
-    edited: frozenset[str] = field(default=frozenset(), compare=False)
+    edited: Mapping[str, frozenset[Kind] | None] = field(default_factory=dict, compare=False)
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     output_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
 
@@ -186,10 +187,7 @@ class World:
 
         A file that is gone may have held anything.
         """
-        if not self.edited:
-            return False
-        files = (one.origin.path for kind in kinds for one in self.of_kind(*kind))
-        return any(path in self.edited for path in files) or not self.edited <= self.blobs.keys()
+        return any(held is None or not held.isdisjoint(kinds) for held in self.edited.values())
 
     def outputs_of(self, kinds: Iterable[Kind]) -> Iterator[Manifest]:
         """Yield the outputs of some kinds, sorted by key where the kinds are."""

@@ -92,15 +92,15 @@ def _files(decision: Decision, world: World) -> frozenset[str]:
     """Return the edited files that the causes of a decision stand in."""
     causes = (decision.cause, *decision.cause.also)
     paths = chain.from_iterable(_files_of(cause, decision, world) for cause in causes)
-    return frozenset(paths) & world.edited
+    return frozenset(paths) & world.edited.keys()
 
 
 def _files_of(cause: Cause, decision: Decision, world: World) -> Iterator[str]:
     """Yield the files that a cause may stand in; those that are gone may have held anything."""
     if cause.kind in GONE:
-        yield from (path for path in world.edited if path not in world.blobs)
+        yield from (path for path, held in world.edited.items() if held is None)
     if cause.kind in SURROUNDING:
-        yield from (one.origin.path for kind in SURROUNDINGS for one in world.of_kind(*kind))
+        yield from (path for path, held in world.edited.items() if held and held & SURROUNDINGS)
         return
     for key in cause.sources or (decision.key,):
         found = world.inputs.get(key)

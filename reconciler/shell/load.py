@@ -21,10 +21,10 @@ from reconciler.manifests.paths import RECORD, output_path
 from reconciler.manifests.schema import Schemas
 from reconciler.manifests.scope import CRD
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
-from reconciler.model.versioned import differing_keys
 from reconciler.model.world import World
 from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.document_cache import INPUTS, OUTPUTS, DocumentCache
+from reconciler.shell.edited_inputs import EditedInputs
 from reconciler.shell.format_guard import FormatGuard
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.good_versions import GoodVersions
@@ -75,6 +75,7 @@ class Loader:
             for name, listings in ((INPUTS, self._listings), (OUTPUTS, self._output_listings))
         )
         self._good_versions = GoodVersions(self._listings, self.version)
+        self._edited = EditedInputs(trees, self._listings)
         self._surveyed: InputIndex | None = None
         self._state: StateTree | None = None
         self._delivered = DeliveredFiles()
@@ -198,7 +199,10 @@ class Loader:
             apart=self.apart,
             delivered=self._delivered.follow(self._output_listings.entries(outputs), roots),
             obstacles=self._output_listings.listing(outputs).in_the_way(roots),
-            edited=self._edited(last, inputs, covers),
+            edited={
+                path: self._inputs.kinds_at(path)
+                for path in self._edited.find(last, inputs, covers)
+            },
             last=None if self._last is None else self._last[-1],
         )
         if self._reads_past or self._delivers or decode_delivery(settings).destinations:
@@ -206,18 +210,6 @@ class Loader:
         self._inputs.keep(used)
         self._outputs.keep(())
         return branch, world
-
-    def _edited(self, last: LastPass | None, inputs: str, covers: InputFiles) -> frozenset[str]:
-        """Return the inputs that differ from those of the last pass, none where that is lost."""
-        if last is None:
-            return frozenset()
-        known = paired(last.revision, last.reported_at) if last.reported_at else last.revision
-        try:
-            then, now = (self._listings.listing(one).files for one in (known, inputs))
-        except GitError:
-            return frozenset()
-        differing = (path for path in differing_keys(now, then) if now.get(path) != then.get(path))
-        return frozenset(path for path in differing if covers(path))
 
     def _as_before(self, revision: str) -> str:
         """Return a commit with the reports of the world before: a listing is told from its like."""

@@ -10,6 +10,7 @@ from reconciler.core.input_files import InputFiles
 from reconciler.core.stored_validation import needs_text
 from reconciler.core.tree_change import TreeChange, change_between
 from reconciler.manifests.file_names import is_escaped
+from reconciler.model.known_kinds import Kind
 from reconciler.model.versioned import Versioned, patched
 from reconciler.shell.document_cache import DocumentCache
 from reconciler.shell.listings import Listings
@@ -75,6 +76,11 @@ class TreeCache:
     def files(self) -> Iterable[FileValidation]:
         """What the chosen files hold at the commit that was asked for last."""
         return self._files.values()
+
+    def kinds_at(self, path: str) -> frozenset[Kind] | None:
+        """Return the kinds of what a file holds, `None` if it is not there."""
+        file = self._files.get(path)
+        return None if file is None else file.kinds
 
     def follow(self, revision: str, choice: Choice, by: FileValidators) -> TreeChange:
         """Go on to a commit, and return what became of the files that are chosen."""

@@ -1,0 +1,65 @@
+"""Which input files differ from those of the last pass, followed from commit to commit."""
+
+from collections.abc import Callable, Iterable
+
+from reconciler.core.record import LastPass
+from reconciler.manifests.selection import SUFFIXES
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.objects import TreeEntry
+from reconciler.shell.listings import Listings
+from reconciler.shell.reported_trees import paired
+from reconciler.shell.trees import Trees
+
+Covers = Callable[[str], bool]
+"""Tells of a path whether its file is read; the same choice of files is equal."""
+
+Before = dict[str, TreeEntry | None]
+"""Path to what stood there at the last pass, `None` for nothing."""
+
+
+class EditedInputs:
+    """The files that differ since one pass; what a pass wrote itself is gone through once."""
+
+    def __init__(self, trees: Trees, listings: Listings) -> None:
+        """Remember where to look."""
+        self._trees, self._listings = trees, listings
+        self._followed: tuple[str, str, Covers, Before] | None = None
+
+    def find(self, last: LastPass | None, inputs: str, covers: Covers) -> Iterable[str]:
+        """Return the paths that differ, none where the inputs of the last pass are lost.
+
+        Args:
+            last: The last pass that committed, `None` if there was none.
+            inputs: The commit with the inputs now, with the one of the reports if there is one.
+            covers: Tells of a path whether its file is read.
+        """
+        if last is None:
+            return ()
+        known = paired(last.revision, last.reported_at) if last.reported_at else last.revision
+        try:
+            before = self._before(known, inputs, covers)
+        except GitError:
+            return ()
+        self._followed = known, inputs, covers, before
+        now = self._listings.entries(inputs)
+        return [path for path, entry in before.items() if now.get(path) != entry]
+
+    def _before(self, last: str, inputs: str, covers: Covers) -> Before:
+        """Return what the files held that changed since, some of which may be as they were."""
+        followed = self._followed
+        if followed is not None and (followed[0], followed[2]) == (last, covers):
+            _, at, _, known = followed
+            if at == inputs:
+                return known
+            then = self._listings.entries(at)
+            came = {path: then.get(path) for path in self._listings.differing(at, inputs)}
+            return {**_read(came, covers), **known}
+        if last == inputs:
+            return {}
+        changes = self._trees.changed(last, inputs)
+        return _read({change.path: change.before for change in changes}, covers)
+
+
+def _read(found: Before, covers: Covers) -> Before:
+    """Return those of the files that are read."""
+    return {path: e for path, e in found.items() if path.endswith(SUFFIXES) and covers(path)}
