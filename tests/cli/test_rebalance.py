@@ -329,3 +329,21 @@ def test_a_plan_warns_of_a_limit_that_would_not_hold(tmp_path: Path, capsys: Cap
     for name in ("now", "slowly"):
         record = fleet.folder / f"status/workloadrebalancers.apps.karmada.io/{name}.yaml"
         assert "result: Successful" in record.read_text()
+
+
+def test_what_a_rebalancer_waits_for_is_told_everywhere(tmp_path: Path, capsys: Capsys) -> None:
+    """With file and line: `get -o wide`, `describe`, `events`, and the commit."""
+    fleet = recovered_fleet(tmp_path / "fleet")
+    broken = EXAMPLE["workloads/shop.yaml"] + "a: [\n"
+    demand = {"rebalancers/back.yaml": text(rebalancer("back", TARGET))}
+    fleet.commit({"workloads/shop.yaml": broken, **demand}, "Break it, move it")
+    run_pass(fleet.folder, 7200)
+
+    why = f"its file cannot be understood (workloads/shop.yaml:{broken.count(chr(10)) + 1})"
+    for arguments in (
+        ("get", "wr", "-o", "wide"),
+        ("describe", "wr", "back"),
+        ("events", "wr/back"),
+    ):
+        assert why in " ".join(answer(fleet, capsys, *arguments)[1].split())
+    assert f"waits for Deployment default/shop: {why}" in fleet.git("log", "-1", "--format=%B")
