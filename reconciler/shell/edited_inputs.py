@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from reconciler.core.record import LastPass
-from reconciler.manifests.selection import SUFFIXES
+from reconciler.manifests.file_names import is_manifest_name
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.objects import TreeEntry
 from reconciler.shell.listings import Listings
@@ -62,4 +62,4 @@ class EditedInputs:
 
 def _read(found: Before, covers: Covers) -> Before:
     """Return those of the files that are read."""
-    return {path: e for path, e in found.items() if path.endswith(SUFFIXES) and covers(path)}
+    return {path: e for path, e in found.items() if is_manifest_name(path) and covers(path)}
