@@ -11,7 +11,8 @@ from typing import cast
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import FileValidation, Rules, validate_file
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import FileValidation, validate_file
 from reconciler.core.input_index import InputIndex, index_inputs
 from reconciler.core.last_known_good import LastKnownGood, last_known_good
 from reconciler.core.past_versions import with_past

@@ -11,7 +11,8 @@ from reconciler.cli.document_cache import document_cache
 from reconciler.cli.progress import tracked
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import FileValidation, Rules, validate_file
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import FileValidation, validate_file
 from reconciler.core.input_index import InputIndex, index_inputs
 from reconciler.core.last_known_good import last_known_good
 from reconciler.core.state import StateTree, read_state

@@ -14,7 +14,7 @@ from reconciler.errors import UsageError
 if TYPE_CHECKING:
     from reconciler.cli.edited_world import Files
     from reconciler.cli.import_source import Export
-    from reconciler.core.file_validation import Rules
+    from reconciler.core.document_rules import Rules
     from reconciler.imports.adoption import Adoption
     from reconciler.imports.plan import ImportedObject
     from reconciler.model.identity import ObjectKey
@@ -88,7 +88,7 @@ def compute(options: ImportOptions, world: "World", content: "Files") -> ImportR
     """Return what an import into a world comes to."""
     from reconciler.core.admissions import ADMISSIONS
     from reconciler.core.dialects import KINDS
-    from reconciler.core.file_validation import Rules
+    from reconciler.core.document_rules import Rules
     from reconciler.imports.plan import Wanted, decisions_among, plan_import
     from reconciler.imports.rooms import with_rooms
     from reconciler.shell.resources import load_schemas

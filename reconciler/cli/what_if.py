@@ -171,7 +171,8 @@ def _inspected(path: str, data: "bytes | Oversized") -> "FileValidation":
     """Hold a file against the schemas."""
     from reconciler.core.admissions import ADMISSIONS
     from reconciler.core.dialects import KINDS
-    from reconciler.core.file_validation import Rules, validate_file
+    from reconciler.core.document_rules import Rules
+    from reconciler.core.file_validation import validate_file
     from reconciler.shell.resources import load_schemas
 
     return validate_file(path, "", data, Rules(load_schemas(), ADMISSIONS, KINDS))

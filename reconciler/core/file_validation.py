@@ -3,41 +3,25 @@
 The answer depends on the file alone, so it is remembered by path and blob id.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from reconciler.core.document_rules import ALIAS, Rules, judged_document
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, traces_of
 from reconciler.manifests.canonical import read_canonical
 from reconciler.manifests.file_names import is_escaped, plain_name, unprintable_in
 from reconciler.manifests.identify import Identity, Unidentified, identify
 from reconciler.manifests.limits import MAX_BYTES, Oversized
 from reconciler.manifests.lists import BrokenItem, Item, unfold
-from reconciler.manifests.metadata import refuse_metadata
 from reconciler.manifests.positions import Place, Spot, locate_all
 from reconciler.manifests.reader import Document, Reading, read
-from reconciler.manifests.schema import Judged, Schemas
 from reconciler.manifests.texts import LFS_POINTER
-from reconciler.manifests.violations import Admission, Violation
-from reconciler.model.known_kinds import Kind, KnownKinds
+from reconciler.manifests.violations import Violation
+from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Body, Fault, Trace
 
 MARKS = (b"apiVersion", "apiVersion".encode("utf-16-be").lstrip(b"\0"))  # UTF-16 of either order
-ALIAS = "yaml-alias"
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What documents are held against: schemas, admission by (group, kind), and the known kinds.
-
-    `status_only` is for outputs: they are read as we write them, if they are so, and may lack their
-    `spec`, as those beside what people write do.
-    """
-
-    schemas: Schemas
-    admissions: Mapping[Kind, Admission]
-    known: KnownKinds
-    status_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +174,7 @@ def _verdicts(path: str, item: Item, rules: Rules) -> Iterator["_Verdict"]:
     elif isinstance(identity, Unidentified):
         yield _Objection(item, None, identity)
     else:
-        judge = partial(_judged, item, identity, rules)
+        judge = partial(judged_document, item, identity, rules)
         judged = attempt(judge, partial(FaultPlace, path, described(identity)))
         if isinstance(judged, Failed):
             yield _Stopped(item, identity, judged)
@@ -273,45 +257,6 @@ def _oversized(path: str, blob: str, size_bytes: int) -> FileValidation:
         expected="several smaller files",
     )
     return FileValidation(path, blob, (), (FaultyDocument(fault, None),), 0, b"apiVersion")
-
-
-def _judged(document: Document, identity: Identity, rules: Rules) -> Judged:
-    """Ask the schema first, then admission; of a workload what we read of it."""
-    body = document.body
-    if document.aliases and identity.group in rules.known.groups:
-        return Judged(body, (_alias(identity),))
-    admission = rules.admissions.get((identity.group, identity.kind))
-    if not rules.schemas.covers(identity.api_version, identity.kind):
-        versions = rules.schemas.versions_of(identity.group, identity.kind)
-        if versions:
-            return Judged(body, (_unread_version(identity, versions),))
-        return Judged(body, refuse_metadata(body) + (admission(body) if admission else ()))
-    beside = rules.status_only and (identity.group, identity.kind) not in rules.known.owned
-    judged = rules.schemas.judge(body, optional="spec" if beside else "")
-    if judged.violations or admission is None:
-        return judged
-    return Judged(judged.body, admission(judged.body))
-
-
-def _alias(identity: Identity) -> Violation:
-    """Return that an alias stands where none is read."""
-    return Violation(
-        "",
-        ALIAS,
-        f"an alias stands in a {identity.kind}, aliases are read in workloads only",
-        "the value itself, written out",
-    )
-
-
-def _unread_version(identity: Identity, versions: Iterable[str]) -> Violation:
-    """Return that a kind is not read in the version that is written."""
-    known = ", ".join(versions)
-    return Violation(
-        "/apiVersion",
-        "schema-version",
-        f"`apiVersion` is {identity.api_version}, {identity.kind} is read as {known}",
-        known,
-    )
 
 
 def described(identity: Identity) -> str:

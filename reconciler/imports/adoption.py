@@ -8,7 +8,7 @@ from reconciler import __version__
 from reconciler.audit.placed import owner_of, placed_on
 from reconciler.core.convergence import world_after
 from reconciler.core.dialects import DIALECTS, PLACED
-from reconciler.core.file_validation import Rules
+from reconciler.core.document_rules import Rules
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import record_body
 from reconciler.imports.files import why_unfit, written

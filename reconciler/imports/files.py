@@ -3,7 +3,8 @@
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
-from reconciler.core.file_validation import FileValidation, Rules, validate_file
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import FileValidation, validate_file
 from reconciler.core.input_index import key_of, misplaced_fault
 from reconciler.dialects.importer import ImportedKind
 from reconciler.manifests.emitter import encode

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 
-from reconciler.core.file_validation import Rules
+from reconciler.core.document_rules import Rules
 from reconciler.core.input_files import InputFiles, inputs_in
 from reconciler.dialects.importer import AgentReport, ImportedKind
 from reconciler.imports.agent_reports import reporter_of, why_left_out

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import Rules, validate_file
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import validate_file
 from reconciler.core.input_index import index_inputs
 from reconciler.core.last_known_good import last_known_good
 from reconciler.core.state import StateTree, read_state

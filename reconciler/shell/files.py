@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from reconciler.core.file_validation import Rules
+from reconciler.core.document_rules import Rules
 from reconciler.errors import UsageError
 from reconciler.manifests.file_names import is_manifest_name, shown_path, stored_path
 from reconciler.manifests.limits import MAX_READ_BYTES, Oversized

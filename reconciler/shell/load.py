@@ -7,7 +7,8 @@ from functools import partial
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import FileValidation, Rules
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import FileValidation
 from reconciler.core.input_files import InputFiles, input_files
 from reconciler.core.input_index import InputIndex, follow_inputs, index_inputs
 from reconciler.core.past_versions import with_past

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from reconciler.core.file_validation import Rules, validate_file
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import validate_file
 from reconciler.core.input_files import InputFiles, input_files
 from reconciler.core.input_index import index_inputs
 from reconciler.core.last_known_good import LastKnownGood

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.core.file_validation import Rules
+from reconciler.core.document_rules import Rules
 from reconciler.errors import UsageError
 from reconciler.manifests.file_names import is_manifest_name, shown_path
 from reconciler.manifests.limits import Oversized

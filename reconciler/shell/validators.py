@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from reconciler.core.file_validation import FileValidation, Rules, validate_file
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import FileValidation, validate_file
 from reconciler.manifests.limits import Oversized
 from reconciler.shell.workers import start_helpers
 

@@ -6,7 +6,8 @@ from typing import cast
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import Rules, validate_file
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import validate_file
 from reconciler.dialects.kubefleet.api.defaults import mutated, with_defaults
 from reconciler.dialects.kubefleet.api.disruption_admission import (
     refuse_budget_for,

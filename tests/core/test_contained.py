@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.core import file_validation, rebalances
 from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import Rules
+from reconciler.core.document_rules import Rules
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import plan as karmada

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import FileValidation, Rules, validate_file
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import FileValidation, validate_file
 from reconciler.core.input_index import follow_inputs, index_inputs
 from reconciler.core.state import follow_state, read_state
 from reconciler.core.tree_change import change_between

@@ -7,7 +7,8 @@ import pytest
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import FileValidation, Rules, validate_file
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import FileValidation, validate_file
 from reconciler.shell.resources import load_schemas
 from tests.builders import Body, deployment, metadata, policy, selector
 from tests.stories import story

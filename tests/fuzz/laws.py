@@ -15,7 +15,8 @@ from reconciler.audit.wording import Heading
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import FileValidation, Rules, validate_file
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import FileValidation, validate_file
 from reconciler.core.memo import Memo
 from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile

@@ -6,7 +6,8 @@ import pytest
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import FileValidation, Rules, described, validate_file
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import FileValidation, described, validate_file
 from reconciler.shell.resources import load_schemas
 
 RULES = Rules(load_schemas(), ADMISSIONS, KINDS)

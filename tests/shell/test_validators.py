@@ -11,7 +11,8 @@ import pytest
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import FileValidation, Rules
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import FileValidation
 from reconciler.errors import ShellError
 from reconciler.manifests.limits import Oversized
 from reconciler.manifests.violations import Violation

@@ -5,7 +5,8 @@ from typing import Any, cast
 
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.file_validation import Rules, validate_file
+from reconciler.core.document_rules import Rules
+from reconciler.core.file_validation import validate_file
 from reconciler.manifests.reader import read
 from reconciler.model.decision import CauseKind
 from tests.builders import text
