@@ -1,4 +1,4 @@
-"""`make soak SECONDS=n`: daemons, writers, kills, collectors, a bad remote; nothing lost or twice.
+"""`make soak SECONDS=n`: writers, kills, collectors, strangers, a bad remote; nothing is lost.
 
 At the end the branch must be, commit by commit and byte for byte, what a calm daemon makes of the
 same inputs at the same moments.
@@ -23,6 +23,7 @@ from tests.soak.daemons import Daemon, four_daemons
 from tests.soak.faults import RemoteFaults
 from tests.soak.growth import grow
 from tests.soak.replay import astray, rebalanced, recorded, replay
+from tests.soak.strangers import Strangers
 from tests.soak.writers import WORKLOADS, Writer, first_files, new_writer
 
 QUIET_SECONDS = 8.0  # without a commit: longer than any wait of the fleet
@@ -49,19 +50,20 @@ def main() -> int:
         faults = RemoteFaults(remote=remote, choice=choice)
         mirrors = tuple(folder / f"mirror-{number}" for number in range(len(daemons) - 1))
         collectors = Collectors(remote=remote, mirrors=mirrors, choice=choice)
+        strangers = Strangers(remote=remote, choice=choice)
         growth = grow(folder, seconds=asked.seconds * GROWTH_SHARE)
         seconds = asked.seconds * (1 - GROWTH_SHARE)
         try:
             for daemon in daemons:
                 daemon.start()
-            soak(daemons, writers, faults, collectors, seconds)
+            soak(daemons, writers, faults, (collectors, strangers), seconds)
             collectors.end()
             come_to_rest(remote, daemons)
         finally:
             faults.mend()
             for daemon in daemons:
                 daemon.end()
-        counts = faults.counts + collectors.counts
+        counts = faults.counts + collectors.counts + strangers.counts
         print(
             f"{sum(one.tried for one in writers)} inputs tried in {seconds:.0f} s; "
             f"faults survived: {', '.join(f'{n} {kind}' for kind, n in counts.items())}"
@@ -77,7 +79,7 @@ def soak(
     daemons: Sequence[Daemon],
     writers: Sequence[Writer],
     faults: RemoteFaults,
-    collectors: Collectors,
+    others: Sequence[Collectors | Strangers],
     seconds: float,
 ) -> None:
     """Let people edit, daemons die and the remote fail, then leave nothing broken."""
@@ -95,7 +97,7 @@ def soak(
             daemon.kill()
             daemon.start()
             kill_at = time.monotonic() + choice.uniform(*BETWEEN_KILLS)
-        fault_at = min(faults.go_on(), collectors.go_on())
+        fault_at = min(faults.go_on(), *(one.go_on() for one in others))
         time.sleep(max(0.0, min(edit_at, kill_at, fault_at) - time.monotonic()))
         now = time.monotonic()
     faults.mend()
@@ -109,7 +111,13 @@ def begin_calmly(remote: Path, writer: Writer) -> None:
     A file that was broken before its first decision has no last good one: its rebalancer would
     rightly fail, and the checks at the end could not tell that from one that was lost.
     """
-    names = ("ls-tree", "-r", "--name-only", "main", "status/resourcebindings.work.karmada.io")
+    names = (
+        "ls-tree",
+        "-r",
+        "--name-only",
+        "refs/heads/main",
+        "status/resourcebindings.work.karmada.io",
+    )
     eventually(lambda: len(git(remote, *names).split()) == len(WORKLOADS), "the first placement")
     eventually(writer.scale, "an edit that the remote takes")
 
@@ -121,7 +129,7 @@ def come_to_rest(remote: Path, daemons: Sequence[Daemon]) -> None:
     end = since + PATIENCE_SECONDS
     while time.monotonic() - since < QUIET_SECONDS:
         assert time.monotonic() < end, "the branch never comes to rest"
-        found = git(remote, "rev-parse", "main")
+        found = git(remote, "rev-parse", "refs/heads/main")
         if found != head:
             head, since = found, time.monotonic()
         time.sleep(0.2)

@@ -81,7 +81,7 @@ class RemoteFaults:
 
     def _rewrite(self) -> bool:
         """Take the last decision away, as a person does who pushes with force."""
-        head = git(self.remote, "rev-parse", "main")
+        head = git(self.remote, "rev-parse", "refs/heads/main")
         told = git(self.remote, "log", "-1", "--format=%(trailers:key=Reconciled-At)%P", head)
         if "Reconciled-At" not in told:
             return False

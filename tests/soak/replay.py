@@ -34,7 +34,9 @@ class Recorded:
 def recorded(remote: Path) -> Sequence[Recorded]:
     """Return the commits of the branch, the oldest first."""
     layout = f"%H%x1f%P%x1f{AT}%x1f%s%x1f%b%x1e"
-    listed = git(remote, "log", "--reverse", "--first-parent", f"--format={layout}", "main")
+    listed = git(
+        remote, "log", "--reverse", "--first-parent", f"--format={layout}", "refs/heads/main"
+    )
     commits = [
         record.strip("\n").split("\x1f") for record in listed.split("\x1e") if record.strip()
     ]

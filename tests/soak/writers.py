@@ -89,12 +89,12 @@ class Writer:
         self._count += 1
         if not self._fetch():
             return False
-        self.checkout.git("reset", "--hard", "--quiet", "origin/main")
+        self.checkout.git("reset", "--hard", "--quiet", "refs/remotes/origin/main")
         identity = f"{self.name}-{self._count}"
         before = dict(self.broken)
         files = make()
         self.checkout.commit(files, f"Edit {identity}")
-        if not self._git("push", "--quiet", "origin", "HEAD:main"):
+        if not self._git("push", "--quiet", "origin", "HEAD:refs/heads/main"):
             self.broken = before
             return False
         self.pushed.append(identity)
@@ -107,7 +107,9 @@ class Writer:
 
     def _fetch(self) -> bool:
         """Fetch the branch, rewritten or not; the remote may fail."""
-        return self._git("fetch", "--quiet", "origin", "+main:refs/remotes/origin/main")
+        return self._git(
+            "fetch", "--quiet", "origin", "--no-tags", "+refs/heads/main:refs/remotes/origin/main"
+        )
 
     def _git(self, *arguments: str) -> bool:
         """Run git, and return whether the remote took part."""
