@@ -3,6 +3,7 @@
 What a commit changed is told by git, and patched into what was known, so a warm load costs that.
 """
 
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from reconciler.core.admissions import ADMISSIONS
@@ -11,6 +12,7 @@ from reconciler.core.document_rules import Rules
 from reconciler.core.file_validation import FileValidation
 from reconciler.core.input_files import InputFiles, input_files
 from reconciler.core.input_index import InputIndex, follow_inputs, index_inputs
+from reconciler.core.last_known_good import LastKnownGood
 from reconciler.core.past_versions import with_past
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import StateTree, blocks_of, check_ours, follow_state, read_state
@@ -21,6 +23,7 @@ from reconciler.delivery.settings import Destination, decode_delivery
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.manifests.schema import Schemas
 from reconciler.manifests.scope import CRD
+from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import World
 from reconciler.shell.delivered_files import DeliveredFiles
@@ -186,10 +189,7 @@ class Loader:
             used=used,
             allow=settings.safety.allow,
         )
-        good = good_versions(index, inputs)
-        if any((key.group, key.kind) == CRD for key in good.manifests):
-            index = index_inputs(self._inputs.files, KINDS, good.manifests.values())
-            good = good_versions(index, inputs)
+        index, good = self._with_scopes(index, partial(good_versions, revision=inputs))
         world = compose(
             index,
             good,
@@ -200,10 +200,7 @@ class Loader:
             apart=self.apart,
             delivered=self._delivered.follow(self._output_listings.entries(outputs), roots),
             obstacles=self._output_listings.listing(outputs).in_the_way(roots),
-            edited={
-                path: self._inputs.kinds_at(path)
-                for path in self._edited.find(last, inputs, covers)
-            },
+            edited=self._edited_kinds(last, inputs, covers),
             last=None if self._last is None else self._last[-1],
         )
         if self._reads_past or self._delivers or decode_delivery(settings).destinations:
@@ -211,6 +208,23 @@ class Loader:
         self._inputs.keep(used)
         self._outputs.keep(())
         return branch, world
+
+    def _with_scopes(
+        self, index: InputIndex, find: Callable[[InputIndex], LastKnownGood]
+    ) -> tuple[InputIndex, LastKnownGood]:
+        """Return the inputs with their last good versions, of which a CRD still says its scope."""
+        good = find(index)
+        if any((key.group, key.kind) == CRD for key in good.manifests):
+            index = index_inputs(self._inputs.files, KINDS, good.manifests.values())
+            good = find(index)
+        return index, good
+
+    def _edited_kinds(
+        self, last: LastPass | None, inputs: str, covers: InputFiles
+    ) -> Mapping[str, frozenset[Kind] | None]:
+        """Return the input files that differ from those of the last pass, with what they hold."""
+        found = self._edited.find(last, inputs, covers)
+        return {path: self._inputs.kinds_at(path) for path in found}
 
     def _as_before(self, revision: str) -> str:
         """Return a commit with the reports of the world before: a listing is told from its like."""

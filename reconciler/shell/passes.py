@@ -141,10 +141,9 @@ class Passes:
         """Write again what is lost, if there is anything and that can be done."""
         if self.branch.repair():
             return True
-        branches, loader = self.branches, self.loader
+        names = dict.fromkeys((self.branches.inputs.name, self.branches.moved))
         repository = self.branch.repository
-        names = dict.fromkeys((branches.inputs.name, branches.moved))
-        written = [write_lost_again(repository, loader, name) for name in names]
+        written = [write_lost_again(repository, self.loader, name) for name in names]
         return any(written)
 
     def rest(self) -> bool:

@@ -53,14 +53,14 @@ def why(told: Story, name: str = "once") -> str:
 
 
 def test_an_eviction_takes_a_cluster_away() -> None:
-    """The next one comes in its place, and the commit says by what."""
+    """The next one comes in its place, and the commit says by what: by the taint, too."""
     told = placed(pick(1), "a", "b")
     (old,) = targets(told)
     told.put(member(old, taints=KEPT_AWAY), eviction(old))
     outcome = told.run(10)
 
     assert [{"a": "b", "b": "a"}[old]] == targets(told)
-    assert ["evicted (ClusterResourcePlacementEviction once)"] == [
+    assert ["evicted (ClusterResourcePlacementEviction once), clusters changed"] == [
         str(one.cause) for one in outcome.decisions
     ]
     assert {

@@ -54,12 +54,16 @@ def settled_on_a() -> Story:
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1alpha1"])
 def test_rebalance_forgets_the_decision(version: str) -> None:
-    """Steady does not hold, and the cause names the rebalancer; a later pass leaves the result."""
+    """Steady does not hold; the rebalancer is named, and the scores without which it moves nothing.
+
+    A later pass leaves the result.
+    """
     told = settled_on_a().put(demand(version))
     [decision] = told.run(1001).decisions
 
     assert (["b"], "Successful") == (chosen(told), result(told))
-    assert Cause(CauseKind.REBALANCED, "WorkloadRebalancer again") == decision.cause
+    scores = Cause(CauseKind.SCORES_CHANGED)
+    assert Cause(CauseKind.REBALANCED, "WorkloadRebalancer again", (scores,)) == decision.cause
     assert () == told.run().changes
 
 
