@@ -89,25 +89,31 @@ def approximate(text: str | float) -> float:
 
 
 def ceil_units(amount: Quantity) -> int:
-    """Return the amount in whole units, rounded up.
+    """Return the amount in whole units, rounded away from zero.
 
-    Source: karmada@f8fdd02 vendor/k8s.io/apimachinery/pkg/api/resource/quantity.go `Value`.
+    Source: karmada@f8fdd02 vendor/k8s.io/apimachinery/pkg/api/resource/quantity.go `Value`, and
+    amount.go `negativeScaleInt64`.
 
-    >>> ceil_units(parse_quantity("1500m"))
-    2
+    >>> ceil_units(parse_quantity("1500m")), ceil_units(parse_quantity("-1500m"))
+    (2, -2)
     """
-    return -(-amount // NANOS)
+    return _away_from_zero(amount, NANOS)
 
 
 def ceil_milli(amount: Quantity) -> int:
-    """Return the amount in thousandths, rounded up.
+    """Return the amount in thousandths, rounded away from zero.
 
     Source: karmada@f8fdd02 vendor/k8s.io/apimachinery/pkg/api/resource/quantity.go `MilliValue`.
 
     >>> ceil_milli(parse_quantity("1999u"))
     2
     """
-    return -(-amount // (NANOS // 1000))
+    return _away_from_zero(amount, NANOS // 1000)
+
+
+def _away_from_zero(amount: Quantity, unit: int) -> int:
+    units = -(-abs(amount) // unit)
+    return -units if amount < 0 else units
 
 
 def canonical_decimal(amount: Quantity) -> str:

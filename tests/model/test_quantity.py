@@ -49,10 +49,11 @@ def test_canonical_text_names_the_same_amount(nanos: int) -> None:
     assert amount == parse_quantity(canonical_decimal(amount))
 
 
-@given(st.integers(0, 10**12))
-def test_canonical_binary_rounds_up_to_units(millis: int) -> None:
-    """The text names the amount in whole units."""
+@given(st.integers(-(10**12), 10**12))
+def test_canonical_binary_rounds_away_from_zero(millis: int) -> None:
+    """The text names the amount in whole units, less than nothing as what is more negative."""
     amount = parse_quantity(f"{millis}m")
 
     assert ceil_units(amount) * 10**9 == parse_quantity(canonical_binary(amount))
     assert ceil_milli(amount) * 10**6 == parse_quantity(canonical_cpu(amount))
+    assert ceil_units(amount) == -ceil_units(parse_quantity(f"{-millis}m"))

@@ -14,7 +14,7 @@ MEMBERS = members_of(decode_cluster(cluster(number)) for number in range(4))
 def targets(*positions: int, replicas: int) -> tuple[TargetCluster, ...]:
     """The result of a division that gives all of these clusters the same."""
     shares = [(position, replicas) for position in positions]
-    division = Division(DivisionStrategy.DUPLICATED, shares)
+    division = Division(DivisionStrategy.DUPLICATED, shares, each=replicas)
     return targets_of(division, MEMBERS, mask_of(positions))
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import repeat
-from operator import itemgetter
 
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.placement import (
@@ -64,11 +63,15 @@ class DivisionStep:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """The result, and the steps that led to it; where nothing is divided there are none."""
+    """The result, and the steps that led to it; where nothing is divided there are none.
+
+    `each` is what every cluster of the shares gets, `None` where they may differ.
+    """
 
     strategy: DivisionStrategy
     shares: Shares
     steps: tuple[DivisionStep, ...] = ()
+    each: int | None = None
 
 
 def strategy_of(placement: Placement) -> DivisionStrategy | None:
@@ -117,11 +120,12 @@ def divide(
     division = _divide(request, members, ranking, selected)
     if isinstance(division, Failure):
         return division
-    shares = list(filter(itemgetter(1), division.shares))
-    if propagate_empty:
+    shares = [share for share in division.shares if share[1] > 0]
+    if propagate_empty and len(shares) < len(selected):
         having = {position for position, _ in shares}
         shares += [(position, 0) for position in selected if position not in having]
-    return Division(division.strategy, shares, division.steps)
+        return Division(division.strategy, shares, division.steps)
+    return replace(division, shares=shares)
 
 
 def _divide(
@@ -129,7 +133,8 @@ def _divide(
 ) -> Division | Failure:
     """Divide among all selected clusters, or among one overflow group after the other.
 
-    A group is asked for what it has room for, including what it holds already.
+    A group is asked for what it has room for, including what it holds already. Where that is less
+    than nothing, it gets nothing, and the groups after it are asked for so much more.
 
     Source: karmada@f8fdd02 pkg/scheduler/core/common.go `assignWorkloadReplicas`.
     """
@@ -148,12 +153,12 @@ def _divide(
             break
         if not clusters:
             continue
-        found = _divide_tier(strategy, request, members, ranking, clusters, wanted=share)
+        found = _divide_tier(strategy, request, members, ranking, clusters, wanted=wrap32(share))
         if isinstance(found, Failure):
             return found
         shares += found.shares
         steps += [replace(step, tier=number) for step in found.steps]
-        wanted -= share
+        wanted = wrap32(wanted - wrap32(share))
     if wanted > 0:
         return unschedulable("Clusters available replicas are not enough to schedule.")
     return Division(strategy, shares, tuple(steps))
@@ -178,7 +183,7 @@ def _divide_tier(
     wanted: int,
 ) -> Division | Failure:
     if strategy is DivisionStrategy.DUPLICATED:
-        return Division(strategy, list(zip(clusters, repeat(wanted))))
+        return Division(strategy, list(zip(clusters, repeat(wanted))), each=wanted)
     if strategy is DivisionStrategy.STATIC_WEIGHT:
         scheduling = request.placement.replica_scheduling
         weights = None if scheduling is None else scheduling.weights
@@ -195,7 +200,12 @@ def _divide_tier(
 
 
 def _dispense(replicas: int, parties: Sequence[int], weights: Sequence[int], uid: str) -> Shares:
-    """Hand out replicas by weight; the clusters that may get some, by name."""
+    """Hand out replicas by weight; the clusters that may get some, by name.
+
+    Source: karmada@f8fdd02 pkg/util/helper/webstermethod.go `AllocateWebsterSeats`: of fewer than
+    none, none are handed out.
+    """
+    replicas = max(0, replicas)
     least = least_weight(replicas, weights)
     able = sorted(party for party in zip(parties, weights, strict=True) if party[1] >= least)
     seats = allot(replicas, [weight for _, weight in able], descending=breaks_ties_descending(uid))

@@ -47,17 +47,13 @@ def choose_regions(
 
     Args:
         regions: All that have a feasible cluster.
-        fewest: How many regions at least. If that is all there are, only the whole is looked at.
+        fewest: How many regions at least.
         most: How many at most; 0 allows none.
         min_clusters: How many clusters they must offer together.
 
     Source: karmada@f8fdd02 pkg/scheduler/core/spreadconstraint/select_groups.go `selectGroups`.
     """
     ordered = sorted(regions, key=lambda region: (region.value, -region.weight, region.name))
-    if len(ordered) == fewest:
-        if sum(region.value for region in ordered) < min_clusters:
-            return ()
-        return tuple(sorted(ordered, key=_by_weight))
     limits = _Limits(fewest, most, min_clusters)
     rest = _best(ordered, limits)
     positions: list[int] = []

@@ -90,6 +90,6 @@ def _select_by_cluster(
             chosen[place], rest[other] = rest[other], chosen[place]
             rooms[other] = room
             total += best - room
-    if total < replicas:
+    if not chosen or total < replicas:
         return scheduler_error(f"no enough resource when selecting {need} clusters")
     return chosen

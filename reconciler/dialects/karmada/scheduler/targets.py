@@ -5,7 +5,7 @@ from itertools import repeat
 from operator import itemgetter
 
 from reconciler.dialects.karmada.api.clusters import Members, SharedTargets, TargetCluster
-from reconciler.dialects.karmada.scheduler.divide import Division, DivisionStrategy
+from reconciler.dialects.karmada.scheduler.divide import Division
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import Mask, positions_of
 
@@ -17,9 +17,9 @@ _target = partial(tuple.__new__, TargetCluster)  # half of the time that its own
 def targets_of(division: Division, members: Members, feasible: Mask) -> tuple[TargetCluster, ...]:
     """Return the clusters of a division, in its order; all of them are feasible."""
     shares, names = division.shares, members.fleet.names
-    if division.strategy is not DivisionStrategy.DUPLICATED or not shares:
-        return tuple([_target((names[position], replicas)) for position, replicas in shares])
-    replicas = shares[0][1]
+    replicas = division.each
+    if replicas is None or not shares:
+        return tuple([_target((names[position], count)) for position, count in shares])
     shared = remember(members.targets, replicas, SharedTargets, limit=TARGETS_LIMIT)
     wanting = Mask(feasible & ~shared.clusters)
     if wanting:
