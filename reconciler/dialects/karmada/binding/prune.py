@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from reconciler.dialects.karmada.binding.typed_job import require_job
+from reconciler.dialects.karmada.overridemanager.label_overrider import string_map
 from reconciler.errors import UserError
 from reconciler.model.content import at, without
 from reconciler.model.fields import text
@@ -60,12 +62,23 @@ def _deployment(manifest: Body) -> Body:
 
 
 def _job(manifest: Body) -> Body:
+    require_job(manifest)
     manifest = without(manifest, ("spec", "ttlSecondsAfterFinished"))
     if at(manifest, "spec").get("manualSelector") is True:
         return manifest
-    manifest = _without_all(manifest, ("spec", "selector", "matchLabels"), _CONTROLLER)
+    manifest = _without_labels(manifest, ("spec", "selector", "matchLabels"), _CONTROLLER)
     labels = ("spec", "template", "metadata", "labels")
-    return _without_all(manifest, labels, (*_CONTROLLER, *_JOB_NAMES))
+    return _without_labels(manifest, labels, (*_CONTROLLER, *_JOB_NAMES))
+
+
+def _without_labels(manifest: Body, path: Path, names: Sequence[str]) -> Body:
+    """Drop labels of a map that is there; one that is null, or holds a null, is no map of texts."""
+    inner = at(manifest, *path[:-1])
+    if path[-1] not in inner:
+        return manifest
+    if string_map(inner[path[-1]]) is None:
+        raise UserError(f"`{'.'.join(path)}` must be a map of texts")
+    return _without_all(manifest, path, names)
 
 
 def _secret(manifest: Body) -> Body:
@@ -80,7 +93,8 @@ def _service_account(manifest: Body) -> Body:
     secrets = manifest.get("secrets")
     if not isinstance(secrets, list) or not secrets:
         return manifest
-    prefix = f"{at(manifest, 'metadata').get('name', '')}-token-"
+    account = at(manifest, "metadata").get("name")
+    prefix = f"{account if isinstance(account, str) else ''}-token-"
     kept, i = list(secrets), 0
     while i < len(kept):
         name = kept[i].get("name") if isinstance(kept[i], Mapping) else None
@@ -94,7 +108,7 @@ def _service_account(manifest: Body) -> Body:
 
 def _service(manifest: Body) -> Body:
     address = at(manifest, "spec").get("clusterIP")
-    if address is None or address == "None":
+    if not isinstance(address, str) or address == "None":
         return manifest
     return _without_all(manifest, ("spec",), ("clusterIP", "clusterIPs"))
 
