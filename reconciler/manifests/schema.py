@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from reconciler.manifests.list_maps import KEYWORD, ListMapKeys, repeated
 from reconciler.manifests.nulls import without_nulls
 from reconciler.manifests.plain_numbers import with_plain_numbers
+from reconciler.manifests.rewritten import KEYWORD as REWRITTEN
+from reconciler.manifests.rewritten import with_required, without_empty
 from reconciler.manifests.schema_fields import SchemaField, field_of
-from reconciler.manifests.schema_nodes import Json, SchemaNode
+from reconciler.manifests.schema_nodes import Json, SchemaNode, below
 from reconciler.manifests.violations import Violation, violations_of
 from reconciler.model.identity import group_of
 
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 BASE = "https://reconciler.dev/schemas/"  # a name only; nothing is ever fetched from it
 DEFINITIONS = "definitions/"
+
+Change = Callable[[Any, SchemaNode | None, Mapping[str, Json]], Any]
+"""A document, or a part of it, changed by what its schema says of it."""
 
 Question = tuple[str, str]
 """A file below `schemas/`, and the field that is not required; `""` for none."""
@@ -80,9 +85,9 @@ class Schemas:
             optional: A field that it may lack, though its schema requires it; `""` for none.
 
         Returns:
-            The document to be decoded, see `without_nulls` and `with_plain_numbers`, and what is
-            wrong with it: one violation for each field in the wrong, sorted by pointer; empty if
-            all is well.
+            The document to be decoded, see `without_nulls`, `with_plain_numbers` and
+            `with_required`, and what is wrong with it: one violation for each field in the wrong,
+            sorted by pointer; empty if all is well.
 
         Raises:
             ValueError: There is no schema for the kind; ask `covers` first.
@@ -91,15 +96,25 @@ class Schemas:
         root = self._root(key)
         question = (root.file, optional)
         subject: Any = self._settled(body, root) if _is_doubtful(body) else body
-        if self._passes(question, subject):
+        written = subject
+        if root.schema.get(REWRITTEN) is True:
+            subject = self._spec(with_required, subject, root)
+            written = self._spec(without_empty, subject, root)
+        if self._passes(question, written):
             return Judged(subject, ())
-        errors = self._validator(question).iter_errors(subject)
+        errors = self._validator(question).iter_errors(written)
         return Judged(subject, violations_of(errors, hidden=key[1] == "Secret"))
 
     def _settled(self, body: Mapping[str, object], root: SchemaNode) -> Any:
         """Return a document without its nulls and with numbers of the types that are asked for."""
         plain = with_plain_numbers(body, root, self._documents)
         return without_nulls(plain, root, self._documents)
+
+    def _spec(self, change: "Change", body: Json, root: SchemaNode) -> Json:
+        """Return a document with its spec changed by what the schema says of it."""
+        if "spec" not in body:
+            return body
+        return {**body, "spec": change(body["spec"], below(root, "spec"), self._documents)}
 
     def _root(self, key: tuple[str, str]) -> SchemaNode:
         """Return the schema of a kind."""

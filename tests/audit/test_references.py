@@ -96,6 +96,11 @@ def edited(path: str, *pairs: tuple[str, str]) -> dict[str, str]:
             id="selector",
         ),
         pytest.param(
+            edited("policies/shop.yaml", ("    kind: Deployment\n", "")),
+            ["policies/shop.yaml:9 policy-selects-nothing"],
+            id="selector-without-kind",
+        ),
+        pytest.param(
             edited(
                 "policies/shop.yaml", ("  name: shop\nspec", "  name: shop\n  namespace: b\nspec")
             ),

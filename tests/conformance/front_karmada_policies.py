@@ -91,7 +91,8 @@ def check_bindingfromtemplate(case: Body) -> str | None:
     template, policy = field(given, "template"), field(given, "policy")
     selector = {key: template[key] for key in ("apiVersion", "kind")}
     selecting = {**policy, "spec": {**field(policy, "spec"), "resourceSelectors": [selector]}}
-    passed = walk_in([configuration(), selecting, template], [], NOW)
+    settings = configuration(karmada={"builtInInterpreters": "upstream"})
+    passed = walk_in([settings, selecting, template], [], NOW)
     found = _binding(passed)
     if "error" in expected:
         messages = [fault.message for fault in passed.outcome.faults]

@@ -5,6 +5,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import cast
 
 from reconciler.dialects.karmada.api.admission import refuse_policy
+from reconciler.dialects.karmada.api.custom_kinds import UPSTREAM_ONLY
 from reconciler.dialects.karmada.api.defaults import mutated
 from reconciler.dialects.karmada.api.policies import decode_policy, template_of
 from reconciler.dialects.karmada.detector.binding_draft import draft_binding
@@ -92,7 +93,7 @@ def check_bindingfromtemplate(case: Body) -> str | None:
     template = template_of(manifest(cast(Body, given["template"])))
     policy = decode_policy(manifest(cast(Body, given["policy"])), ())
     try:
-        draft = draft_binding(template, policy, None, {})
+        draft = draft_binding(template, policy, None, {}, UPSTREAM_ONLY)
     except UserError as error:
         return first_difference(expected.get("error"), error.message, ".error")
     if "error" in expected:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from reconciler.dialects.karmada.api.clusters import decode_cluster, members_of
+from reconciler.dialects.karmada.api.custom_kinds import UPSTREAM_ONLY
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, merged_targets
 from reconciler.dialects.karmada.binding.render import Rendering, render_binding
 from reconciler.dialects.karmada.binding.work_marks import name_of
@@ -68,7 +69,12 @@ def rendering_of(given: Body, *, keeps_state: bool = False) -> Rendering:
     manifests = [Manifest(key_of(body), Origin(""), body) for body in policies]
     overrides = index_overrides(manifests) if manifests else OverridePolicies()
     members = members_of(map(decode_cluster, cast(list[Body], given["clusters"])))
-    return Rendering(members=members, overrides=overrides, keeps_state=keeps_state)
+    return Rendering(
+        members=members,
+        overrides=overrides,
+        custom_kinds=UPSTREAM_ONLY,
+        keeps_state=keeps_state,
+    )
 
 
 def told(rendered: tuple[ClusterWork | NotRendered, ...]) -> dict[str, object]:

@@ -192,13 +192,13 @@ def test_violation_says(
 
 def test_absent_field_is_named_with_its_parent() -> None:
     """Null counts as absent, and the field's description says what it is for."""
-    found = schemas().judge(changed(POLICY, "/spec/resourceSelectors/0/kind", None)).violations
+    found = schemas().judge(changed(CLUSTER, "/spec/taints/0/key", None)).violations
 
     expected = Violation(
-        "/spec/resourceSelectors/0",
+        "/spec/taints/0",
         "schema-required",
-        'spec.resourceSelectors[0] must have the field "kind".',
-        "kind: Kind of the resources.",
+        'spec.taints[0] must have the field "key".',
+        "key: Name of the taint.",
     )
     assert (expected,) == found
 

@@ -137,6 +137,18 @@ def test_a_rollout_is_divided() -> None:
     assert {"a": 2, "b": 2} == shares(rollout, "rollout")
 
 
+def test_rows_beyond_upstream_can_be_left_out() -> None:
+    """A hub copies a Rollout whole to each cluster, and divides a CloneSet."""
+    settings = configuration(karmada={"builtInInterpreters": "upstream"})
+    rollout = divided(custom("argoproj.io/v1alpha1", "Rollout", replicas=4), settings)
+    clone_set = divided(custom("apps.kruise.io/v1alpha1", "CloneSet", replicas=4), settings)
+    rollout.run(0)
+    clone_set.run(0)
+
+    assert {"a": None, "b": None} == shares(rollout, "rollout")
+    assert {"a": 2, "b": 2} == shares(clone_set, "cloneset")
+
+
 def test_a_row_of_the_repository_is_used_at_the_next_pass() -> None:
     """Before it the kind has no replicas."""
     shard = divided(custom("db.example.org/v1", "Shard", size=4))

@@ -125,17 +125,24 @@ class CustomKinds:
 
 
 BUILT_IN = CustomKinds()
+UPSTREAM_ONLY = CustomKinds(UPSTREAM)
 
 
 def decode_custom_kinds(settings: Settings) -> CustomKinds:
-    """Return the built-in rows and those of the configuration, which come first."""
-    written = bodies(settings.options.get("karmada", {}), "interpreters")
+    """Return the built-in rows and those of the configuration, which come first.
+
+    With `builtInInterpreters: upstream` the built-in rows are those of upstream's scripts alone.
+    """
+    options = settings.options.get("karmada", {})
+    upstream = text(options, "builtInInterpreters") == "upstream"
+    built_in = UPSTREAM_ONLY if upstream else BUILT_IN
+    written = bodies(options, "interpreters")
     if not written:
-        return BUILT_IN
+        return built_in
     own = {
         VersionedKind(text(row, "apiVersion"), text(row, "kind")): _decode(row) for row in written
     }
-    return CustomKinds({**BUILT_IN.rows, **own})
+    return CustomKinds({**built_in.rows, **own})
 
 
 def _decode(row: Body) -> CustomKind:

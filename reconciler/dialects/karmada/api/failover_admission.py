@@ -48,11 +48,22 @@ def _toleration_seconds(application: Body) -> Iterator[Violation]:
 
 
 def _grace_period(application: Body) -> Iterator[Violation]:
-    """Only a graceful purge waits, and it waits for some time."""
-    if application.get("gracePeriodSeconds") is None:
-        return
+    """Only a graceful purge waits, and it waits for some time.
+
+    An empty `purgeMode` becomes Gracefully after the default of the time was filled in.
+    """
     where = "/spec/failover/application/gracePeriodSeconds"
-    if text(application, "purgeMode") != "Gracefully":
+    graceful = text(application, "purgeMode") == "Gracefully"
+    if application.get("gracePeriodSeconds") is None:
+        if graceful:
+            yield Violation(
+                where,
+                "policy-grace-period",
+                "`gracePeriodSeconds` must be given where `purgeMode` is empty",
+                "1 or more, or purgeMode: Gracefully",
+            )
+        return
+    if not graceful:
         yield Violation(
             where,
             "policy-grace-period",

@@ -1,6 +1,6 @@
 """The replicas and completions that a cluster gets in place of the workload's own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reconciler.dialects.karmada.api.clusters import TargetCluster
 from reconciler.dialects.karmada.api.custom_kinds import CustomKinds
@@ -33,18 +33,39 @@ def replicas_path(manifest: Body, custom_kinds: CustomKinds) -> tuple[str, ...] 
 
 
 def revised(manifest: Body, replicas: int, custom_kinds: CustomKinds) -> Body:
-    """Return a manifest with the replicas of a cluster; an absent field stays absent.
+    """Return a manifest with the replicas of a cluster.
+
+    Of the kinds interpreted without a row, an absent field stays absent, and one that is there must
+    be a whole number. A row writes them whatever is there, as a script does, into an object that is
+    there.
 
     Raises:
-        UserError: There is something else than a whole number.
+        UserError: There is something else than a whole number, or than an object that holds it.
 
-    Source: karmada@f8fdd02 pkg/util/helper/unstructured.go `ApplyReplica`.
+    Source: karmada@f8fdd02 pkg/util/helper/unstructured.go `ApplyReplica`; the `replicaRevision` of
+    pkg/resourceinterpreter/default/thirdparty/resourcecustomizations.
     """
     path = replicas_path(manifest, custom_kinds)
-    if path is None or path[-1] not in at(manifest, *path[:-1]):
+    if path is None:
+        return manifest
+    if custom_kinds.row(text(manifest, "apiVersion"), text(manifest, "kind")) is not None:
+        return with_value(manifest, path, replicas) if _is_held(manifest, path) else manifest
+    if path[-1] not in at(manifest, *path[:-1]):
         return manifest
     _whole_number(manifest, path)
     return with_value(manifest, path, replicas)
+
+
+def _is_held(manifest: Body, path: Sequence[str]) -> bool:
+    """Return whether the object is there that a path ends in."""
+    value: object = manifest
+    for depth, name in enumerate(path):
+        if not isinstance(value, Mapping):
+            if value is None:
+                return False
+            raise UserError(f"`{'.'.join(path[:depth])}` must be a mapping")
+        value = value.get(name)
+    return True
 
 
 def completions_by_cluster(

@@ -97,6 +97,10 @@ def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Da
         and (group_of(selector.api_version), selector.kind) not in known.unclear
     ]
     rule, expected = "policy-selects-nothing", "workloads that it selects, or no such selector"
+    unkinded = list(_without_kind(policy, rule))
+    yield from unkinded
+    if unkinded:
+        return
     if len(empty) == len(policy.selectors):
         message = "the policy selects no workload of this repository"
         yield Dangling(policy.key, "/spec/resourceSelectors", rule, message, expected)
@@ -107,6 +111,16 @@ def _selected(policy: Policy, known: Known, templates: Templates) -> Iterator[Da
             at = f"/spec/resourceSelectors/{position}/name"
             message = f"no {selector.kind} {shown(selector.name)} is there to be selected"
             yield Dangling(policy.key, at, rule, message, expected)
+
+
+def _without_kind(policy: Policy, rule: str) -> Iterator[Dangling]:
+    """Yield the selectors that lack what every selector needs; Karmada's webhook takes them."""
+    for position, selector in enumerate(policy.selectors):
+        for field, value in (("apiVersion", selector.api_version), ("kind", selector.kind)):
+            if not value:
+                at = f"/spec/resourceSelectors/{position}/{field}"
+                message = f"without `{field}` the selector selects nothing"
+                yield Dangling(policy.key, at, rule, message, f"the {field} of the workloads")
 
 
 def _propagated(
