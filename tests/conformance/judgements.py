@@ -16,7 +16,8 @@ LEFT_OUT = cast(Reasons, JUDGEMENTS["leftOut"])
 """Why a vector cannot be written as a repository, by the name that the front door gives."""
 
 REFUSED = cast(Mapping[str, Mapping[str, str | Sequence[str]]], JUDGEMENTS["refused"])
-"""Rule to the vectors of which an input is refused, as upstream refuses it."""
+"""Rule to the vectors of which an input is refused, as upstream refuses it; none of those rules
+that `upstream_refusals` knows."""
 
 NO_DOOR = cast(Reasons, JUDGEMENTS["noFrontDoor"])
 """Families of which no vector is written as a repository."""

@@ -11,6 +11,7 @@ from typing import cast
 from tests.conformance import judgements
 from tests.conformance.families import FAMILIES, Body, Check, dialect_of
 from tests.conformance.front_door import LeftOut, Refused
+from tests.conformance.upstream_refusals import rules_refusing, upstream_refuses
 
 UNKNOWN = "family is not built"
 DOOR = "front door"
@@ -79,6 +80,8 @@ def walk_case(case: Body) -> Result:
         return _run(f"{DOOR} {label}", case, family.door)
     except Refused as rule:
         known = judgements.refusal_of(f"{label}:{name}")
+        if upstream_refuses(str(rule), case):
+            known = str(rule)
         return _refused(f"{DOOR} {label}", name, str(rule), known)
     except LeftOut as reason:
         return _left_out(f"{DOOR} {label}", case, reason)
@@ -90,10 +93,10 @@ def _left_out(label: str, case: Body, reason: LeftOut) -> Result:
 
 
 def _refused(label: str, name: str, rule: str, known: str) -> Result:
-    """A refusal is upstream's, too, if exceptions.json says so of this vector and this rule."""
+    """A refusal is upstream's, too, if its rule says so, or exceptions.json of this vector."""
     if rule == known:
         return Result(label, name, None, left_out=f"{REFUSED}{rule}")
-    return Result(label, name, f"refused by {rule}, of which exceptions.json says nothing")
+    return Result(label, name, f"refused by {rule}, which upstream is not known to do")
 
 
 def _run(label: str, case: Body, check: Check) -> Result:
@@ -107,8 +110,16 @@ def _run(label: str, case: Body, check: Check) -> Result:
     key = f"{label_of(case)}:{name}"
     if label.startswith(DOOR) and difference is None and judgements.refusal_of(key):
         difference = "accepted, while exceptions.json says that it is refused"
+    if label.startswith(DOOR) and difference is None and family_places(case):
+        refusing = rules_refusing(case)
+        difference = f"accepted, while upstream refuses it by {refusing}" if refusing else None
     known = difference is not None and key in judgements.CASES
     return Result(label, name, difference, excepted=known)
+
+
+def family_places(case: Body) -> bool:
+    """Return whether a family is of what happens once its inputs are admitted."""
+    return not label_of(case).endswith("admission")
 
 
 def run_files(paths: Sequence[Path]) -> int:
