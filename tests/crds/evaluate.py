@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import cast
 
 from reconciler.dialects.ocm.cel.budget import Meter
 from reconciler.dialects.ocm.cel.engine import engine, runner
@@ -58,14 +58,8 @@ def _nodes(
 
 
 @cache
-def environment() -> Any:
-    """Return the parser; making one raises Python's limit of recursion."""
-    return engine().Environment()
-
-
-@cache
 def _compiled(expression: str) -> object:
-    return environment().compile(expression)
+    return cast(object, runner().parse(expression))
 
 
 def _is_true(expression: str, node: object, before: object) -> bool:
@@ -76,7 +70,7 @@ def _is_true(expression: str, node: object, before: object) -> bool:
         context["oldSelf"] = celpy.json_to_cel(before)
     tree = _compiled(expression)
     try:
-        found = runner().evaluate(environment(), tree, FUNCTIONS, context, Meter(STEPS))
+        found = runner().evaluate(tree, FUNCTIONS, context, Meter(STEPS))
     except celpy.CELEvalError:
         return False
     return bool(found)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reconciler.dialects.ocm.cel.engine import runner
 from reconciler.model.world import Body
 from tests.crds.agreement import disagreements, unbroken
-from tests.crds.evaluate import environment
 from tests.crds.judged_kinds import judged, override_filled, run_filled
 from tests.crds.judged_rules import JUDGED
 
@@ -17,7 +17,7 @@ from tests.crds.judged_rules import JUDGED
 @pytest.fixture(autouse=True, scope="module")
 def engine() -> None:
     """Start the engine before hypothesis notes how deep a call may be."""
-    environment()
+    runner()
 
 
 NAMES = st.sampled_from(["a", "b"])

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
 from reconciler.dialects.kubefleet.api.defaults import mutated, with_defaults
+from reconciler.dialects.ocm.cel.engine import runner
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import group_of
 from reconciler.model.world import Body
 from tests.conformance.run import read_cases
 from tests.crds.agreement import ANSWERS, RULES, asked_of, disagreements, rules_of, unbroken
-from tests.crds.evaluate import environment, holds
+from tests.crds.evaluate import holds
 from tests.crds.judged_kinds import GROUP, override_filled, run_filled
 from tests.crds.kubefleet_rules import KUBEFLEET, OF_CLUSTER, POLICY_STAYS
 from tests.crds.reader import Rule
@@ -40,7 +41,7 @@ WHOLE = "NamespaceWithResourceSelectors"
 @pytest.fixture(autouse=True, scope="module")
 def engine() -> None:
     """Start the engine before hypothesis notes how deep a call may be."""
-    environment()
+    runner()
 
 
 def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

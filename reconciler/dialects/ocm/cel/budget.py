@@ -6,6 +6,7 @@ All is counted, nothing is timed: the same expression is refused on every machin
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reconciler.dialects.ocm.cel.optional_value import CelOptional
 from reconciler.errors import Misconfigured
 from reconciler.model.same import Same
 
@@ -84,6 +85,8 @@ class Meter:
                 if isinstance(value, Mapping):
                     weight += sum(map(self.weigh, value.values()))
                 self._weights[same] = weight
+            case CelOptional():
+                weight = 1 + self.weigh(value.value)
             case _:
                 weight = 1
         refuse_length(weight)

@@ -1,7 +1,7 @@
 """Expressions in CEL over a managed cluster.
 
 What differs from upstream: no type check before the run, a cost budget of our own that makes the
-placement misconfigured, no optional types, and of Kubernetes' libraries those that
+placement misconfigured, and of Kubernetes' libraries those that
 `functions.py` has.
 """
 
@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, Members
+from reconciler.dialects.ocm.cel import optional_value
 from reconciler.dialects.ocm.cel.budget import (
     DEEPEST,
     LONGEST,
@@ -30,7 +31,7 @@ from reconciler.schedule.framework import Mask, mask_of, positions_of
 VARIABLE = "managedCluster"
 FAILED = "compilation failed: ERROR: <input>"
 
-MACROS = frozenset({"all", "exists", "exists_one", "filter", "map"})
+MACROS = frozenset({"all", "exists", "exists_one", "filter", "map"}) | optional_value.MACROS
 TYPES = frozenset(
     (
         "bool",
@@ -49,25 +50,29 @@ TYPES = frozenset(
         "uint",
     )
 )
-CALLS = frozenset(
-    (
-        "contains",
-        "endsWith",
-        "getDate",
-        "getDayOfMonth",
-        "getDayOfWeek",
-        "getDayOfYear",
-        "getFullYear",
-        "getHours",
-        "getMilliseconds",
-        "getMinutes",
-        "getMonth",
-        "getSeconds",
-        "has",
-        "matches",
-        "scores",
-        "size",
-        "startsWith",
+CALLS = (
+    optional_value.LAZY
+    | optional_value.METHODS.keys()
+    | frozenset(
+        (
+            "contains",
+            "endsWith",
+            "getDate",
+            "getDayOfMonth",
+            "getDayOfWeek",
+            "getDayOfYear",
+            "getFullYear",
+            "getHours",
+            "getMilliseconds",
+            "getMinutes",
+            "getMonth",
+            "getSeconds",
+            "has",
+            "matches",
+            "scores",
+            "size",
+            "startsWith",
+        )
     )
 )
 
@@ -79,18 +84,10 @@ class SyntaxTree(Protocol):
     children: list["SyntaxTree"]
 
 
-class Environment(Protocol):
-    """A parser of expressions."""
-
-    def compile(self, text: str, /) -> SyntaxTree:
-        """Parse an expression."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """Compiled expressions, all of which must be true."""
 
-    environment: Environment
     trees: tuple[SyntaxTree, ...]
 
     def select(self, candidates: Mask, members: Members, reports: Reports) -> Mask:
@@ -116,7 +113,7 @@ class Program:
             meter.restart()
             try:
                 context = {VARIABLE: value}
-                found = evaluate(self.environment, tree, functions, context, meter)
+                found = optional_value.unwrapped(evaluate(tree, functions, context, meter))
             except Misconfigured:
                 raise
             except Exception:  # noqa: BLE001  # whatever goes wrong in an expression is "no match"
@@ -141,20 +138,19 @@ def compile_cel(expressions: tuple[str, ...]) -> Program:
 def _compile(expressions: tuple[str, ...]) -> Program:
     """Compile, and remember: the answer depends on the expressions alone."""
     celpy = engine()
-    environment: Environment = celpy.Environment()
-    trees = []
+    trees: list[SyntaxTree] = []
     if sum(map(len, expressions)) > LONGEST:
         raise Misconfigured(TOO_LONG)
     for expression in expressions:
         try:
-            tree = environment.compile(expression)
+            tree = runner().parse(expression)
             _refuse_depth(tree)
             _refuse_unknown(tree, expression, frozenset({VARIABLE}))
         except celpy.CELParseError as error:
             line, column = error.line or 1, error.column or 1
             raise Misconfigured(f"{FAILED}:{line}:{column}: Syntax error") from error
         trees.append(tree)
-    return Program(environment, tuple(trees))
+    return Program(tuple(trees))
 
 
 def _scores(view: ManagedCluster, reports: Reports) -> Callable[..., object]:
@@ -194,10 +190,15 @@ def _refuse_unknown(node: object, expression: str, known: frozenset[str]) -> Non
         return
     rule = str(getattr(node, "data", ""))
     tokens = [child for child in children if not hasattr(child, "children")]
+    if rule == "member_dot_arg" and runner().is_constructor(node):
+        children = children[2:]  # neither the namespace nor its functions are names elsewhere
+        tokens = []
     if rule == "ident" and tokens:
         _refuse(tokens[0], expression, known | TYPES)
     if rule in ("ident_arg", "member_dot_arg", "dot_ident_arg") and tokens:
         _refuse(tokens[0], expression, CALLS | TYPES | MACROS | FUNCTIONS.keys())
+    if rule == "ident_arg" and str(tokens[0]) == "has" and not runner().is_selection(children[-1]):
+        raise Misconfigured(_refusal(tokens[0], expression, "invalid argument to has() macro"))
     bound = _bound(rule, children) if tokens and str(tokens[0]) in MACROS else frozenset()
     for child in children:
         inside = str(getattr(child, "data", "")) == "exprlist"
@@ -218,9 +219,12 @@ def _refuse(token: object, expression: str, known: frozenset[str]) -> None:
     """Raise what cel-go says of a name that nothing declares."""
     if str(token) in known:
         return
+    raise Misconfigured(
+        _refusal(token, expression, f"undeclared reference to '{token}' (in container '')")
+    )
+
+
+def _refusal(token: object, expression: str, why: str) -> str:
     line, column = int(getattr(token, "line", 1)), int(getattr(token, "column", 1))
     shown = expression.split("\n")[line - 1]
-    raise Misconfigured(
-        f"{FAILED}:{line}:{column}: undeclared reference to '{token}' (in container '')\n"
-        f" | {shown}\n | {'.' * (column - 1)}^"
-    )
+    return f"{FAILED}:{line}:{column}: {why}\n | {shown}\n | {'.' * (column - 1)}^"

@@ -1,18 +1,29 @@
 """cel-python's evaluator with a meter; the only file that imports it at once, so import it late."""
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import cast
 
-import celpy
+from celpy import googleapis
 from celpy.evaluation import Activation, CELFunction, Context, Evaluator, Result
-from lark import Token, Tree
 
 from reconciler.dialects.ocm.cel.budget import WEIGHT_OF_STEP, Meter
+from reconciler.dialects.ocm.cel.grammar import parse
+from reconciler.dialects.ocm.cel.optional_evaluator import (
+    Node,
+    OptionalEvaluator,
+    is_constructor,
+    is_selection,
+)
 
-Node = Tree[Token]
+__all__ = ["evaluate", "is_constructor", "is_selection", "parse"]
+
+FRAMES = 2500  # of Python's stack: cel-python's own limit, enough for the depth that is allowed
+
+sys.setrecursionlimit(max(sys.getrecursionlimit(), FRAMES))
 
 
-class MeteredEvaluator(Evaluator):
+class MeteredEvaluator(OptionalEvaluator):
     """Charges every node that is evaluated, and for what it handles."""
 
     def __init__(self, ast: Node, activation: Activation, meter: Meter) -> None:
@@ -41,7 +52,6 @@ class MeteredEvaluator(Evaluator):
 
 
 def evaluate(
-    environment: celpy.Environment,
     tree: Node,
     functions: Mapping[str, Callable[..., object]],
     context: Mapping[str, object],
@@ -53,6 +63,6 @@ def evaluate(
         Misconfigured: It costs too much.
         CELEvalError: It has no value.
     """
-    runner = environment.program(tree, functions=cast("dict[str, CELFunction]", functions))
-    evaluator = MeteredEvaluator(tree, runner.new_activation(), meter)
-    return evaluator.evaluate(cast(Context, context))
+    known = cast("dict[str, CELFunction]", functions)
+    activation = Activation(annotations=dict(googleapis), functions=known)
+    return MeteredEvaluator(tree, activation, meter).evaluate(cast(Context, context))

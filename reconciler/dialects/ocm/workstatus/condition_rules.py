@@ -10,6 +10,7 @@ from dataclasses import replace
 from reconciler.dialects.ocm.cel.budget import Meter
 from reconciler.dialects.ocm.cel.engine import engine, runner
 from reconciler.dialects.ocm.cel.functions import FUNCTIONS
+from reconciler.dialects.ocm.cel.optional_value import unwrapped
 from reconciler.errors import UserError
 from reconciler.model.conditions import Condition
 from reconciler.model.fields import bodies, strings, text
@@ -75,13 +76,15 @@ def _evaluated(rule: Body, resource: Body) -> Condition | None:
 
 def _message(rule: Body, condition: str, resource: Body, *, result: bool) -> str:
     expression = text(rule, "messageExpression")
+    written = text(rule, "message") or f"Manifest is {'' if result else 'not '}{condition}"
     if not expression:
-        default = f"Manifest is {'' if result else 'not '}{condition}"
-        return text(rule, "message") or default
+        return written
     try:
         found = _value(expression, {"object": resource, "result": result})
     except UserError as error:
         return error.message
+    if isinstance(found, str) and not found:
+        return written
     if isinstance(found, str):
         return str(found)
     kind = _type_of(found)
@@ -108,12 +111,11 @@ def _value(expression: str, variables: Mapping[str, object]) -> object:
         UserError: It has none.
     """
     celpy = engine()
-    environment = celpy.Environment()
     context = {name: celpy.json_to_cel(value) for name, value in variables.items()}
     functions = {**FUNCTIONS, "hasConditions": _has_conditions}
     try:
-        tree = environment.compile(expression)
-        return runner().evaluate(environment, tree, functions, context, Meter(STEPS))
+        tree = runner().parse(expression)
+        return unwrapped(runner().evaluate(tree, functions, context, Meter(STEPS)))
     except celpy.CELParseError as error:
         raise UserError(f"ERROR: <input>: {error}") from None
     except celpy.CELEvalError as error:

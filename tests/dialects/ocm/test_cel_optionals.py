@@ -1,0 +1,111 @@
+"""Optional fields, elements and values in expressions, as cel-go evaluates them."""
+
+import pytest
+
+from reconciler.dialects.ocm.cel import budget
+from reconciler.dialects.ocm.cel.expression import compile_cel
+from reconciler.errors import Misconfigured
+from tests.dialects.ocm.test_cel import matches, meaning
+from tests.dialects.ocm.worlds import at, binding, chosen, cluster, cluster_set, placement, run
+
+LABELS = "managedCluster.metadata.labels"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        pytest.param(f'{LABELS}.?tier.orValue("none") == "none"', id="absent-field"),
+        pytest.param(f'{LABELS}.?version.orValue("none") == "1.30.2"', id="present-field"),
+        pytest.param(f'{LABELS}[?"tier"].orValue("none") == "none"', id="absent-key"),
+        pytest.param(f'{LABELS}[?"version"].value() == "1.30.2"', id="present-key"),
+        pytest.param("![1, 2][?2].hasValue() && [1, 2][?1].value() == 2", id="index"),
+        pytest.param("![1][?-1].hasValue()", id="negative-index"),
+        pytest.param("!managedCluster.?no.such.field.hasValue()", id="those-that-follow-are-too"),
+        pytest.param("managedCluster.?metadata.labels['version'].hasValue()", id="then-an-index"),
+        pytest.param("!managedCluster.metadata.name.?x.hasValue()", id="of-a-text"),
+        pytest.param("managedCluster.status.?conditions.hasValue()", id="null-is-a-value"),
+        pytest.param("!has(managedCluster.?no.such)", id="has-of-none"),
+        pytest.param("has(managedCluster.?metadata.labels)", id="has-of-some"),
+        pytest.param("has({'a': [1]}.a) && !has({}.a)", id="has-of-a-list"),
+        pytest.param("optional.of(1) == optional.of(1)", id="equal"),
+        pytest.param("optional.of(1) != optional.none()", id="some-is-not-none"),
+        pytest.param("managedCluster.?no == optional.none()", id="none-is-none"),
+        pytest.param("!optional.ofNonZeroValue('').hasValue()", id="zero-value"),
+        pytest.param("optional.ofNonZeroValue('x').hasValue()", id="no-zero-value"),
+        pytest.param("optional.none().or(optional.of(2)).value() == 2", id="or"),
+        pytest.param("optional.of(1).or(optional.of(1/0)).value() == 1", id="or-is-lazy"),
+        pytest.param("optional.of(1).orValue(1/0) == 1", id="value-or-is-lazy"),
+        pytest.param(f'{LABELS}.?version.optMap(v, v + "!").value() == "1.30.2!"', id="map"),
+        pytest.param("!managedCluster.?no.optMap(v, v + 1).hasValue()", id="map-of-none"),
+        pytest.param(
+            f"managedCluster.?metadata.optFlatMap(m, m.labels.?version) == {LABELS}.?version",
+            id="flat-map",
+        ),
+        pytest.param("[1, ?managedCluster.?no, ?optional.of(2)] == [1, 2]", id="element"),
+        pytest.param("{?'a': managedCluster.?no, 'b': 1} == {'b': 1}", id="entry"),
+        pytest.param("{?'a': optional.of(2)}.a == 2", id="entry-with-a-value"),
+        pytest.param("[1, 2].first().value() == 1 && [1, 2].last().value() == 2", id="ends"),
+        pytest.param("!managedCluster.?no.hasValue() && ![].first().hasValue()", id="no-first"),
+        pytest.param("[optional.of(1), optional.none()].unwrapOpt() == [1]", id="unwrap-method"),
+        pytest.param("optional.unwrap([optional.none(), optional.of(1)]) == [1]", id="unwrap"),
+        pytest.param("['a', 'b'].exists(v, optional.of(v) == optional.of('b'))", id="in-a-macro"),
+        pytest.param("optional.of(true)", id="what-go-sees-of-the-answer"),
+        pytest.param("true ? [1][?0].hasValue() : false", id="question-marks-of-both-kinds"),
+    ],
+)
+def test_expression_with_optional_values_matches(expression: str) -> None:
+    """Absent fields are none, and none is told from null."""
+    assert matches(expression)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        pytest.param("managedCluster.?no.value() == 1", id="value-of-none"),
+        pytest.param("managedCluster.?no == null", id="none-is-not-null"),
+        pytest.param("managedCluster.no.?such.hasValue() || false", id="absent-before-the-mark"),
+        pytest.param("[1][?'a'].hasValue() || false", id="index-that-is-a-text"),
+        pytest.param("managedCluster.orValue(true)", id="alternative-to-no-optional"),
+        pytest.param("[?1] == [1]", id="element-that-is-no-optional"),
+        pytest.param("optional.none()", id="none-as-the-answer"),
+        pytest.param("optional.none().or(true)", id="alternative-that-is-no-optional"),
+        pytest.param("optional.of(1).optMap(v, v / 0).hasValue() || false", id="map-that-fails"),
+    ],
+)
+def test_failure_with_optional_values_is_no_match(expression: str) -> None:
+    """What cannot be evaluated does not match."""
+    assert not matches(expression)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        pytest.param("optional == 1", "undeclared reference to 'optional'", id="the-namespace"),
+        pytest.param("optional.of(x)", "undeclared reference to 'x'", id="argument"),
+        pytest.param(f"{LABELS}.?a.optMap(v, w)", "undeclared reference to 'w'", id="variable"),
+        pytest.param(f"has({LABELS}.?a)", "invalid argument to has() macro", id="has"),
+        pytest.param("managedCluster.?", "Syntax error", id="no-name"),
+        pytest.param("[1].map(x, optional.of(x))" + ".map(x, [x, x])" * 60, "", id="doubling"),
+    ],
+)
+def test_wrong_optional_expression_is_misconfigured(expression: str, message: str) -> None:
+    """Names are checked in what is optional, too, and its values are weighed."""
+    with pytest.raises(Misconfigured) as found:
+        matches(expression)
+
+    assert (message or budget.TOO_LARGE) in found.value.message
+
+
+def test_placement_selects_by_a_field_that_may_be_absent() -> None:
+    """The cluster without the field is selected by the value that is given instead."""
+    wanted = meaning("managedCluster.spec.?taints.orValue([]).size() == 0")
+    tainted = cluster("a", {"key": "k", "effect": "PreferNoSelect"})
+    hub = [cluster_set(), binding(), tainted, cluster("b")]
+    files, _ = run([*hub, placement(predicates=wanted)], {}, at(0))
+
+    assert ["b"] == chosen(files)
+
+
+def test_optional_expression_compiles_without_a_cluster() -> None:
+    """Compiling asks no cluster."""
+    assert 1 == len(compile_cel((f"{LABELS}.?a.hasValue()",)).trees)
