@@ -5,6 +5,7 @@ from typing import cast
 
 from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
 from reconciler.dialects.ocm.manifestworkreplicaset.decided_placement import decided_placement
+from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import look_at
 from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import decode_work
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     SET_LABEL,
@@ -16,8 +17,8 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     CreateWork,
     DeleteWork,
     ReplaceWork,
+    SetFinalizers,
     SetOutcome,
-    sync,
 )
 from reconciler.model.content import at
 from reconciler.model.fields import text
@@ -29,7 +30,7 @@ INFORMER_RESYNC_SECONDS = 30 * 60  # upstream looks again by then anyway
 
 
 def check_workreplicaset(case: Body) -> str | None:
-    """Compare what is made, changed and deleted, the status and the next look."""
+    """Compare what is made, changed and deleted, finalizers, the status and the next look."""
     given, expected = cast(Body, case["input"]), cast(Body, case["expected"])
     body = cast(Body, given["manifestWorkReplicaSet"])
     answers = cast(Sequence[Body], expected.get("anyOf", [expected]))
@@ -39,7 +40,7 @@ def check_workreplicaset(case: Body) -> str | None:
 
 
 def _compared(expected: Body) -> Body:
-    return {name: one for name, one in expected.items() if name not in ("crdErrors", "finalizers")}
+    return {name: one for name, one in expected.items() if name != "crdErrors"}
 
 
 def _answer(given: Body, body: Body) -> Body:
@@ -55,14 +56,16 @@ def _answer(given: Body, body: Body) -> Body:
         if at(one, "metadata")["namespace"] == wanted.namespace
     }
     moment = parse_moment(now)
-    outcome = sync(wanted, placements, [decode_work(one) for one in works], moment)
+    outcome = look_at(wanted, placements, [decode_work(one) for one in works], moment)
     known = at(body, "status")
     status = status_after(known, outcome, at="now")
+    status = {name: one for name, one in status.items() if name != "conditions" or one}
+    looked = bool(outcome.conditions)
     seconds = None if outcome.until is None else (outcome.until - moment).total_seconds()
     late = seconds is None or seconds >= INFORMER_RESYNC_SECONDS or outcome.errors
     errors = outcome.errors
     return {
-        **_changes(wanted, outcome, changed=status != known),
+        **_changes(wanted, outcome, changed=looked and status != known),
         "status": {**status, "placementSummary": status.get("placementSummary") or None},
         "requeueAfterSeconds": None if late else seconds,
         "syncError": None if not errors else errors[0] if len(errors) == 1 else list(errors),
@@ -86,6 +89,8 @@ def _decisions_of(placement: Body, decisions: Sequence[Body]) -> list[Body]:
 def _changes(wanted: ReplicaSet, outcome: SetOutcome, *, changed: bool) -> Body:
     """Return the calls in the words of the vectors."""
     actions, creates, updates, deletes = [], [], [], []
+    finalizers = wanted.finalizers
+    itself = f"{wanted.namespace}/{wanted.name}"
     for action in outcome.actions:
         match action:
             case CreateWork():
@@ -98,13 +103,17 @@ def _changes(wanted: ReplicaSet, outcome: SetOutcome, *, changed: bool) -> Body:
                 path = f"{action.work.cluster}/{action.work.name}"
                 actions.append(f"delete manifestworks {path}")
                 deletes.append(path)
+            case SetFinalizers():
+                actions.append(f"patch manifestworkreplicasets {itself}")
+                finalizers = action.finalizers
     if changed:
-        actions.append(f"patch manifestworkreplicasets/status {wanted.namespace}/{wanted.name}")
+        actions.append(f"patch manifestworkreplicasets/status {itself}")
     return {
         "actions": _sorted_deletes(actions),
         "creates": creates,
         "updates": updates,
         "deletes": sorted(deletes),
+        "finalizers": [*finalizers],
     }
 
 

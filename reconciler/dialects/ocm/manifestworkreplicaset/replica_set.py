@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.model.fields import bodies, mapping, mapping_or_none, pairs_or_none, text
+from reconciler.model.fields import bodies, mapping, mapping_or_none, pairs_or_none, strings, text
 from reconciler.model.world import Body
 
 GROUP = "work.open-cluster-management.io"
@@ -23,13 +23,27 @@ class PlacementReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaSet:
-    """A set: one ManifestWork for each cluster of its placements."""
+    """A set: one ManifestWork for each cluster of its placements.
+
+    Attributes:
+        namespace: Its own.
+        name: Its own.
+        labels: Its own, which its works get.
+        references: The placements, in file order.
+        template: Of its works, defaults applied.
+        finalizers: In order.
+        deleting: Whether it has a deletionTimestamp.
+        cascade: Its cascadeDeletionPolicy.
+    """
 
     namespace: str
     name: str
     labels: Mapping[str, str]
     references: tuple[PlacementReference, ...]
     template: Body
+    finalizers: tuple[str, ...] = ()
+    deleting: bool = False
+    cascade: str = "Background"
 
     @property
     def label(self) -> str:
@@ -57,6 +71,9 @@ def decode_replica_set(body: Body) -> ReplicaSet:
             for one in bodies(spec, "placementRefs")
         ),
         template=defaulted_spec(mapping(spec, "manifestWorkTemplate")),
+        finalizers=tuple(strings(metadata, "finalizers")),
+        deleting=metadata.get("deletionTimestamp") is not None,
+        cascade=text(spec, "cascadeDeletionPolicy") or "Background",
     )
 
 

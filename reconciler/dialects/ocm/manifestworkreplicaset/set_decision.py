@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import look_at
 from reconciler.dialects.ocm.manifestworkreplicaset.plain_reports import plain_reports
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import ReplicaSet
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
@@ -21,8 +22,8 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     DecidedPlacement,
     DeleteWork,
     ReplaceWork,
+    SetFinalizers,
     SetOutcome,
-    sync,
 )
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -96,7 +97,7 @@ def decide_set(
             for key in sorted(records)
         ]
         records = {key: one.record for key, one in zip(sorted(records), reported, strict=True)}
-        outcome = sync(wanted, placements, [one.work for one in reported], around.now)
+        outcome = look_at(wanted, placements, [one.work for one in reported], around.now)
         moved = dict(records)
         for action in outcome.actions:
             match action:
@@ -106,6 +107,8 @@ def decide_set(
                     _give(moved, work.cluster, placement, present, objects, around)
                 case DeleteWork(work):
                     moved.pop((work.cluster, work.placement), None)
+                case SetFinalizers():
+                    pass  # a file has none
         if moved == records:
             break
         records = moved

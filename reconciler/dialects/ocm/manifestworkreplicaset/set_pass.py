@@ -9,6 +9,7 @@ from reconciler.dialects.object_boundary import FaultPlace, place_of
 from reconciler.dialects.object_pass import Part
 from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
 from reconciler.dialects.ocm.manifestworkreplicaset.decided_placement import decided_placement
+from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import FINALIZER
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     GROUP,
     KIND,
@@ -97,8 +98,10 @@ class ReplicaSets:
         )
 
     def _wanted(self, key: ObjectKey) -> ReplicaSet:
+        """Return the set; what an API server would write into its metadata, no person does."""
         body = self.sets[key].body
         metadata = {**mapping(body, "metadata"), "namespace": key.namespace}
+        metadata |= {"finalizers": [FINALIZER], "deletionTimestamp": None}
         return decode_replica_set({**body, "metadata": metadata})
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:

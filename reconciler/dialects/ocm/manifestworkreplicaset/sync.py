@@ -69,7 +69,14 @@ class DeleteWork:
     work: ManifestWork
 
 
-WorkAction = CreateWork | ReplaceWork | DeleteWork
+@dataclass(frozen=True, slots=True)
+class SetFinalizers:
+    """The set itself gets these finalizers instead of those that it has."""
+
+    finalizers: tuple[str, ...]
+
+
+WorkAction = CreateWork | ReplaceWork | DeleteWork | SetFinalizers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
