@@ -3,17 +3,20 @@
 Source: ocm@00f84c3 pkg/work/spoke/statusfeedback/reader.go and rules/rule.go.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.dialects.ocm.workstatus.kubernetes_path import find
+from reconciler.dialects.ocm.workstatus.go_values import go_json, go_type, stored
+from reconciler.dialects.ocm.workstatus.kubernetes_path import PathMeter, find
+from reconciler.dialects.ocm.workstatus.path_syntax import parse_path
 from reconciler.errors import UserError
 from reconciler.model.fields import bodies, text
 from reconciler.model.identity import group_of
 from reconciler.model.world import Body
 
 LONGEST_RAW = 1024  # bytes
+LONGEST_SHOWN = 1024  # characters of a path or an error in a message
+CHARACTERS_OF_VALUE = 8  # of JSON, that count as one value
 
 WELL_KNOWN: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("apps/v1", "Deployment"): {
@@ -35,7 +38,6 @@ WELL_KNOWN: Mapping[tuple[str, str], Mapping[str, str]] = {
         "PodPhase": ".status.phase",
     },
 }
-GO_TYPES = {float: "float64", dict: "map[string]interface {}", list: "[]interface {}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,10 @@ def read_feedback(rules: Sequence[Body], resource: Body, *, raw: bool) -> Feedba
     """
     values: list[Body] = []
     errors: list[str] = []
+    meter = PathMeter()
     for name, path, version in _paths(rules, resource, errors):
         try:
-            value = _value(name, path, version, resource, raw=raw)
+            value = _value(name, path, version, resource, meter, raw=raw)
         except UserError as error:
             errors.append(error.message)
         else:
@@ -84,38 +87,51 @@ def _paths(
             errors.append(f"{why} {shown}, Kind={kind}")
 
 
-def _value(name: str, path: str, version: str, resource: Body, *, raw: bool) -> Body | None:
+def _value(
+    name: str, path: str, version: str, resource: Body, meter: PathMeter, *, raw: bool
+) -> Body | None:
     """Return one value, `None` if there is none."""
     if version and version != text(resource, "apiVersion").removeprefix(
         f"{group_of(text(resource, 'apiVersion'))}/"
     ):
         raise UserError(f"version set in the path {name} is not matched for the related resource")
     try:
-        found, more = find(resource, path)
+        actions = parse_path(path)
     except UserError as error:
-        at_run_time = error.message.startswith("array index")
-        failed = f"find value for {name}" if at_run_time else f"parse json path {path} of {name}"
-        raise UserError(f"failed to {failed} with error: {error.message}") from None
+        why = f"failed to parse json path {_shortened(path)} of {name} with error"
+        raise UserError(f"{why}: {_shortened(error.message)}") from None
+    try:
+        results = find(resource, actions, meter)
+    except UserError as error:
+        why = f"failed to find value for {name} with error"
+        raise UserError(f"{why}: {_shortened(error.message)}") from None
+    found = results[0] if results else ()
     if not found or found[0] is None:
         return None
-    several = more or len(found) > 1
-    return _field_value(name, list(found) if raw and several else found[0], raw=raw)
+    several = len(results) > 1 or len(found) > 1
+    return _field_value(name, list(found) if raw and several else found[0], meter, raw=raw)
 
 
-def _field_value(name: str, value: object, *, raw: bool) -> Body:
-    match value:
-        case bool():
-            return {"type": "Boolean", "boolean": value}
-        case int():
-            return {"type": "Integer", "integer": value}
-        case str():
-            return {"type": "String", "string": value}
+def _field_value(name: str, value: object, meter: PathMeter, *, raw: bool) -> Body:
+    match stored(value):
+        case bool() as flag:
+            return {"type": "Boolean", "boolean": flag}
+        case int() as number if type(number) is int:
+            return {"type": "Integer", "integer": number}
+        case str() as written:
+            return {"type": "String", "string": written}
     if not raw:
-        kind = GO_TYPES.get(type(value), "")
-        raise UserError(f"the type {kind} of the value for {name} is not found")
-    shown = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    for sign in "<>&":
-        shown = shown.replace(sign, f"\\u{ord(sign):04x}")
+        raise UserError(f"the type {go_type(value)} of the value for {name} is not found")
+    shown = go_json(value)
+    meter.charge(len(shown) // CHARACTERS_OF_VALUE)
     if len(shown.encode()) > LONGEST_RAW:
-        raise UserError(f"the length of the value for {name} is more than {LONGEST_RAW} bytes")
+        raise UserError(
+            f"the length of returned json raw string for name {name} "
+            f"is larger than the maximum length {LONGEST_RAW}"
+        )
     return {"type": "JsonRaw", "jsonRaw": shown}
+
+
+def _shortened(shown: str) -> str:
+    # Unlike upstream: what is longer is cut, since an API server refuses the whole condition.
+    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}..."
