@@ -218,12 +218,12 @@ def test_an_envelope_is_unpacked() -> None:
 
 
 def test_a_wrong_envelope_is_a_fault() -> None:
-    """It holds what is not of its scope."""
+    """It holds what has no namespace."""
     inner = envelope("ResourceEnvelope", "e", "default", one=member("c"))
     told = fleet(placement(fixed("a")), inner)
     (fault,) = told.run().faults
 
-    assert "a cluster-scoped object one (/c) has been wrapped" in fault.message
+    assert "a cluster scope object one (c) has been wrapped" in fault.message
 
 
 def test_works_are_those_of_upstream() -> None:

@@ -18,11 +18,13 @@ def is_envelope(manifest: Body) -> bool:
     return (group_of(text(manifest, "apiVersion")), text(manifest, "kind")) in ENVELOPES
 
 
-def contents(envelope: Body, is_namespaced: IsNamespaced) -> list[Body]:
+def contents(envelope: Body) -> list[Body]:
     """Return the objects in an envelope, sorted by their JSON, the greatest first.
 
+    Whether an object has a namespace counts, not the scope of its kind.
+
     Raises:
-        UserError: One of them is of the other scope, or of another namespace.
+        UserError: One of them has a namespace and must not, has none, or has another one.
 
     Source: kubefleet@e160c1c pkg/controllers/workgenerator/envelope.go
     `extractManifestsFromEnvelopeCR`.
@@ -32,18 +34,22 @@ def contents(envelope: Body, is_namespaced: IsNamespaced) -> list[Body]:
     for name, value in sorted(at(envelope, "data").items()):
         manifest = mapping_of(value)
         target = target_of(manifest)
-        named, namespaced = f"{name} ({target.namespace}/{target.name})", is_namespaced(target)
-        if not own.namespace and namespaced:
+        named = f"{name} ({_reference(target)})"
+        if not own.namespace and target.namespace:
             wrong = f"a namespaced object {named} has been wrapped in a cluster resource envelope"
             raise UserError(f"{wrong} {own.name}")
-        if own.namespace and not namespaced:
-            wrong = f"a cluster-scoped object {named} has been wrapped in the resource envelope"
-            raise UserError(f"{wrong} {own.namespace}/{own.name}")
-        if own.namespace and target.namespace != own.namespace:
-            wrong = f"the object {named} of another namespace has been wrapped in the"
-            raise UserError(f"{wrong} resource envelope {own.namespace}/{own.name}")
+        if own.namespace and not target.namespace:
+            wrong = f"a cluster scope object {named} has been wrapped in a resource envelope"
+            raise UserError(f"{wrong} {_reference(own)}")
+        if target.namespace != own.namespace:
+            wrong = f"a namespaced object {named} in has been wrapped in a resource envelope"
+            raise UserError(f"{wrong} from another namespace ({_reference(own)})")
         found.append(manifest)
     return sorted(found, key=lambda one: go_json(sorted_keys(one)), reverse=True)
+
+
+def _reference(target: OverrideTarget) -> str:
+    return f"{target.namespace}/{target.name}" if target.namespace else target.name
 
 
 def targets_of(manifest: Body, is_namespaced: IsNamespaced) -> Iterator[OverrideTarget]:

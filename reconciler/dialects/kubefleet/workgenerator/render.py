@@ -91,12 +91,12 @@ def _works(binding: Binding, snapshot: Body, rendering: MemberRendering) -> Iter
     for envelope in listed:
         if is_envelope(envelope):
             own = envelope_work_name(name, envelope)
-            yield _work(binding, own, index, _unpacked(envelope, rendering), rendering, envelope)
+            yield _work(binding, own, index, _unpacked(envelope), rendering, envelope)
 
 
-def _unpacked(envelope: Body, rendering: MemberRendering) -> list[Body]:
+def _unpacked(envelope: Body) -> list[Body]:
     try:
-        return contents(envelope, rendering.is_namespaced)
+        return contents(envelope)
     except UserError as error:
         raise UserError(f"{NOT_SYNCHRONIZED}{error.message}") from error
 
