@@ -10,10 +10,10 @@ from reconciler.dialects.ocm.workstatus.go_values import GoByte, GoInt, go_text,
 from reconciler.dialects.ocm.workstatus.path_syntax import (
     Descent,
     Every,
-    Field,
+    FieldStep,
     Literal,
     Nodes,
-    Span,
+    SliceStep,
     Text,
     Union,
     Where,
@@ -106,13 +106,13 @@ class _Run:
                     values = [value] * len(values)
                 case Text(text):
                     values = [text]
-                case Field(name):
+                case FieldStep(name):
                     values = [
                         one[name] for one in values if isinstance(one, Mapping) and name in one
                     ]
                 case Every() | Descent():
                     values = self._opened(values, deep=isinstance(node, Descent))
-                case Span():
+                case SliceStep():
                     values = _spanned(values, node)
                 case Union(several):
                     values = [one for nodes in several for one in self._walk(values, nodes)]
@@ -197,7 +197,7 @@ def _children(value: object) -> Values:
     return value if isinstance(value, list) else ()
 
 
-def _spanned(values: Values, node: Span) -> Values:
+def _spanned(values: Values, node: SliceStep) -> Values:
     found: list[object] = []
     for value in values:
         if value is None:

@@ -25,7 +25,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldStep:
     """A field by name."""
 
     name: str
@@ -42,7 +42,7 @@ class Descent:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SliceStep:
     """Items from one to before another; `None` is where the list ends, `single` is one item."""
 
     start: int | None
@@ -74,7 +74,7 @@ class Word:
     word: str
 
 
-Node = Literal | Text | Field | Every | Descent | Span | Union | Where | Word
+Node = Literal | Text | FieldStep | Every | Descent | SliceStep | Union | Where | Word
 Nodes = tuple[Node, ...]
 
 _SPACES = " \t\r\n"
@@ -178,7 +178,7 @@ class _Parser:
 
     def _field(self) -> Node:
         name = self._match(_FIELD)
-        return Every() if name == "*" else Field(name.replace("\\", ""))
+        return Every() if name == "*" else FieldStep(name.replace("\\", ""))
 
     def _number(self) -> Node:
         written = self._match(_NUMBER)
@@ -245,8 +245,8 @@ def _span(written: str) -> Node:
     start, end, step = found.groups()
     first = _bound(start)
     if not end:
-        return Span(first or 0, (first or 0) + 1, None, single=True)
-    return Span(first, _bound(end[1:]), _bound((step or "")[1:]))
+        return SliceStep(first or 0, (first or 0) + 1, None, single=True)
+    return SliceStep(first, _bound(end[1:]), _bound((step or "")[1:]))
 
 
 def _bound(written: str) -> int | None:
