@@ -1,11 +1,7 @@
 """Whether a commit stands where it says that it belongs: one rule for daemons and for `verify`."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
-from reconciler.audit.proof import Proof, ProofState
-from reconciler.audit.proof_differences import ProofFinding
-from reconciler.audit.revisions import claim_of
 from reconciler.core.commit_purpose import FOR, CommitPurpose, Purpose, purposes_in
 
 UNSAID = "the daemon's key has signed it, and it does not say what for"
@@ -33,9 +29,9 @@ def misplacement(
     if said is None or len(found) > 1:
         return MANY
     if said.branch != branch:
-        return f"it was signed for {_place(said)}, not for {branch}"
+        return f"it was signed for {place_of(said)}, not for {branch}"
     if ours and said.purpose is not purpose:
-        return f"it was signed for {_place(said)}, where only {purpose} count"
+        return f"it was signed for {place_of(said)}, where only {purpose} count"
     return ""
 
 
@@ -45,33 +41,6 @@ def said_purpose(trailers: Sequence[tuple[str, str]]) -> CommitPurpose | None:
     return found[0] if len(found) == 1 else None
 
 
-def held_to_places(
-    proofs: Sequence[Proof], *, branch: str | None, keys: Mapping[str, str]
-) -> Iterator[Proof]:
-    """Yield proofs, with a finding for each commit that says that it belongs elsewhere.
-
-    Args:
-        proofs: Of the commits of a history, the oldest first.
-        branch: Whose history it is, `None` if that is not known: then any branch will do.
-        keys: Commit to the key that signed it; a key that has signed decisions is the daemon's.
-    """
-    daemons: set[str] = set()
-    for proof in proofs:
-        commit = proof.commit
-        said, key = said_purpose(commit.trailers), keys.get(commit.revision, "")
-        here = said.branch if branch is None and said is not None else branch or ""
-        ours = key in daemons
-        why = misplacement(commit.trailers, branch=here, purpose=Purpose.DECISIONS, ours=ours)
-        if not why and said is not None and said.purpose is Purpose.DECISIONS:
-            daemons.update(filter(None, (key,)))
-            why = "" if claim_of(commit) else f"it was signed for {_place(said)}, and is no pass"
-        yield proof if not why else _finding(proof, why)
-
-
-def _finding(proof: Proof, why: str) -> Proof:
-    findings = (ProofFinding("", why), *proof.findings)
-    return replace(proof, state=ProofState.FORGED, findings=findings)
-
-
-def _place(said: CommitPurpose) -> str:
+def place_of(said: CommitPurpose) -> str:
+    """Return in words where a commit belongs."""
     return f"{said.purpose} on {said.branch}"

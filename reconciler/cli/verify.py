@@ -71,7 +71,7 @@ def command(
     \b
     Exit codes: 0 all proven, 1 something is not as it must be, 2 no such RANGE.
     """
-    from reconciler.audit.commit_place import held_to_places
+    from reconciler.audit.proof_places import held_to_places
     from reconciler.cli.print_json import print_json
     from reconciler.cli.progress import tracked
     from reconciler.cli.world import nothing_in, open_fleet

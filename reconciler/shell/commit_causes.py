@@ -53,10 +53,10 @@ def causing_commits(
         return ()
     try:
         commits = _by_people(repository, last.revision, head)
+        if len(commits) <= 1:  # `Reconciled-From` names it
+            return ()
         edits = {one.revision: _edited(repository, one) for one in commits}
     except GitError:
-        return ()
-    if len(commits) <= 1:  # `Reconciled-From` names it
         return ()
     files = [(decision.subject, _files(decision, world)) for decision in moved]
     found = (_causing(commit, edits[commit.revision], files) for commit in commits)
@@ -73,12 +73,31 @@ def _causing(
 
 def _by_people(repository: Repository, last: str, head: str) -> list[CommitRecord]:
     """Return the commits between two that no pass made, the oldest first; none if too many."""
-    limit = f"--max-count={MOST_COMMITS + 1}"
-    listed = repository.git.line("rev-list", "--first-parent", limit, head, f"^{last}").split()
-    if len(listed) > MOST_COMMITS:
-        return []
-    commits = read_commits(repository, reversed(listed))
-    return [one for one in commits if OUR_TRAILER not in dict(one.trailers) and one.parents]
+    commits = _line(repository, last, head)
+    if commits is None:
+        limit = f"--max-count={MOST_COMMITS + 1}"
+        listed = repository.git.line("rev-list", "--first-parent", limit, head, f"^{last}").split()
+        if len(listed) > MOST_COMMITS:
+            return []
+        commits = list(read_commits(repository, listed))
+    found = (one for one in reversed(commits) if OUR_TRAILER not in dict(one.trailers))
+    return [one for one in found if one.parents]
+
+
+def _line(repository: Repository, last: str, head: str) -> list[CommitRecord] | None:
+    """Return the commits that lead from one to another by first parents, the newest first.
+
+    Asked commit by commit, since that starts no process of git; `None` if the one is not met soon.
+    """
+    found: list[CommitRecord] = []
+    revision = head
+    while revision != last and len(found) <= MOST_COMMITS:
+        commits = list(read_commits(repository, [revision]))
+        if not commits or not commits[0].parents:
+            return None
+        found += commits
+        revision = commits[0].parents[0]
+    return found if revision == last else None
 
 
 def _edited(repository: Repository, commit: CommitRecord) -> frozenset[str]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from reconciler.core.record import LastPass
 from reconciler.manifests.file_names import is_manifest_name
+from reconciler.model.versioned import differing_keys
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.objects import TreeEntry
 from reconciler.shell.listings import Listings
@@ -56,6 +57,9 @@ class EditedInputs:
             return {**_read(came, covers), **known}
         if last == inputs:
             return {}
+        if self._listings.knows(last):
+            then, now = self._listings.entries(last), self._listings.entries(inputs)
+            return _read({path: then.get(path) for path in differing_keys(now, then)}, covers)
         changes = self._trees.changed(last, inputs)
         return _read({change.path: change.before for change in changes}, covers)
 

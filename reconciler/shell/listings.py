@@ -81,6 +81,10 @@ class Listings:
         _trim(self._known)
         return known
 
+    def knows(self, revision: str) -> bool:
+        """Return whether a commit was asked for lately, so that it takes no git to look at it."""
+        return revision in self._known
+
     def watch(self, roots: Collection[str]) -> None:
         """Take note of more folders that are ours; what was listed just before is kept for that."""
         whole, self._whole = self._whole, None

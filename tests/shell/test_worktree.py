@@ -65,11 +65,15 @@ def start(tmp_path: Path) -> tuple[Checkout, Repository, str, str]:
 
 
 def photograph(folder: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Mode, time of change and content of everything below a folder, but for git's objects."""
+    """Mode, time of change and content of everything below a folder, but for git's objects.
+
+    The list of packs that hold objects of ours is one of these.
+    """
+    objects = (".git/objects", ".git/logs", ".git/reconciler/packs")
     seen = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if name.startswith((".git/objects", ".git/logs")) or (path.is_dir() and ".git" in name):
+        if name.startswith(objects) or (path.is_dir() and ".git" in name):
             continue
         facts = path.lstat()
         content = str(path.readlink()).encode() if path.is_symlink() else b""
