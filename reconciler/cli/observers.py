@@ -176,7 +176,8 @@ def _listen(
     hook = Webhook(secrets.webhook, wake, first.hook_answered) if secrets.webhook else None
     counted = MetricsOfRoots(metrics) if roots[0].name else first
     app = new_app(health, counted, hook, secrets=secrets.texts, page=page)
-    place = stack.enter_context(Listener(address, app)).address
+    listener = Listener(address, app, proxies=secrets.page.proxies)
+    place = stack.enter_context(listener).address
     structlog.get_logger().info("listening", host=place.host, port=place.port)
 
 

@@ -11,7 +11,8 @@ import click
 from reconciler.cli.option_group import gathered
 from reconciler.cli.secret_files import read_secret, secret_option
 from reconciler.errors import UsageError
-from reconciler.shell.page_access import Network, PageAccess
+from reconciler.shell.page_access import PageAccess
+from reconciler.shell.trusted_proxies import Network
 
 PAGE_TOKEN = "RECONCILER_PAGE_TOKEN"  # noqa: S105  # the name of a variable
 HEADER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")

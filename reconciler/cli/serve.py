@@ -68,7 +68,7 @@ def command(
     with (
         Wakeups(repository.common_dir, poll_seconds=POLL_SECONDS) as wakeups,
         open_page(directory, name, output_root, access) as served,
-        Listener(address, page_app(served)) as listener,
+        Listener(address, page_app(served), proxies=access.proxies) as listener,
     ):
 
         def stop(number: int, frame: FrameType | None) -> None:

@@ -1,26 +1,32 @@
 """The only file that listens: an HTTP server in a thread of its own.
 
 No client keeps a pass waiting: it is served by another thread, each connection has one request and
-a few seconds for all of it, and there are only so many connections at a time.
+a few seconds for all of it, and there are only so many connections at a time
+(`connection_places.py`), of which probes always get one.
 """
 
 import asyncio
 import re
 import socket
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import uvicorn
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from reconciler.errors import ShellError, UsageError
+from reconciler.shell.connection_places import ConnectionPlaces
+from reconciler.shell.trusted_proxies import Network, client_of, is_proxy
 
 LOOPBACK = "127.0.0.1"
 ADDRESS = re.compile(r"(?:(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_][\w.-]*):)?(?P<port>[0-9]{1,5})")
 LAST_PORT = 65535
-MOST_CONNECTIONS = 64  # the next ones are closed at once
+PROBES = frozenset({"/livez", "/readyz"})
+PROBE_SECONDS = 2.0  # for the request and its answer, where only probes are answered
 HEADER_BYTES = 16 * 1024
 CONNECTION_SECONDS = 10.0  # for a request and its answer, however slow the client is
 STOP_SECONDS = 1  # what is served then is cut off
@@ -58,16 +64,24 @@ class Listener:
         address: Where to listen.
         app: An ASGI app.
         connection_seconds: What a connection has for all of its request and answer.
+        probe_seconds: The same where only probes are answered.
+        proxies: Addresses whose `X-Forwarded-For` names the client that a share is of.
     """
 
     def __init__(
-        self, address: Address, app: App, *, connection_seconds: float = CONNECTION_SECONDS
+        self,
+        address: Address,
+        app: App,
+        *,
+        connection_seconds: float = CONNECTION_SECONDS,
+        probe_seconds: float = PROBE_SECONDS,
+        proxies: Sequence[Network] = (),
     ) -> None:
         self.address = address
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
-                http=_bounded(connection_seconds),
+                http=_bounded(connection_seconds, probe_seconds, proxies),
                 loop="asyncio",
                 ws="none",
                 lifespan="off",
@@ -114,23 +128,47 @@ def _bind(address: Address) -> socket.socket:
         ) from None
 
 
-def _bounded(seconds: float) -> type[H11Protocol]:
-    """Return a protocol whose connections end after so many seconds, done or not."""
+def _bounded(seconds: float, probe_seconds: float, proxies: Sequence[Network]) -> type[H11Protocol]:
+    """Return a protocol whose connections need a place, and end after so many seconds."""
+    places = ConnectionPlaces()
 
     class BoundedProtocol(H11Protocol):
         _end: asyncio.TimerHandle | None = None
+        _only_probes = ""
+        _is_proxied = False
 
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
             assert isinstance(transport, asyncio.Transport)  # noqa: S101  # TCP has no other
             super().connection_made(transport)
-            if len(self.connections) > MOST_CONNECTIONS:
-                transport.abort()
-                return
-            self._end = self.loop.call_later(seconds, transport.abort)
+            peer = "" if self.client is None else self.client[0]
+            self._is_proxied = is_proxy(peer, proxies)
+            self._only_probes = places.admit(self, "" if self._is_proxied else peer)
+            self.app = self._gate  # asked as soon as the head of a request is there
+            end = min(seconds, probe_seconds) if self._only_probes else seconds
+            self._end = self.loop.call_later(end, self.cut)
 
         def connection_lost(self, exc: Exception | None) -> None:
+            places.leave(self)
             if self._end is not None:
                 self._end.cancel()
             super().connection_lost(exc)
+
+        def cut(self) -> None:
+            self.transport.abort()
+
+        async def _gate(self, scope: Any, receive: Any, send: Any) -> None:
+            if why := self._refusal(scope):
+                response = PlainTextResponse(f"{why}\n", 503, {"retry-after": "1"})
+                await response(scope, receive, send)
+                return
+            await self.config.loaded_app(scope, receive, send)
+
+        def _refusal(self, scope: Any) -> str:
+            """Return why a request gets no answer but that one, `""` if it gets its own."""
+            if scope["path"] in PROBES:
+                return ""
+            named = Headers(scope=scope).getlist("x-forwarded-for") if self._is_proxied else []
+            client = client_of(named, proxies)
+            return self._only_probes or (places.forward(self, client) if client else "")
 
     return BoundedProtocol

@@ -7,11 +7,11 @@ write into a request.
 import base64
 import binascii
 import hmac
-import ipaddress
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+from reconciler.shell.trusted_proxies import Network, is_proxy
+
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -89,19 +89,10 @@ class PageAccess:
 
         A header that came twice does not count: one of them may be the client's own.
         """
-        if not self.user_header or not self._is_proxy(peer):
+        if not self.user_header or not is_proxy(peer, self.proxies):
             return False
         named = headers.getlist(self.user_header)
         return len(named) == 1 and bool(named[0].strip())
-
-    def _is_proxy(self, peer: str) -> bool:
-        """Return whether an address is one of the proxy's."""
-        try:
-            found = ipaddress.ip_address(peer)
-        except ValueError:
-            return False
-        mapped = found.ipv4_mapped if found.version == 6 else None  # a listener on all of IPv6
-        return any((mapped or found) in network for network in self.proxies)
 
 
 NO_ACCESS = PageAccess()

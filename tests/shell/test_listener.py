@@ -16,10 +16,10 @@ from reconciler.shell.daemon_events import (
     PassFinished,
 )
 from reconciler.shell.git.errors import RemoteUnreachable
-from reconciler.shell.listener import MOST_CONNECTIONS, Address, Listener, parse_address
+from reconciler.shell.listener import Address, Listener, parse_address
 from reconciler.shell.pass_report import PassReport
 from reconciler.shell.sources import Heads
-from tests.shell.listening import MOMENT, SECRET, answer_on, served
+from tests.shell.listening import MOMENT, SECRET, served
 
 EMPTY = World(revision="a" * 40, known=KINDS, inputs={}, outputs={})
 
@@ -134,20 +134,6 @@ def test_a_client_that_never_ends_its_request_is_cut_off() -> None:
     with served(connection_seconds=0.05) as listener, listener.connect() as slow:
         slow.sendall(b"GET /livez HTTP/1.1\r\nX: ")
         assert b"" == _rest(slow)
-
-
-def test_slow_clients_leave_room_for_others() -> None:
-    """More connections than are served are closed at once; when the slow ones end, others come."""
-    with served() as listener:
-        held = [listener.connect() for _ in range(MOST_CONNECTIONS)]
-        for connection in held:
-            connection.sendall(b"GET /livez HTTP/1.1\r\n")
-        with listener.connect() as extra:
-            assert b"" == _rest(extra)
-        held[0].sendall(b"Host: x\r\n\r\n")
-        assert (200, "ok\n") == answer_on(held[0])
-        for connection in held:
-            connection.close()
 
 
 def test_a_connection_has_one_request() -> None:
