@@ -4,7 +4,7 @@ But for the page (`page_endpoints.py`), answers need no credentials, so they hol
 content of a repository, but for the reason why a pass fails, from which credentials are taken out.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
 import structlog
@@ -95,16 +95,25 @@ def page_app(page: PageEndpoints) -> Starlette:
 
 def _app(routes: list[Route]) -> Starlette:
     """Return the app of some routes."""
-    app = Starlette(exception_handlers={Exception: _log_mistake})
+    app = Starlette(exception_handlers={Exception: _mistake_logger()})
     app.router = Router(routes, redirect_slashes=False)  # a redirect would repeat the Host header
     return app
 
 
-async def _log_mistake(request: Request, error: Exception) -> Response:
-    """Log a mistake of our own; the daemon goes on."""
-    structlog.get_logger().error(
-        "a request failed for a mistake of the reconciler itself",
-        path=request.url.path[:100],
-        trace=trace_of(error),
-    )
-    return PlainTextResponse("a mistake of the reconciler itself; see its log\n", 500)
+def _mistake_logger() -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Return what answers after a mistake of our own; each is logged once, however often asked."""
+    logged: set[str] = set()
+
+    async def answer(request: Request, error: Exception) -> Response:
+        trace = trace_of(error)
+        place = trace.rpartition("\n")[0]  # what follows may hold the request's own words
+        if place not in logged:
+            logged.add(place)
+            structlog.get_logger().error(
+                "a request failed for a mistake of the reconciler itself",
+                path=request.scope["path"][:100],
+                trace=trace,
+            )
+        return PlainTextResponse("a mistake of the reconciler itself; see its log\n", 500)
+
+    return answer

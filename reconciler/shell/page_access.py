@@ -73,16 +73,16 @@ class PageAccess:
 
     def _is_known(self, headers: Headers) -> bool:
         """Return whether a request has the token: as a bearer, or as the password of any user."""
-        scheme, _, given = "".join(headers.getlist("authorization")).partition(" ")
+        scheme, _, credentials = "".join(headers.getlist("authorization")).partition(" ")
+        given = credentials.encode("latin-1")  # what stood on the wire
         if not self.token or scheme.lower() not in ("basic", "bearer"):
             return False
         if scheme.lower() == "basic":
             try:
-                decoded = base64.b64decode(given, validate=True).decode()
-            except (binascii.Error, UnicodeDecodeError):
+                given = base64.b64decode(given, validate=True).partition(b":")[2]
+            except binascii.Error:
                 return False
-            given = decoded.partition(":")[2]
-        return hmac.compare_digest(given.encode(), self.token.encode())
+        return hmac.compare_digest(given, self.token.encode())
 
     def _is_let_in(self, peer: str, headers: Headers) -> bool:
         """Return whether a trusted proxy names the person who asks.
