@@ -16,7 +16,8 @@ from reconciler.errors import ShellError
 from reconciler.page.rendering import Frame, PagePart, render
 from reconciler.shell.page_access import PageAccess
 from reconciler.shell.page_news import PageNews
-from reconciler.shell.page_process import PageBusy, PageProcesses, PageQuestion, PageReply
+from reconciler.shell.page_origin import is_foreign
+from reconciler.shell.page_process import ALONE, PageBusy, PageProcesses, PageQuestion, PageReply
 from reconciler.shell.page_responses import FILES, Endpoint, guarded, streamed
 
 PATHS = {
@@ -40,6 +41,10 @@ OUTLINED_SECONDS = 1.0
 KEPT_ANSWERS = 16
 LONGEST_QUERY = 2000
 AGAIN = {"refresh": "1"}
+FOREIGN = (
+    "a page of another site led here, and such a page starts no computation; "
+    "choose the address in the address bar and press Enter, or begin at the fleet"
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -75,14 +80,21 @@ class PageEndpoints:
 
     def _view(self, name: str) -> Endpoint:
         async def endpoint(request: Request) -> Response:
-            if len(request.url.query) > LONGEST_QUERY:
+            if len(request.scope["query_string"]) > LONGEST_QUERY:
                 return _notice(414, "Too long", "the address is too long")
+            if name in ALONE and self._is_foreign(request):
+                return _notice(403, "Another site asks", FOREIGN)
             if not self.news.revision:
                 return _notice(503, "Not yet", "the branch has not been read yet", again=True)
             query = tuple(sorted(dict(request.query_params).items()))
             return await self._answer(PageQuestion(name, query, self.news.revision))
 
         return endpoint
+
+    def _is_foreign(self, request: Request) -> bool:
+        """Return whether a page of another site has the browser ask."""
+        peer = "" if request.client is None else request.client.host
+        return is_foreign(peer, request.headers, self.access.proxies)
 
     async def _answer(self, question: PageQuestion) -> Response:
         """Return the page, or that it is being computed."""
