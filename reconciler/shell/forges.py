@@ -53,13 +53,15 @@ class Forge:
 
     Attributes:
         kind: github, gitlab or gitea.
-        project: Address of the repository in the forge's API.
+        api: Address of the forge's API.
+        project: Address of the repository in it.
         commits: Address of a commit for people, but for its id.
         headers: Who asks, with the token.
         body: The fields of a status, given its context and its link.
     """
 
     kind: str
+    api: str
     project: str
     commits: str
     headers: Mapping[str, str]
@@ -105,6 +107,7 @@ def open_forge(kind: str, address: str, token: str, *, branch: str) -> Forge:
         case "gitlab":
             return Forge(
                 kind=kind,
+                api=f"{origin}/api/v4",
                 project=f"{origin}/api/v4/projects/{project}",
                 commits=f"{page}/-/commit/",
                 headers={"PRIVATE-TOKEN": token},
@@ -113,6 +116,7 @@ def open_forge(kind: str, address: str, token: str, *, branch: str) -> Forge:
         case "gitea":
             return Forge(
                 kind=kind,
+                api=f"{base}/api/v1",
                 project=f"{base}/api/v1/repos/{tail}",
                 commits=f"{page}/commit/",
                 headers={"Authorization": f"token {token}", "Accept": "application/json"},
@@ -122,6 +126,7 @@ def open_forge(kind: str, address: str, token: str, *, branch: str) -> Forge:
     api = "https://api.github.com" if public else f"{origin}/api/v3"
     return Forge(
         kind=kind,
+        api=api,
         project=f"{api}/repos/{tail}",
         commits=f"{page}/commit/",
         headers={

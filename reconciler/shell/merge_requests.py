@@ -1,22 +1,33 @@
 """Pull requests in the words of each forge: how one with one file is opened, found and closed.
 
+Whose a request is, is said by its repository and its author; anybody may name a branch of a fork.
+
 Source: GitHub, `git/create-ref`, `repos/create-or-update-file-contents`, `pulls/*` of its OpenAPI;
 GitLab, its Commits, Branches and Merge requests APIs; Gitea, `repoCreateFile`, `repoUpdateFile`,
 `repoCreatePullRequest`, `repoEditPullRequest`, `repoDeleteBranch` of its swagger.
 """
 
 import base64
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 from urllib.parse import quote
 
 import httpx
 
 from reconciler.errors import ShellError
 from reconciler.shell.forges import Forge
+from reconciler.shell.open_requests import OpenRequest, account_of, requests_of
 
-MOST_OPEN = 50
+MOST_PAGES = 40
+MOST_BYTES = 32 * 1024 * 1024
+LISTINGS = {
+    "github": "pulls?state=open&per_page=100&page={}",
+    "gitlab": "merge_requests?state=opened&per_page=100&page={}",
+    "gitea": "pulls?state=open&limit=50&page={}",
+}
+UNTOLD = frozenset({401, 403, 404})
 ALREADY = frozenset({409, 422})  # the branch or the request is there, from an earlier attempt
 
 
@@ -52,34 +63,53 @@ class MergeRequests:
     client: httpx.Client
     forge: Forge
 
-    def open_branches(self, prefix: str) -> dict[str, int]:
-        """Return the branches of open requests whose names begin so, with the request's number."""
-        match self.forge.kind:
-            case "gitlab":
-                found = self._ask("GET", f"merge_requests?state=opened&per_page={MOST_OPEN}")
-                pairs = ((one["source_branch"], one["iid"]) for one in found)
-            case _:
-                found = self._ask("GET", f"pulls?state=open&per_page={MOST_OPEN}&limit={MOST_OPEN}")
-                pairs = ((one["head"]["ref"], one["number"]) for one in found)
-        return {str(name): int(number) for name, number in pairs if str(name).startswith(prefix)}
+    def open_requests(self, prefix: str) -> tuple[OpenRequest, ...]:
+        """Return the open requests from branches whose names begin so, of this account or not.
 
-    def open(self, proposal: Proposal) -> None:
-        """Open one; what is there from an attempt that was cut off is gone on with."""
+        Raises:
+            ShellError: The forge cannot be reached, refuses, or answers in another shape.
+        """
+        account = self._account()
+        listing = LISTINGS[self.forge.kind]
+        found: dict[int, OpenRequest] = {}
+        for page in range(1, MOST_PAGES + 1):
+            answered = requests_of(self._ask("GET", listing.format(page)), self.forge.kind, account)
+            fresh = [request for request in answered if request.number not in found]
+            found |= {request.number: request for request in fresh}
+            if not fresh:
+                break
+        return tuple(one for one in found.values() if one.branch.startswith(prefix))
+
+    def open(self, proposal: Proposal) -> bool:
+        """Open one; what is there from an attempt that was cut off is gone on with.
+
+        Returns:
+            Whether the forge made a request; `False` if it says that there is one.
+        """
+        made: object = None
         for method, path, body in STEPS[self.forge.kind](proposal):
-            self._ask(method, path, body, accept=ALREADY)
+            made = self._ask(method, path, body, accept=ALREADY)
+        return bool(made)
 
     def close(self, branch: str, number: int) -> None:
         """Close one, and delete its branch."""
+        name = quote(branch, safe="")
         match self.forge.kind:
             case "gitlab":
                 self._ask("PUT", f"merge_requests/{number}", {"state_event": "close"})
-                self._ask("DELETE", f"repository/branches/{quote(branch, safe='')}", accept={404})
+                self._ask("DELETE", f"repository/branches/{name}", accept={404})
             case "gitea":
                 self._ask("PATCH", f"pulls/{number}", {"state": "closed"})
-                self._ask("DELETE", f"branches/{quote(branch, safe='')}", accept={404})
+                self._ask("DELETE", f"branches/{name}", accept={404})
             case _:
                 self._ask("PATCH", f"pulls/{number}", {"state": "closed"})
-                self._ask("DELETE", f"git/refs/heads/{branch}", accept=ALREADY | {404})
+                self._ask("DELETE", f"git/refs/heads/{name}", accept=ALREADY | {404})
+
+    def _account(self) -> str:
+        """Return whose token it is, `""` where the forge does not tell, as for GitHub's Apps."""
+        url = f"{self.forge.api}/user"
+        answered = self._ask("GET", url=url, path="user", accept=UNTOLD)
+        return account_of(answered, self.forge.kind) if answered != [] else ""
 
     def _ask(
         self,
@@ -88,24 +118,31 @@ class MergeRequests:
         body: dict[str, object] | None = None,
         *,
         accept: frozenset[int] | set[int] = frozenset(),
-    ) -> Any:
-        """Ask the forge, and return what it answers.
+        url: str = "",
+    ) -> object:
+        """Ask the forge, and return what it answers; `[]` where that is empty or accepted only.
 
         Raises:
-            ShellError: It cannot be reached, or refuses.
+            ShellError: It cannot be reached, refuses, or answers what is no JSON.
         """
-        url = f"{self.forge.project}/{path}"
+        address = url or f"{self.forge.project}/{path}"
+        headers = dict(self.forge.headers)
         try:
-            response = self.client.request(method, url, headers=dict(self.forge.headers), json=body)
-        except (httpx.HTTPError, OSError) as error:
+            with self.client.stream(method, address, headers=headers, json=body) as response:
+                content = b""
+                for piece in response.iter_bytes():
+                    content += piece
+                    if len(content) > MOST_BYTES:
+                        raise ShellError(f"{method} {path} answered more than {MOST_BYTES} bytes")
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise ShellError(f"{type(error).__name__}: {error}") from error
         if not response.is_success and response.status_code not in accept:
             raise ShellError(f"{method} {path} answered {response.status_code}")
-        if not response.is_success or not response.content:
+        if not response.is_success or not content:
             return []
         try:
-            return response.json()
-        except ValueError as error:
+            return cast("object", json.loads(content))
+        except (ValueError, RecursionError) as error:
             raise ShellError(f"{method} {path} answered no JSON") from error
 
 

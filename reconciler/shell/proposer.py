@@ -4,8 +4,9 @@ In a thread of its own, so no pass waits. A request whose digest is out of date 
 is ever merged from here.
 """
 
+import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,6 +23,7 @@ from reconciler.shell.daemon_events import DaemonEvent, PassFinished
 from reconciler.shell.git.objects import read_file
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.merge_requests import MergeRequests, Proposal
+from reconciler.shell.open_requests import OpenRequest
 
 PREFIX = "reconciler-allow-"
 SHORT_DIGEST = 12
@@ -29,6 +31,8 @@ ROOT_DIGEST = 8
 FIRST_DELAY_SECONDS = 5.0
 LONGEST_DELAY_SECONDS = 600.0
 GRACE_SECONDS = 5.0
+MOST_OTHERS = 20
+LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class Proposer(Background):
         self._first_delay_seconds = first_delay_seconds
         self._prefix = prefix_of(repository.prefix)
         self._known: str | None = None
+        self._others: set[int] = set()
         self._wanted: _Held | None = None
         self._changed = threading.Condition()
         self._stopped = False
@@ -125,14 +130,44 @@ class Proposer(Background):
         """Open what is missing and close what is out of date."""
         digest = held.allow.rpartition(":")[2][:SHORT_DIGEST]
         branch = f"{self._prefix}{digest}" if held.allow else ""
-        found = self._requests.open_branches(self._prefix)
-        if branch and branch not in found:
-            self._requests.open(self._proposal(held, branch))
-            structlog.get_logger().info("removals are proposed", branch=branch)
+        found = self._requests.open_requests(self._prefix)
+        ours = {request.branch: request.number for request in found if request.is_ours}
+        self._leave_alone(request for request in found if not request.is_ours)
+        if branch and branch not in ours:
+            self._open(self._proposal(held, branch))
         length = len(self._prefix) + SHORT_DIGEST  # the top's prefix is one of every root's
-        for name, number in found.items():
+        for name, number in ours.items():
             if name != branch and len(name) == length:
                 self._requests.close(name, number)
+
+    def _open(self, proposal: Proposal) -> None:
+        """Open a request.
+
+        Raises:
+            ShellError: The forge says that there is one from that branch, and it is not ours.
+        """
+        branch = proposal.branch
+        if not self._requests.open(proposal):
+            found = self._requests.open_requests(branch)
+            if not any(request.is_ours and request.branch == branch for request in found):
+                raise ShellError(
+                    f'the forge opens no request from the branch "{branch}", and none of this '
+                    "account is open: close what another account opened from it, or delete it"
+                )
+        structlog.get_logger().info("removals are proposed", branch=branch)
+
+    def _leave_alone(self, found: Iterable[OpenRequest]) -> None:
+        """Log once each request that has the name of one of ours, and is none."""
+        for request in found:
+            if request.number in self._others or len(self._others) >= MOST_OTHERS:
+                continue
+            self._others.add(request.number)
+            structlog.get_logger().warning(
+                "a request that is named like a proposal is another's, and left alone",
+                number=request.number,
+                branch=quoted(request.branch),
+                author=quoted(request.author),
+            )
 
     def _proposal(self, held: _Held, branch: str) -> Proposal:
         """Return the request that lets removals go."""
@@ -157,3 +192,13 @@ def prefix_of(root: str) -> str:
         root: Its folder from the top of the repository, `""` for the top.
     """
     return f"{PREFIX}{blob_id(root.encode(), like='')[:ROOT_DIGEST]}-" if root else PREFIX
+
+
+def quoted(name: str) -> str:
+    r"""Return a stranger's word as a log may have it: in quotes, in one line, not too long.
+
+    >>> print(quoted('x" level=error\n'))
+    "x\" level=error\n"
+    """
+    cut = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+    return printable(json.dumps(cut, ensure_ascii=False))

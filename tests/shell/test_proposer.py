@@ -1,15 +1,9 @@
 """A held pass proposes itself: a pull request with one line, at each forge, one at a time."""
 
-import base64
-import json
-import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -24,116 +18,16 @@ from reconciler.shell.merge_requests import MergeRequests
 from reconciler.shell.pass_report import PassReport
 from reconciler.shell.proposer import Proposer
 from tests.builders import cluster, cluster_policy, deployment, text
+from tests.shell.fake_forge import TOKEN, FakeForge, forge_server
 from tests.shell.fleet import Clock, eventually, new_passes, patiently, running
 from tests.shell.repositories import NOW, Checkout, new_checkout
 
-TOKEN = "a-token-of-the-forge"  # noqa: S105  # of tests only
 FILES = {
     "a.yaml": text(cluster("a")),
     "policy.yaml": text(cluster_policy()),
     **{f"{name}.yaml": text(deployment(name)) for name in "xyz"},
 }
 GONE = [f"{name}.yaml" for name in "xyz"]
-
-
-@dataclass
-class FakeForge:
-    """A forge that keeps branches, files and requests, by the words of one of three."""
-
-    url: str = ""
-    failures: int = 0
-    tokens: set[str] = field(default_factory=set)
-    files: dict[str, bytes] = field(default_factory=dict)
-    requests: dict[int, dict[str, Any]] = field(default_factory=dict)
-    calls: list[str] = field(default_factory=list)
-
-    @property
-    def open(self) -> list[dict[str, Any]]:
-        """The requests that are open."""
-        return [one for one in self.requests.values() if one["state"] == "open"]
-
-    def answer(  # noqa: C901  # a row a request
-        self, method: str, path: str, body: dict[str, Any]
-    ) -> tuple[int, object]:
-        """Return status and body."""
-        if self.failures:
-            self.failures -= 1
-            return 503, {}
-        tail = re.sub(r"^/api/v\d/(repos/team/fleet|projects/team%2Ffleet)/", "", path)
-        tail = tail.partition("?")[0]
-        self.calls.append(f"{method} {tail}")
-        match method, tail.split("/"):
-            case "GET", ["pulls"]:
-                return 200, [
-                    {"number": n, "head": {"ref": one["head"]}}
-                    for n, one in self.requests.items()
-                    if one["state"] == "open"
-                ]
-            case "GET", ["merge_requests"]:
-                return 200, [
-                    {"iid": n, "source_branch": one["head"]}
-                    for n, one in self.requests.items()
-                    if one["state"] == "open"
-                ]
-            case (("PUT" | "POST"), ["contents", *_]):
-                branch = body.get("new_branch", body["branch"])
-                self.files[branch] = base64.b64decode(body["content"])
-                return 201, {}
-            case "POST", ["repository", "commits"]:
-                self.files[body["branch"]] = base64.b64decode(body["actions"][0]["content"])
-                return 201, {}
-            case "POST", ["pulls"]:
-                self._add(body["head"], body["base"], body["title"], body["body"])
-                return 201, {}
-            case "POST", ["merge_requests"]:
-                named = (body["source_branch"], body["target_branch"])
-                self._add(*named, body["title"], body["description"])
-                return 201, {}
-            case (("PATCH" | "PUT"), [("pulls" | "merge_requests"), number]):
-                self.requests[int(number)]["state"] = "closed"
-                return 200, {}
-            case "DELETE", _:
-                return 204, None
-            case "POST", ["git", "refs"]:
-                return 201, {}
-        return 404, {}
-
-    def _add(self, head: str, base: str, title: str, said: str) -> None:
-        request = {"head": head, "base": base, "title": title, "body": said, "state": "open"}
-        self.requests[len(self.requests) + 1] = request
-
-
-@contextmanager
-def forge_server() -> Iterator[FakeForge]:
-    """Serve a forge on the loopback."""
-    forge = FakeForge()
-
-    class Handler(BaseHTTPRequestHandler):
-        def _serve(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(length) or b"{}")
-            forge.tokens.add(str(self.headers.get("Authorization", ""))[-len(TOKEN) :])
-            status, found = forge.answer(self.command, self.path, body)
-            data = b"" if found is None else json.dumps(found).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815  # names of http
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        forge.url = f"http://127.0.0.1:{http.server_port}/team/fleet"
-        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield forge
-        finally:
-            http.shutdown()
-            thread.join()
 
 
 @contextmanager
