@@ -19,6 +19,7 @@ import click
 from reconciler import __version__
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.shell.held_signals import ENDING, handle_ending, is_main_thread
+from reconciler.shell.machine_limits import limit_met
 
 VERBS = {
     "api-resources": "Print every kind that is read, its names, and who writes it.",
@@ -202,6 +203,9 @@ def _failed(error: Exception) -> int:
             return EXIT_USAGE
         case ReconcilerError():
             _print_error(str(error))
+        case _ if told := limit_met(error):
+            error.__traceback__ = None  # what it holds is memory, too
+            _print_error(told)
         case OSError():
             from reconciler.shell.disk import refusal_of
 
@@ -218,9 +222,13 @@ def _failed(error: Exception) -> int:
 
 def _print_error(message: str) -> None:
     """Print what went wrong as one line; git and file names may hold control characters."""
-    from reconciler.audit.printable import printable
+    try:
+        from reconciler.audit.printable import printable
 
-    click.echo(f"reconciler: {printable(message)}", err=True)
+        shown = printable(message)
+    except (MemoryError, OSError, ImportError):  # there is nothing left for that
+        shown = ascii(message)
+    click.echo(f"reconciler: {shown}", err=True)
 
 
 def _end_politely() -> "dict[signal.Signals, Handler]":

@@ -1,7 +1,7 @@
 """The boundary around one object of a pass: what stops it is a fault of that object.
 
-The only file below `shell/` that catches unforeseen exceptions. MemoryError and OSError belong to
-no object, so they pass through.
+The only file below `shell/` that catches unforeseen exceptions. MemoryError, OSError, and
+ImportError (no memory for a library) belong to no object, so they pass through.
 """
 
 from collections.abc import Callable, Iterable
@@ -51,7 +51,7 @@ def attempt(
     """
     try:
         return work()
-    except (MemoryError, OSError):
+    except (MemoryError, OSError, ImportError):
         raise
     except Exception as error:  # noqa: BLE001  # the boundary: it stops at the object
         if isinstance(error, UserError) and refused is not None:

@@ -27,6 +27,7 @@ from reconciler.shell.daemon_events import (
     PassFailed,
     PassFinished,
 )
+from reconciler.shell.machine_limits import limit_met
 from reconciler.shell.pass_log import PassLog
 from reconciler.shell.pass_report import PassReport
 from reconciler.shell.passes import Passes
@@ -91,8 +92,11 @@ class Daemon:
 
         def say(event: DaemonEvent) -> None:
             for observer in observers:
-                trace = _mistake_of(observer, event)
-                if trace and trace not in known:
+                error = _error_of(observer, event)
+                limit, trace = limit_met(error), "" if error is None else trace_of(error)
+                if limit is not None:
+                    log.warning("what watches the daemon was not told", reason=limit)
+                elif trace and trace not in known:
                     known.add(trace)
                     log.error("a mistake of the reconciler in what watches it", trace=trace)
 
@@ -154,13 +158,13 @@ class Daemon:
         return min(poll, max(left, SHORTEST_SLEEP_SECONDS))
 
 
-def _mistake_of(observer: Observer, event: DaemonEvent) -> str:
-    """Call an observer; return the trace of its mistake, `""` if it made none. It fails no pass."""
+def _error_of(observer: Observer, event: DaemonEvent) -> Exception | None:
+    """Call an observer; return what stopped it, `None` if nothing did. It fails no pass."""
     try:
         observer(event)
     except Exception as error:  # noqa: BLE001  # whatever it is
-        return trace_of(error)
-    return ""
+        return error
+    return None
 
 
 def _recheck_at(report: PassReport) -> datetime | None:

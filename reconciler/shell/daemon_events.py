@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from reconciler.errors import ShellError, UsageError
 from reconciler.shell.disk import refusal_of
+from reconciler.shell.machine_limits import limit_met
 from reconciler.shell.pass_report import PassReport
 
 
@@ -54,8 +55,9 @@ class PassFailed:
 
     @property
     def refused(self) -> bool:
-        """Whether the outside refused; else it is a mistake of the reconciler itself."""
-        return isinstance(self.error, ShellError | UsageError | OSError)
+        """Whether the outside or the machine refused; else it is a mistake of the reconciler."""
+        known = isinstance(self.error, ShellError | UsageError | OSError)
+        return known or limit_met(self.error) is not None
 
     @property
     def reason(self) -> str:
@@ -63,7 +65,7 @@ class PassFailed:
         if isinstance(self.error, OSError):
             return refusal_of(self.error)
         if self.refused:
-            return str(self.error)
+            return limit_met(self.error) or str(self.error)
         return f"a mistake of the reconciler itself ({type(self.error).__name__}), see the log"
 
 

@@ -4,8 +4,11 @@ import errno
 import os
 import pwd
 
+from reconciler.shell.machine_limits import limit_met
+
 FULL = ("no space left on device", "out of diskspace", "disk quota exceeded")
 READ_ONLY = ("read-only file system",)
+NO_TEMPORARY = "No usable temporary directory"  # Python, where each is full or read-only
 DENIED = ("permission denied", "insufficient permission for adding an object")
 UNSAID = ("couldn't write", "could not write", "unable to write")
 """What git says, in lower case, the last ones where it keeps the reason to itself.
@@ -36,6 +39,8 @@ def refusal(said: str, place: str) -> str | None:
 def refusal_of(error: OSError) -> str:
     """Return what to do about a failure of the system, or else what it says itself."""
     place = "" if error.filename is None else os.fsdecode(error.filename)
+    if told := limit_met(error):
+        return f'"{place}": {told}' if place else told
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             return _full(place)
@@ -43,6 +48,11 @@ def refusal_of(error: OSError) -> str:
             return _read_only(place)
         case errno.EACCES | errno.EPERM if place:
             return _denied(place)
+        case errno.ENOENT if NO_TEMPORARY in str(error):
+            return (
+                "no folder for temporary files takes any; free some space in /tmp, or set TMPDIR "
+                "to a folder that can be written"
+            )
         case _:
             return f'"{place}": {error.strerror}' if place else str(error)
 

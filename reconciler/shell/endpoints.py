@@ -16,6 +16,7 @@ from starlette.routing import Route, Router
 
 from reconciler.dialects.object_boundary import trace_of
 from reconciler.shell.git.masking import mask_of
+from reconciler.shell.machine_limits import limit_met
 from reconciler.shell.page_endpoints import PageEndpoints
 from reconciler.shell.page_roots import PageOfRoots
 from reconciler.shell.webhook import Webhook
@@ -105,6 +106,8 @@ def _mistake_logger() -> Callable[[Request, Exception], Awaitable[Response]]:
     logged: set[str] = set()
 
     async def answer(request: Request, error: Exception) -> Response:
+        if told := limit_met(error):
+            return PlainTextResponse(f"{told}\n", 503, {"retry-after": "10"})
         trace = trace_of(error)
         place = trace.rpartition("\n")[0]  # what follows may hold the request's own words
         if place not in logged:

@@ -10,6 +10,7 @@ from typing import Self
 
 from watchfiles._rust_notify import RustNotify
 
+THREADS = 2  # of a watched folder: the library's and ours
 DEBOUNCE_MS = 50
 STEP_MS = 10  # sets the latency, and how fast a stop is noticed
 POLL_SECONDS = 5.0
@@ -77,6 +78,7 @@ class Wakeups:
             thread.join()
 
     def _watch(self, folder: Path, *, recursive: bool) -> None:
+        _start_threads(THREADS)  # or else the library, which is no Python, aborts the process
         try:
             # Not `watchfiles.watch`: that begins to watch at its first turn, in another thread.
             notify = RustNotify(
@@ -104,6 +106,23 @@ class Wakeups:
                     return
                 if any(_matters(Path(path), top) for _, path in batch):
                     self._bell.set()
+
+
+def _start_threads(count: int) -> None:
+    """Start so many threads at a time, and end them.
+
+    Raises:
+        RuntimeError: The machine grants no more.
+    """
+    release = threading.Event()
+    threads = [threading.Thread(target=release.wait, daemon=True) for _ in range(count)]
+    try:
+        for thread in threads:
+            thread.start()
+    finally:
+        release.set()
+        for thread in filter(threading.Thread.is_alive, threads):
+            thread.join()
 
 
 def _matters(path: Path, top: Path | None) -> bool:

@@ -25,6 +25,7 @@ from reconciler.shell.disk import refusal
 from reconciler.shell.git.errors import GitError, GitKilled
 from reconciler.shell.git.masking import masked
 from reconciler.shell.held_signals import held_signals
+from reconciler.shell.machine_limits import limit_met, limit_said
 
 KEPT = ("PATH", "SSH_AUTH_SOCK")
 """Variables of the caller's environment that git may see."""
@@ -220,7 +221,8 @@ class Git:
             return GitError(found)
         said = one_line(finished.stderr) or f"exit code {finished.code}"
         kind = GitKilled if finished.code < 0 else GitError
-        return kind(f"git {arguments[0]}: {said}")
+        limit = limit_said(finished.stderr, finished.code)
+        return kind(limit or f"git {arguments[0]}: {said}")
 
     def too_slow(self, arguments: tuple[str, ...]) -> GitError:
         """Return the error of a command whose time limit passed."""
@@ -231,21 +233,26 @@ class Git:
         try:  # here, so that a machine without git can use all the rest
             from git.cmd import Git as Runner  # noqa: PLC0415
         except ImportError as error:  # GitPython looks for git when it is imported
-            raise GitError(NOT_THERE) from error
+            raise GitError(limit_met(error) or NOT_THERE) from error
         variables = {**ENVIRONMENT, **self._configuration(), **self.variables}
         # GitPython adds to the environment of this process and never removes; env(1) removes.
         # Values stay out of the argument list, where other users could read them.
         dropped = sorted(set(os.environ) - set(KEPT) - set(variables))
         unset = [argument for name in dropped for argument in ("-u", name)]
-        running = Runner(str(self.folder)).execute(
-            ["env", *unset, "git", *self.options, *arguments],
-            istream=subprocess.PIPE,
-            as_process=True,
-            shell=False,
-            env=variables,
-            start_new_session=True,
-            pass_fds=self.inherited,
-        )
+        try:
+            running = Runner(str(self.folder)).execute(
+                ["env", *unset, "git", *self.options, *arguments],
+                istream=subprocess.PIPE,
+                as_process=True,
+                shell=False,
+                env=variables,
+                start_new_session=True,
+                pass_fds=self.inherited,
+            )
+        except OSError as error:
+            if told := limit_met(error):
+                raise GitError(told) from error
+            raise
         process = running.proc
         running.proc = None  # ours now: it must not end when the wrapper is collected
         return cast("subprocess.Popen[bytes]", process)

@@ -1,0 +1,174 @@
+"""Limits of the machine times verbs: told as what they are, and nothing half done stays."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reconciler.shell.machine_limits import limit_met, limit_said
+from tests.cli.history import told_fleet
+from tests.cli.limited import Limited, git, limited, not_settable, own, small_disk
+from tests.shell.repositories import Checkout
+
+VERBS = {
+    "validate": ("validate",),
+    "status": ("status",),
+    "reconcile": ("reconcile",),
+    "plan": ("plan", "--head", "other"),
+    "why": ("why", "deployment/shop"),
+    "verify": ("verify",),
+    "rebalance": ("rebalance", "deployment/shop", "--branch", "x"),
+    "suspend": ("suspend", "deployment/shop", "--branch", "x"),
+    "import": ("import", "state.json", "--cluster", "member1"),
+    "run": ("run", "--listen", "0"),
+}
+LIMITS = {
+    "no-process": ("--nproc=1", "no further process or thread can be started"),
+    "no-thread": ("--nproc=2", "no further process or thread can be started"),
+    "one-thread": ("--nproc=3", "no further process or thread can be started"),
+    "few-threads": ("--nproc=4", "no further process or thread can be started"),
+    "little-memory": ("--as=50000000", "memory"),
+    "less-memory-than-needed": ("--as=62000000", "memory"),
+    "no-file-grows": ("--fsize=0", "would be larger than it may be|temporary files"),
+    "few-open-files": ("--nofile=12", "too many files are open"),
+}
+ALWAYS_MET = ("no-process", "no-thread", "few-open-files")  # or else limits do not bind here
+NATIVE = re.compile(r"memory allocation of \d+ bytes failed")  # a library that is no Python ends
+NOT_SETTABLE = not_settable()
+
+pytestmark = pytest.mark.skipif(bool(NOT_SETTABLE), reason=f"not run: {NOT_SETTABLE}")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fleet with something to decide, another branch, and reports to import."""
+    fleet = told_fleet(tmp_path_factory.mktemp("limits") / "fleet")
+    shop = fleet.folder / "workloads/shop.yaml"
+    written = re.sub(r"replicas: \d+", "replicas: 9", shop.read_text())
+    fleet.commit({"workloads/shop.yaml": written})
+    fleet.git("branch", "other")
+    (fleet.folder / "state.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
+    return fleet.folder
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, made: Path) -> Path:
+    """A copy of it, of the user that verbs run as."""
+    folder = tmp_path / "fleet"
+    shutil.copytree(made, folder, symlinks=True)
+    own(folder)
+    return folder
+
+
+def assert_told(ended: Limited, says: str) -> None:
+    """One sentence that names the limit; a daemon may go on, and logs it."""
+    told = ended.stderr
+    assert "mistake" not in told
+    assert "Traceback" not in told
+    if ended.code in (0, None):
+        assert ended.code == 0 or not told or re.search(says, told), told
+        return
+    if ended.code < 0:
+        assert NATIVE.search(told), told
+        return
+    lines = [line for line in told.splitlines() if not line.startswith("{")]
+    assert 1 == ended.code, told
+    assert 1 == len(lines), told
+    assert re.match(rf"reconciler: .*({says})", lines[0]), told
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_limit_is_told_and_leaves_nothing_behind(fleet: Path, verb: str, limit: str) -> None:
+    """No mistake of the program, no trace; the branch moved whole or not at all."""
+    bound, says = LIMITS[limit]
+    before = git(fleet, "rev-parse", "main")
+
+    ended = limited(fleet, bound, *VERBS[verb])
+
+    assert limit not in ALWAYS_MET or verb in ("validate", "import") or ended.code == 1
+    assert_told(ended, f"{says}|no further process")
+    moved = git(fleet, "rev-parse", "main") != before
+    assert not moved or ended.code in (0, None)
+    assert_sound(fleet)
+
+
+def assert_sound(fleet: Path) -> None:
+    """Nothing is missing, nothing is staged, and the next pass goes on as if nothing had been."""
+    git(fleet, "fsck", "--strict", "--no-dangling")
+    after = limited(fleet, "", "reconcile")
+    assert 0 == after.code, after.stderr
+    assert "" == git(fleet, "status", "--short", "--", "status", "workloads")
+
+
+@pytest.mark.parametrize("verb", ["reconcile", "rebalance", "suspend", "validate", "why"])
+def test_a_full_disk_is_told(tmp_path: Path, made: Path, verb: str) -> None:
+    """And once there is room the same verb does what it was asked for."""
+    with small_disk(tmp_path / "disk", "3m") as refused:
+        if refused:
+            pytest.skip(f"not run: no disk can be mounted: {refused}")
+        folder = tmp_path / "disk/fleet"
+        shutil.copytree(made, folder, symlinks=True)
+        own(tmp_path / "disk")
+        filler = tmp_path / "disk/filler"
+        fill(filler)
+        ended = limited(folder, "", *VERBS[verb])
+        if verb in ("validate", "why"):
+            assert 0 == ended.code, ended.stderr
+        else:
+            assert_told(ended, "is full|temporary files")
+            assert 1 == ended.code
+        filler.unlink()
+        assert_sound(folder)
+
+
+def fill(place: Path) -> None:
+    """Write until the disk takes no more."""
+    with place.open("wb", buffering=0) as stream:
+        try:
+            while stream.write(b"x" * 4096):
+                pass
+        except OSError:
+            return
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_clock_set_back_by_a_year_is_told(tmp_path: Path, verb: str) -> None:
+    """After a pass by a clock a year ahead, what decides is held, and says who must act."""
+    fleet = Checkout(told_fleet(tmp_path / "fleet").folder)
+    (fleet.folder / "state.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
+    fleet.git("branch", "other")
+    ahead = "2099-01-01T00:00:00Z"
+    own(tmp_path)
+    assert 0 == limited(fleet.folder, "", "reconcile", "--now", ahead).code
+    before = git(fleet.folder, "rev-parse", "main")
+
+    ended = limited(fleet.folder, "", *VERBS[verb])
+
+    assert "mistake" not in ended.stderr
+    assert "Traceback" not in ended.stderr
+    if verb in ("reconcile", "run"):
+        assert "restore `lastPassAt`" in ended.stderr
+    assert before == git(fleet.folder, "rev-parse", "main")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "fatal: Out of memory, malloc failed (tried to allocate 9 bytes)",
+        "error: cannot fork() for index-pack: Resource temporarily unavailable",
+        "fatal: unable to create thread: Resource temporarily unavailable",
+        "error: unable to open loose object: Too many open files",
+    ],
+)
+def test_what_git_says_of_a_limit_is_known(said: str) -> None:
+    """And what it says of anything else is left to it."""
+    assert limit_said(said) is not None
+    assert limit_said("fatal: not a git repository") is None
+
+
+def test_a_mistake_is_no_limit() -> None:
+    """Only what the machine refused is told as that."""
+    assert limit_met(RuntimeError("dictionary changed size during iteration")) is None
+    assert limit_met(KeyError("x")) is None
