@@ -239,20 +239,15 @@ class Git:
         # Values stay out of the argument list, where other users could read them.
         dropped = sorted(set(os.environ) - set(KEPT) - set(variables))
         unset = [argument for name in dropped for argument in ("-u", name)]
-        try:
-            running = Runner(str(self.folder)).execute(
-                ["env", *unset, "git", *self.options, *arguments],
-                istream=subprocess.PIPE,
-                as_process=True,
-                shell=False,
-                env=variables,
-                start_new_session=True,
-                pass_fds=self.inherited,
-            )
-        except OSError as error:
-            if told := limit_met(error):
-                raise GitError(told) from error
-            raise
+        running = Runner(str(self.folder)).execute(
+            ["env", *unset, "git", *self.options, *arguments],
+            istream=subprocess.PIPE,
+            as_process=True,
+            shell=False,
+            env=variables,
+            start_new_session=True,
+            pass_fds=self.inherited,
+        )
         process = running.proc
         running.proc = None  # ours now: it must not end when the wrapper is collected
         return cast("subprocess.Popen[bytes]", process)
