@@ -220,9 +220,8 @@ class Git:
         if found := refusal(finished.stderr, str(self.folder)):
             return GitError(found)
         said = one_line(finished.stderr) or f"exit code {finished.code}"
-        kind = GitKilled if finished.code < 0 else GitError
-        limit = limit_said(finished.stderr, finished.code)
-        return kind(limit or f"git {arguments[0]}: {said}")
+        told = limit_said(finished.stderr, finished.code) or f"git {arguments[0]}: {said}"
+        return GitKilled(told) if finished.code < 0 else GitError(told)
 
     def too_slow(self, arguments: tuple[str, ...]) -> GitError:
         """Return the error of a command whose time limit passed."""
