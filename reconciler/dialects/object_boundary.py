@@ -1,7 +1,7 @@
 """The boundary around one object of a pass: what stops it is a fault of that object.
 
-The only file below `shell/` that catches unforeseen exceptions. MemoryError, OSError, and
-ImportError (no memory for a library) belong to no object, so they pass through.
+The only file below `shell/` that catches unforeseen exceptions. MemoryError and OSError
+belong to no object, so they pass through, and so does a library for which there is no memory.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,6 +14,8 @@ from reconciler.model.world import Fault, Manifest, Trace
 T = TypeVar("T")
 
 RULE = "internal-error"
+NOT_LOADED = ("annot allocate memory", "failed to map segment", "Too many open files")
+"""What the loader of a library says where the machine has no room for it."""
 DEEPEST = 40  # frames of a trace: an endless recursion has a thousand
 
 
@@ -51,9 +53,11 @@ def attempt(
     """
     try:
         return work()
-    except (MemoryError, OSError, ImportError):
+    except (MemoryError, OSError):
         raise
-    except Exception as error:  # noqa: BLE001  # the boundary: it stops at the object
+    except Exception as error:  # the boundary: it stops at the object
+        if isinstance(error, ImportError) and any(one in str(error) for one in NOT_LOADED):
+            raise
         if isinstance(error, UserError) and refused is not None:
             return Failed(refused(error), error.message)
         return unforeseen(error, place())

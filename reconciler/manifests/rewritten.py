@@ -69,8 +69,17 @@ def without_empty(value: Any, node: SchemaNode | None, files: Mapping[str, Json]
     return {
         key: without_empty(one, below(node, key), files)
         for key, one in value.items()
-        if key in required or key not in fields or one not in ("", [])
+        if key in required or key not in fields or not _is_left_out(one, below(node, key), files)
     }
+
+
+def _is_left_out(value: Any, node: SchemaNode | None, files: Mapping[str, Json]) -> bool:
+    """Return whether a value is the empty text or list of a field that is one.
+
+    Of a field of another type it is what cannot be decoded.
+    """
+    kind = None if node is None else resolved(node, files).schema.get("type")
+    return (value == "" and kind in ("string", None)) or (value == [] and kind in ("array", None))
 
 
 def _empty(node: SchemaNode, files: Mapping[str, Json]) -> object:

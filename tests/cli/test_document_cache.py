@@ -33,6 +33,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         pytest.param(("reconcile", "--dry-run", "--now", NOW), id="reconcile"),
     ],
 )
+@pytest.mark.cpu_seconds(25)  # three commands that read 500 files
 def test_answers_are_the_same(
     checkout: Checkout, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
