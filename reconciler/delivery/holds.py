@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from reconciler.delivery.destinations import MISPLACED
 from reconciler.delivery.kustomization import built_as_one, kustomization_path, kustomized
 from reconciler.delivery.memory import DeliveryMemory
+from reconciler.delivery.owned_files import at_and_above
 from reconciler.delivery.settings import DeliverySettings, Destination, Folder, by_folder
 from reconciler.model.identity import ClusterName
 from reconciler.model.settings import CONFIGURATION_PATH
@@ -91,17 +92,10 @@ def _blocked(
         wanted = [path for path in memory.lacking if one.holds(path)]
         if one in with_kustomization:
             wanted += [kustomization_path(Folder(one, name)) for name in fleet]
-        ways = {path for way in (one.root, *wanted) for path in _at_and_above(way)}
+        ways = {path for way in (one.root, *wanted) for path in at_and_above(way)}
         found = min(ways & obstacles, default="")
         if found:
             yield one, found
-
-
-def _at_and_above(path: str) -> Iterator[str]:
-    """Yield a path, and the folders that it leads through."""
-    while path:
-        yield path
-        path = path.rpartition("/")[0]
 
 
 def _doubled(

@@ -141,11 +141,18 @@ def is_in(path: str, found: frozenset[str]) -> bool:
     >>> is_in("a/b/c.yaml", frozenset({"a/b"}))
     True
     """
+    return any(one in found for one in at_and_above(path))
+
+
+def at_and_above(path: str) -> Iterator[str]:
+    """Yield a path, and the folders that it leads through, the nearest first.
+
+    >>> list(at_and_above("a/b/c.yaml"))
+    ['a/b/c.yaml', 'a/b', 'a']
+    """
     while path:
-        if path in found:
-            return True
+        yield path
         path = path.rpartition("/")[0]
-    return False
 
 
 def _text(path: str, content: Body | Sequence[Body], known: Known) -> str:
