@@ -8,7 +8,7 @@ LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
 
-.PHONY: demo test kubectl editors browser axe pictures fuzz crash crash-all limits strangers soak check format docs schemas bench bench-large bench-page wheel release lock image-steps pin clean
+.PHONY: demo test kubectl editors browser axe pictures fuzz crash crash-all laws limits strangers soak check format docs schemas bench bench-large bench-page wheel release lock image-steps pin clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
@@ -42,6 +42,10 @@ crash: $(INSTALLED)
 # What strangers may do to the branches of a repository whose commits are signed.
 strangers: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m tests.trust --seconds $(or $(SECONDS),600) --seed $(or $(SEED),0)
+
+# Properties of passes with other examples each round; LAW=joined_demands for one file of them.
+laws: $(INSTALLED)
+	$(MEMORY) $(BIN)/python -m tests.core --seconds $(or $(SECONDS),600) --seed $(or $(SEED),0) $(if $(LAW),--law $(LAW))
 
 # Every verb at every limit of the machine.
 limits: $(INSTALLED)

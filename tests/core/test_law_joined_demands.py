@@ -86,14 +86,18 @@ class Answers:
     _asked: ObjectKey | None = None
 
     def decide(self, real: Any, draft: Any, *args: Any) -> Any:
-        """Note which binding is asked about."""
+        """Note which binding is decided; what is asked beside that, of causes, decides nothing."""
         self._asked = draft.key
-        return real(draft, *args)
+        try:
+            return real(draft, *args)
+        finally:
+            self._asked = None
 
     def schedule(self, real: Any, binding: Any, *args: Any, **options: Any) -> Any:
         """Note the answer."""
         verdict = real(binding, *args, **options)
-        assert self._asked is not None
+        if self._asked is None:
+            return verdict
         if verdict.triggered and verdict.clusters is not None:
             self.goals[self._asked] = dict(verdict.clusters)
         elif verdict.triggered and binding.reschedule_required:

@@ -64,9 +64,12 @@ class Heard:
     _asked: ObjectKey | None = None
 
     def decide(self, real: Any, draft: Any, *args: Any) -> Any:
-        """Note which binding Karmada's scheduler is asked about."""
+        """Note which binding is decided; what is asked beside that, of causes, decides nothing."""
         self._asked = draft.key
-        return real(draft, *args)
+        try:
+            return real(draft, *args)
+        finally:
+            self._asked = None
 
     def schedule(
         self, real: Any, binding: Any, members: Any, now: datetime, *, propagate_empty: bool
