@@ -1,12 +1,13 @@
 """A WorkloadRebalancer that names a Placement: decided afresh, at once, and once."""
 
+from collections.abc import Callable
 from typing import cast
 
 import pytest
 
 from reconciler.model.decision import Cause, CauseKind
 from reconciler.model.world import Body
-from tests.builders import rebalancer
+from tests.builders import path_of, rebalancer
 from tests.dialects.ocm.worlds import (
     BY_SCORE,
     GROUP,
@@ -21,6 +22,9 @@ from tests.stories import Story, story
 HUB = (cluster_set(), binding(), cluster("a"), cluster("b"))
 DECISION = f"status/placementdecisions.{GROUP}/ns1/p-decision-1.yaml"
 STEADY = {**BY_SCORE, "mode": "Additive"}
+FILE = path_of(placement())
+DISABLE = f"{GROUP}/experimental-scheduling-disable"
+SUSPEND = "reconciler.dev/suspend"
 
 
 def demand(version: str = "v1beta1", name: str = "p", namespace: str = "ns1") -> Body:
@@ -39,6 +43,18 @@ def result(told: Story) -> str:
     """How the rebalance of the one workload stands."""
     [workload] = cast(list[dict[str, str]], told.rebalancer("again")["observedWorkloads"])
     return workload.get("result", "")
+
+
+def waits(told: Story) -> str:
+    """What the rebalance of the one workload waits for."""
+    [workload] = cast(list[dict[str, str]], told.rebalancer("again")["observedWorkloads"])
+    return workload.get("waitsFor", "")
+
+
+def with_metadata(**metadata: object) -> Body:
+    """The placement with more metadata."""
+    body = placement()
+    return {**body, "metadata": {**cast(Body, body["metadata"]), **metadata}}
 
 
 def settled_on_a() -> Story:
@@ -110,6 +126,53 @@ def test_unknown_placement_is_failed() -> None:
     assert "Failed" == result(told)
 
 
+def break_file(told: Story) -> None:
+    """Break the file of the placement."""
+    told.files[FILE] = "kind: Placement\na: [\n"
+
+
+def break_decision(told: Story) -> None:
+    """Break the file of its decisions."""
+    told.files[DECISION] = "<<<<<<< ours\n"
+
+
+BLOCKED: tuple[tuple[str, Callable[[Story], object], str], ...] = (
+    (
+        "switched-off",
+        lambda told: told.put(with_metadata(annotations={DISABLE: "true"})),
+        f"{DISABLE} is true ({FILE}:1)",
+    ),
+    (
+        "suspended",
+        lambda told: told.put(with_metadata(annotations={SUSPEND: "true"})),
+        f"{SUSPEND} is true ({FILE}:1)",
+    ),
+    (
+        "deleting",
+        lambda told: told.put(with_metadata(deletionTimestamp="2026-11-20T12:00:00Z")),
+        f"it is being deleted ({FILE}:1)",
+    ),
+    (
+        "faulty",
+        lambda told: told.put(placement(numberOfClusters="one")),
+        f"it is faulty ({FILE}:1)",
+    ),
+    ("not-understood", break_file, f"its file cannot be understood ({FILE}:3)"),
+    ("frozen", break_decision, f"one of its files cannot be read ({FILE}:1)"),
+)
+
+
+@pytest.mark.parametrize(("act", "why"), [pytest.param(a, w, id=i) for i, a, w in BLOCKED])
+def test_a_rebalancer_says_what_a_placement_lacks(act: Callable[[Story], object], why: str) -> None:
+    """In its record, with file and line; the result stays open."""
+    told = story(*HUB, placement())
+    told.run(0)
+    act(told)
+    told.put(demand()).run(1)
+
+    assert ("", why) == (result(told), waits(told))
+
+
 def test_placement_that_is_switched_off_waits() -> None:
     """The rebalance happens when scheduling is on again."""
     switch = {f"{GROUP}/experimental-scheduling-disable": "true"}
@@ -119,7 +182,7 @@ def test_placement_that_is_switched_off_waits() -> None:
     assert "" == result(told)
     told.put(placement()).run(1)
 
-    assert "Successful" == result(told)
+    assert ("Successful", "") == (result(told), waits(told))
 
 
 def test_faulty_placement_waits() -> None:
