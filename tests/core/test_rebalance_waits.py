@@ -14,20 +14,25 @@ from tests.builders import (
     NOW,
     Body,
     cluster,
+    configmap,
     configuration,
     deployment,
     path_of,
     policy,
     rebalancer,
     schedule_trigger,
+    selector,
     taint,
+    target,
     text,
 )
 from tests.core.test_pace import NOON
 from tests.core.test_rebalance_truth import PLACEMENT, ROOMY, away, results, with_annotation
+from tests.dialects.karmada.test_dependencies import reading
 from tests.stories import REBALANCERS, Story, story
 
 WEB, POLICY = path_of(deployment()), path_of(policy())
+SETTINGS = path_of(configmap())
 SUSPENDED = "reconciler.dev/suspend"
 Act = Callable[[Story], object]
 
@@ -228,6 +233,29 @@ def test_a_workload_that_was_never_claimed_has_no_binding() -> None:
     told.run(0)
 
     assert [("web", "Failed")] == results(told)
+
+
+def test_what_others_need_waits_in_the_pass_that_carries_it_first() -> None:
+    """Its binding comes in that very pass, so that it is there to be waited for."""
+    settings = rebalancer("demo", target("ConfigMap", "settings"))
+    told = story(cluster("a"), reading(), configmap(), policy(propagateDeps=True), settings)
+    told.run(0)
+    first = (results(told), waits(told))
+    told.run(1)
+
+    why = f"no policy claims it: it is where the workloads are that need it ({SETTINGS}:1)"
+    assert ([("settings", "")], why) == first
+    assert first == (results(told), waits(told))
+
+
+def test_what_others_need_is_rebalanced_once_a_policy_claims_it() -> None:
+    """A policy of its own has it scheduled."""
+    settings = rebalancer("demo", target("ConfigMap", "settings"))
+    told = story(cluster("a"), reading(), configmap(), policy(propagateDeps=True), settings)
+    told.run(0)
+    told.put(policy("own", selectors=[selector("ConfigMap")])).run(1)
+
+    assert ([("settings", "Successful")], "") == (results(told), waits(told))
 
 
 def test_what_is_told_of_waiting_is_news() -> None:

@@ -60,10 +60,24 @@ def held_since(
         return f"its binding cannot be read ({output_path(world.output_root, key)})"
     draft = claims.drafts.get(key)
     lost = () if draft is None else sorted(inventory.failed.keys() & named_by(draft))
-    if not lost:
-        return ""
-    name = lost[0]
-    return f"the cluster {name} cannot be read ({fault_place(inventory.failed[name].fault)})"
+    if lost:
+        name = lost[0]
+        return f"the cluster {name} cannot be read ({fault_place(inventory.failed[name].fault)})"
+    if (draft is None or not is_reschedulable(draft)) and _is_carried(workload, draft, claims):
+        why = "no policy claims it: it is where the workloads are that need it"
+        return with_place(world, workload, why) if workload in world.inputs else ""
+    return ""
+
+
+def _is_carried(workload: ObjectKey, draft: Draft | None, claims: Claims) -> bool:
+    """Return whether an object goes along with others only, by a binding that may be yet to come.
+
+    Unlike upstream: there its binding comes a moment later, and a rebalancer that looks before has
+    failed for good.
+    """
+    if draft is not None and draft.policy is not None:
+        return False
+    return any(workload in needs for needs in claims.needs.values())
 
 
 def _kept(workload: ObjectKey, key: ObjectKey, world: World, claims: Claims) -> str:
