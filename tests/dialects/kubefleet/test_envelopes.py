@@ -64,7 +64,8 @@ def test_object_across_scopes_is_refused(namespace: str, inner: str, message: st
     """In upstream's words.
 
     Source: kubefleet@e160c1c pkg/controllers/workgenerator/envelope.go
-    `extractManifestsFromEnvelopeCR`.
+    `extractManifestsFromEnvelopeCR`; the sentences about an envelope of a namespace are those of
+    the same function in kubefleet@2ef5748, and no vector of e160c1c holds them.
     """
     with pytest.raises(UserError) as found:
         contents(envelope(namespace, "ConfigMap", inner))

@@ -27,7 +27,8 @@ def contents(envelope: Body) -> list[Body]:
         UserError: One of them has a namespace and must not, has none, or has another one.
 
     Source: kubefleet@e160c1c pkg/controllers/workgenerator/envelope.go
-    `extractManifestsFromEnvelopeCR`.
+    `extractManifestsFromEnvelopeCR`; the sentences about an envelope of a namespace are those of
+    the same function in kubefleet@2ef5748, and no vector of e160c1c holds them.
     """
     own = target_of(envelope)
     found: list[Body] = []
