@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import cast
 
-from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.admissions import ADMISSIONS, UPDATES
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.dialects import KINDS
 from reconciler.core.document_rules import Rules
@@ -96,7 +96,8 @@ class Story:
         ]
         last = last_pass(state.manifests)
         index = index_inputs(inputs, KINDS)
-        step = None if last is None else self._step(index, last, state.manifests, exclude)
+        edited = {} if last is None else self._edited(last, inputs)
+        step = None if last is None else self._step(index, last, state.manifests, exclude, edited)
         found = compose(
             index,
             last_known_good(index, step, allow=self._allow(index)),
@@ -104,7 +105,7 @@ class Story:
             revision=revision,
             output_root="status",
             delivered=self._delivered(index, had),
-            edited={} if last is None else self._edited(last, inputs),
+            edited=edited,
         )
         return with_past(found, index.scopes, self._version)
 
@@ -149,6 +150,7 @@ class Story:
         last: LastPass,
         known: Container[ObjectKey],
         exclude: tuple[str, ...],
+        edited: Mapping[str, frozenset[Kind] | None],
     ) -> Step:
         step = Step(
             index=index,
@@ -157,6 +159,8 @@ class Story:
             last=last,
             covers=lambda path: selects(path, include=(), exclude=exclude),
             recorded=known,
+            edited=edited,
+            updates=UPDATES,
         )
         contents = self._contents()
         needed = step.versions_needed()

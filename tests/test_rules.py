@@ -42,6 +42,7 @@ NO_EXAMPLE = {
     "oscillates": "a guard: no input that does so is known",
     "placement-immutable": "a change, not a state",
     "placement-unreadable": "a guard: the schema refuses such a document first",
+    "policy-immutable": "a change, not a state",
     "removal-braked": "a change, not a state",
     "score-unreadable": "a guard: the schema refuses such a document first",
     "set-unreadable": "a guard: the schema refuses such a document first",

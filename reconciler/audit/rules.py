@@ -103,6 +103,7 @@ ERRORS: Mapping[str, str] = {
     "policy-field-key": "Clusters must be selected by provider, region or zone",
     "policy-field-operator": "Fields of clusters must be compared by In or NotIn",
     "policy-grace-period": "A grace period must be above 0, and go with a graceful purge",
+    "policy-immutable": "The scheduler of a policy must stay what it was",
     "policy-label-key": "What names a label in a policy must be a label key",
     "policy-overflow-division": "Overflow must go with a division that knows what fits",
     "policy-overflow-primary": "Overflow must follow a group that names clusters itself",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from reconciler.core.dialects import DIALECTS, KINDS
 from reconciler.core.freeze import refuse_configuration
-from reconciler.manifests.violations import Admission
+from reconciler.manifests.violations import Admission, UpdateAdmission
 from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import CONFIGURATION
 from reconciler.rebalance.admission import rebalance_admissions
@@ -15,3 +15,8 @@ ADMISSIONS: Mapping[Kind, Admission] = {
     **{kind: refuse for one in DIALECTS for kind, refuse in one.admissions(KINDS).items()},
 }
 """By kind."""
+
+UPDATES: Mapping[Kind, UpdateAdmission] = {
+    kind: refuse for one in DIALECTS for kind, refuse in one.updates().items()
+}
+"""What they would refuse of an edit, by kind."""

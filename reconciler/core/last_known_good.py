@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from reconciler.core.input_index import InputIndex
 from reconciler.core.step import EarlierVersion, Step
+from reconciler.core.update_admission import without_refused_edits
 from reconciler.manifests.admission import digest
 from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ObjectKey
@@ -72,6 +73,7 @@ def last_known_good(
     """
     if step is None:
         return LastKnownGood(faults=tuple(_told(index.broken, index.foreign)))
+    step = without_refused_edits(step)
     broken = _all_broken(step)
     unheard = frozenset(path for path in index.foreign if not _had_documents(step, path))
     kept = list(_at_their_paths(step, broken))
@@ -134,7 +136,8 @@ def _lost_documents(step: Step, path: str) -> Iterator[EarlierVersion]:
 def _missing(step: Step, offers: Iterable[EarlierVersion]) -> list[ObjectKey]:
     """Return what earlier versions of a file held that stands nowhere now, sorted."""
     found = {key for offer in offers for key in offer.manifests}
-    return sorted(found - step.index.keys)
+    refused = {key for faults in step.index.broken.values() for _, key in faults}
+    return sorted(found - step.index.keys - refused)
 
 
 def _at_their_paths(step: Step, broken: Broken) -> Iterator[_Kept]:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from reconciler.core.file_validation import FileValidation, ValidDocument
 from reconciler.core.input_index import InputIndex, key_of, misplaced_fault, origin_of
 from reconciler.core.record import LastPass
+from reconciler.manifests.violations import UpdateAdmission
 from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
 from reconciler.model.world import HeldFile, Manifest
 
 Versions = Mapping[tuple[str, str], FileValidation]
@@ -46,6 +48,8 @@ class Step:
         last: What that pass recorded.
         covers: Return whether a path is read as an input.
         recorded: Objects that the last pass left a file of.
+        edited: The files that differ since, with the kinds of what they hold now.
+        updates: What must not change of an object, by kind.
         versions: Those that `versions_needed` named; empty until they are read.
     """
 
@@ -55,6 +59,8 @@ class Step:
     last: LastPass
     covers: Callable[[str], bool]
     recorded: Container[ObjectKey]
+    edited: Mapping[str, frozenset[Kind] | None] = field(default_factory=dict)
+    updates: Mapping[Kind, UpdateAdmission] = field(default_factory=dict)
     versions: Versions = field(default_factory=dict)
 
     def versions_needed(self) -> frozenset[tuple[str, str]]:
@@ -63,9 +69,27 @@ class Step:
         doubtful = {*broken, *partial, *(path for path, _ in self.linked())}
         needed = {(path, then[path]) for path in doubtful if path in then}
         needed |= {(entry.path, entry.blob) for entry in self.last.held}
+        judged = self.judged_paths()
+        needed |= {(path, then[path]) for path in judged if path in then}
+        doubtful.update(path for path in judged if path not in then)
         if any(then.get(path) != self.now.files.get(path) for path in doubtful):
             needed.update(self.vanished())
         return frozenset(needed)
+
+    def judged_paths(self) -> frozenset[str]:
+        """Return the edited files with an object of which not everything may change."""
+        kinds = self.updates.keys()
+        return frozenset(path for path, found in self.edited.items() if found and found & kinds)
+
+    def in_force(self) -> Mapping[ObjectKey, Manifest]:
+        """Return what was in force at the last committing pass, of the versions that are read."""
+        found: dict[ObjectKey, Manifest] = {}
+        for inspection in self.versions.values():
+            if self.then.files.get(inspection.path) == inspection.blob:
+                found |= self.offer(inspection).manifests
+        for entry in self.last.held:
+            found |= self.held_offer(entry).manifests
+        return found
 
     def with_versions(self, versions: Versions) -> "Step":
         """Return the step with the versions that were needed."""
@@ -105,12 +129,18 @@ class Step:
                 yield self.held_offer(entry)
 
     def offer(self, inspection: FileValidation) -> "EarlierVersion":
-        """Return what a file offers as it was at the last committing pass."""
+        """Return what a file offers as it was at the last committing pass.
+
+        An object of which an earlier version was held then was not in force as its file had it.
+        """
         twice = self.last.written_twice.get(inspection.path, frozenset())
-        manifests = self._manifests(inspection)
-        return EarlierVersion(
-            inspection, {key: one for key, one in manifests.items() if str(key) not in twice}
-        )
+        held = {key for entry in self.last.held for key in entry.keys}
+        manifests = {
+            key: one
+            for key, one in self._manifests(inspection).items()
+            if str(key) not in twice and key not in held
+        }
+        return EarlierVersion(inspection, manifests)
 
     def held_offer(self, entry: HeldFile) -> "EarlierVersion":
         """Return what a version offers that was held already."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from reconciler.dialects.importer import Importer, no_importer
 from reconciler.dialects.renderer import Nothing, Renderers
-from reconciler.manifests.violations import Admission
+from reconciler.manifests.violations import Admission, UpdateAdmission
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
@@ -127,6 +127,7 @@ class Dialect:
         content: Kinds of these that need no warning that they are not read: they control nothing
             upstream either, or a rule of the API tells of them.
         admissions: Returns what its webhooks would refuse, given all kinds that are known.
+        updates: Returns what they would refuse of an edit.
         view: Returns what it answers about files.
         begin: Returns a memory that has seen nothing yet.
         renderers: Returns what says which manifests its decisions put onto clusters.
@@ -146,6 +147,7 @@ class Dialect:
     crds: Callable[[], Mapping[str, tuple[str, ...]]] = dict
     content: frozenset[Kind] = frozenset()
     admissions: Callable[[KnownKinds], Mapping[Kind, Admission]]
+    updates: Callable[[], Mapping[Kind, UpdateAdmission]] = dict
     view: Callable[[], "View"]
     begin: Callable[[], DialectMemory]
     renderers: Callable[[], Renderers] = Nothing

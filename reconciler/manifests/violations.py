@@ -42,6 +42,9 @@ class Violation:
 Admission = Callable[[Mapping[str, object]], tuple[Violation, ...]]
 """What a webhook would say of a document that its schema accepts: nothing, or what is wrong."""
 
+UpdateAdmission = Callable[[Mapping[str, object], Mapping[str, object]], tuple[Violation, ...]]
+"""What a webhook would say of an edit, given the object in force and as it is wanted."""
+
 
 def violations_of(errors: Iterable[Any], *, hidden: bool = False) -> tuple[Violation, ...]:
     """Return the errors of a jsonschema validator as violations.

@@ -1,8 +1,10 @@
 """What stands in for files that cannot be understood: their last good versions, out of history."""
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from reconciler.core.admissions import UPDATES
 from reconciler.core.file_validation import FileValidation
 from reconciler.core.input_index import InputIndex
 from reconciler.core.last_known_good import LastKnownGood, last_known_good
@@ -10,6 +12,7 @@ from reconciler.core.record import LastPass
 from reconciler.core.step import Step
 from reconciler.errors import ShellError
 from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.listings import Listings
 from reconciler.shell.reported_trees import paired
@@ -37,6 +40,7 @@ class GoodVersions:
         recorded: Container[ObjectKey],
         used: set[tuple[str, str]],
         allow: str | None = None,
+        edited: Mapping[str, frozenset[Kind] | None] = MappingProxyType({}),
     ) -> LastKnownGood:
         """Return what stands in for the files that cannot be understood.
 
@@ -48,12 +52,14 @@ class GoodVersions:
             recorded: The outputs.
             used: Gets the path and blob of each version that is read.
             allow: The digest of removals that a person lets through, `""` for none.
+            edited: The files that differ since the last pass, with the kinds of what they hold.
 
         Raises:
             ShellError: A file is faulty and its last good version is not in this repository.
         """
         now = self.listings.listing(revision)
-        doubts = index.broken or index.partial or now.links
+        judged = any(found and found & UPDATES.keys() for found in edited.values())
+        doubts = index.broken or index.partial or now.links or judged
         if last is None or not (doubts or last.held):
             return last_known_good(index, None, allow=allow)
         try:
@@ -67,6 +73,8 @@ class GoodVersions:
                 last=last,
                 covers=covers,
                 recorded=recorded,
+                edited=edited,
+                updates=UPDATES,
             )
             needed = step.versions_needed()
             used.update(needed)

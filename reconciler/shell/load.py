@@ -181,6 +181,7 @@ class Loader:
         self._output_listings.watch(roots)
         covers = input_files(settings, self._output_root, state.manifests)
         index = self._follow_survey(inputs, covers, by)
+        edited = self._edited_kinds(last, inputs, covers)
         good_versions = partial(
             self._good_versions.find,
             last=last,
@@ -188,6 +189,7 @@ class Loader:
             recorded=state.manifests,
             used=used,
             allow=settings.safety.allow,
+            edited=edited,
         )
         index, good = self._with_scopes(index, partial(good_versions, revision=inputs))
         world = compose(
@@ -200,7 +202,7 @@ class Loader:
             apart=self.apart,
             delivered=self._delivered.follow(self._output_listings.entries(outputs), roots),
             obstacles=self._output_listings.listing(outputs).in_the_way(roots),
-            edited=self._edited_kinds(last, inputs, covers),
+            edited=edited,
             last=None if self._last is None else self._last[-1],
         )
         if self._reads_past or self._delivers or decode_delivery(settings).destinations:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import cast
 
-from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.admissions import ADMISSIONS, UPDATES
 from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
 from reconciler.dialects.karmada.api.defaults import admitted
 from reconciler.dialects.karmada.api.override_defaults import mutated_override
@@ -32,6 +32,8 @@ def check_admission(case: Body) -> str | None:
         raise LeftOut("deletion")
     answer = cast(Body, expected.get("withCRD", expected))
     judged = _judged(cast(Body, given["object"]), no_execute=given.get("allowNoExecuteTaintPolicy"))
+    if not judged.violations and "oldObject" in given:
+        judged = _updated(cast(Body, given["oldObject"]), judged)
     why = "; ".join(f"{one.pointer} {one.rule}" for one in judged.violations)
     difference = first_difference(answer["accepted"], not judged.violations, ".accepted")
     if difference or "object" not in answer:
@@ -63,6 +65,12 @@ def _judged(body: Body, *, no_execute: object) -> Judged:
     else:
         found = ADMISSIONS[group_of(text(body, "apiVersion")), text(body, "kind")](judged.body)
     return Judged(judged.body, found)
+
+
+def _updated(before: Body, judged: Judged) -> Judged:
+    """What a pass has to say of an edit."""
+    refuse = UPDATES.get((group_of(text(before, "apiVersion")), text(before, "kind")))
+    return judged if refuse is None else Judged(judged.body, refuse(before, judged.body))
 
 
 def _stored(body: Body) -> Body:

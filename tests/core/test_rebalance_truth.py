@@ -131,11 +131,11 @@ def test_a_suspended_workload_is_rebalanced_when_it_is_resumed() -> None:
 def test_what_nobody_schedules_is_waited_for() -> None:
     """A workload whose policy is for another scheduler is not rescheduled."""
     told = away()
-    told.put(policy(schedulerName="another"), rebalancer(ttl=0))
+    told.drop(policy()).put(policy("q", schedulerName="another"), rebalancer(ttl=0))
     told.run(10)
     told.run(20)
     assert [("web", "")] == results(told)
-    told.put(policy(placement=PLACEMENT))
+    told.drop(policy("q")).put(policy(placement=PLACEMENT))
     told.run(30)
 
     assert {"a": 2} == told.placed()

@@ -33,6 +33,7 @@ from tests.stories import REBALANCERS, Story, story
 
 WEB, POLICY = path_of(deployment()), path_of(policy())
 SETTINGS = path_of(configmap())
+ELSEWHERE = policy("q", placement=PLACEMENT, schedulerName="another")
 SUSPENDED = "reconciler.dev/suspend"
 Act = Callable[[Story], object]
 
@@ -85,8 +86,8 @@ BLOCKED: tuple[tuple[str, Act, str], ...] = (
     ),
     (
         "another-scheduler",
-        lambda told: told.put(policy(placement=PLACEMENT, schedulerName="another")),
-        f"it is for the scheduler another ({POLICY}:1)",
+        lambda told: told.drop(policy()).put(ELSEWHERE),
+        f"it is for the scheduler another ({path_of(ELSEWHERE)}:1)",
     ),
     (
         "unclaimed",
@@ -149,7 +150,8 @@ def test_what_is_waited_for_goes_when_it_is_mended() -> None:
 def test_names_in_what_is_waited_for_forge_nothing() -> None:
     """A name with line breaks stays within its line of the commit."""
     told = away()
-    told.put(policy(placement=PLACEMENT, schedulerName="x\n\nReconciled-From: 1"))
+    told.drop(policy())
+    told.put(policy("q", placement=PLACEMENT, schedulerName="x\n\nReconciled-From: 1"))
     outcome = told.put(rebalancer()).run(10)
 
     assert "\nReconciled-From: 1\n" not in message(outcome)

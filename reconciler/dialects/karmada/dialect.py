@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
 from reconciler.dialects.renderer import Renderers
-from reconciler.manifests.violations import Admission
+from reconciler.manifests.violations import Admission, UpdateAdmission
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.world import Body
@@ -26,6 +26,12 @@ def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
 
     del known
     return {**KARMADA_ADMISSIONS, **WORKLOAD_ADMISSIONS}
+
+
+def _updates() -> Mapping[Kind, UpdateAdmission]:
+    from reconciler.dialects.karmada.api.policy_updates import KARMADA_UPDATES
+
+    return KARMADA_UPDATES
 
 
 def _view() -> "View":
@@ -112,6 +118,7 @@ KARMADA = Dialect(
         }
     ),
     admissions=_admissions,
+    updates=_updates,
     view=_view,
     begin=_begin,
     renderers=_renderers,

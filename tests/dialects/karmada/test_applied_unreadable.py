@@ -37,7 +37,7 @@ def test_it_keeps_nothing_on_a_tainted_cluster(applied: str) -> None:
 
 def test_what_another_scheduler_places_is_evicted_by_its_placement() -> None:
     """Nothing is mended there; the present placement counts."""
-    told = on_a().put(policy(placement=ANYWHERE, schedulerName="other"))
+    told = on_a().drop(policy()).put(policy("q", placement=ANYWHERE, schedulerName="other"))
     told.put(cluster("a", taints=[taint(effect="NoExecute")]))
     told.files[WEB] = text(with_applied(told, "{"))
     told.run(100)

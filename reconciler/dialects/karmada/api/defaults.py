@@ -11,6 +11,8 @@ GRACE_PERIOD_SECONDS = (
 )
 APPLICATION_TOLERATION_SECONDS = 300  # karmada@f8fdd02 CRD default of tolerationSeconds
 
+DEFAULT_SCHEDULER = "default-scheduler"
+
 WRITTEN = frozenset(
     {
         *("affinityName", "aliasLabelName", "apiVersion", "groupByLabelKey", "jsonPath", "key"),
@@ -34,7 +36,7 @@ def with_defaults(spec: Body) -> Body:
     filled: dict[str, object] = {
         "priority": 0,
         "preemption": "Never",
-        "schedulerName": "default-scheduler",
+        "schedulerName": DEFAULT_SCHEDULER,
         "conflictResolution": "Abort",
         **_present(spec),
     }

@@ -6,12 +6,12 @@ from datetime import datetime
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.applied_placement import applied_placement, is_readable
 from reconciler.dialects.karmada.api.binding import Binding, decode_binding
+from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.moments import add, format_moment, span
 from reconciler.model.world import Body
 
-DEFAULT_SCHEDULER = "default-scheduler"
 TRIGGERED_AT = "rescheduleTriggeredAt"
 
 

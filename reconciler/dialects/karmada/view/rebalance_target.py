@@ -6,6 +6,7 @@ from reconciler.dialects.cluster_inventory import ClusterInventory
 from reconciler.dialects.karmada.api.binding import Binding, decode_binding
 from reconciler.dialects.karmada.api.cluster_reports import reports_of
 from reconciler.dialects.karmada.api.clusters import MemberCluster
+from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
 from reconciler.dialects.karmada.decide import Surroundings
 from reconciler.dialects.karmada.detector.binding_draft import Draft, named_by
 from reconciler.dialects.karmada.detector.claim_marks import claimant
@@ -17,7 +18,6 @@ from reconciler.dialects.karmada.scheduler.batched_moves import (
     read_goal,
 )
 from reconciler.dialects.karmada.scheduler.reschedule_requests import (
-    DEFAULT_SCHEDULER,
     is_reschedulable,
     scheduler_of,
 )
