@@ -5,6 +5,7 @@ pkg/apis/cluster/v1alpha1/rollout.go `parseTimeout`.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from reconciler.errors import UserError
@@ -22,8 +23,30 @@ UNITS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
+JSON_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (bool, "bool"),  # before numbers: it is one in Python
+    ((int, float), "number"),
+    (Mapping, "object"),
+    (Sequence, "array"),
+)
+"""Go's words for the kinds of JSON values, but for text and null."""
+
 _PART = re.compile(r"(\d*)(\.\d*)?([^.0-9]*)", re.ASCII)
 _DEADLINE = re.compile(r"^(([0-9])+[h|m|s])|None$(?!\n)")  # upstream's, looser than it was meant
+
+
+def decode_duration(value: object) -> int:
+    """Return a duration of a manifest in nanoseconds; null is read as empty text, as Go does.
+
+    Raises:
+        UserError: It is none; the message is that of Go.
+
+    Source: k8s.io/apimachinery pkg/apis/meta/v1/duration.go `UnmarshalJSON`.
+    """
+    if value is None or isinstance(value, str):
+        return parse_duration(value or "")
+    kind = next(name for kinds, name in JSON_KINDS if isinstance(value, kinds))
+    raise UserError(f"json: cannot unmarshal {kind} into Go value of type string")
 
 
 def parse_duration(text: str) -> int:

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reconciler.dialects.ocm.rollout.durations import parse_duration
+from reconciler.dialects.ocm.rollout.durations import decode_duration
 from reconciler.errors import UserError
 from reconciler.model.fields import bodies, mapping_or_none, number, text
 from reconciler.model.world import Body
@@ -74,7 +74,7 @@ def decode_strategy(body: Body | None) -> PlacementRollout:
     block = mapping_or_none(written, BLOCKS[kind])
     if block is None:
         return PlacementRollout(type=kind)
-    soak = text(block, "minSuccessTime") if "minSuccessTime" in block else "0"
+    soak = block.get("minSuccessTime", "0")
     groups = bodies(block, "mandatoryDecisionGroups") if kind is not RolloutType.ALL else ()
     deadline = block.get("progressDeadline", "None")
     return PlacementRollout(
@@ -84,7 +84,7 @@ def decode_strategy(body: Body | None) -> PlacementRollout:
         ),
         max_concurrency=_size(block, "maxConcurrency") if kind is RolloutType.PROGRESSIVE else None,
         max_failures=_size(block, "maxFailures"),
-        min_success_nanoseconds=parse_duration(soak),
+        min_success_nanoseconds=decode_duration(soak),
         progress_deadline=text({"progressDeadline": deadline}, "progressDeadline"),
     )
 
