@@ -13,6 +13,7 @@ ERRORS: Mapping[str, str] = {
     "budget-placement": "A limit of a disruption budget must be one that its placement knows",
     "cluster-address": "Addresses of a Karmada cluster must be URLs",
     "cluster-location": "Provider, region and zones of a Karmada cluster must be label values",
+    "cluster-metadata": "What a Karmada cluster has beside its spec must be well-formed",
     "cluster-models": "Resource models of a Karmada cluster must follow each other without gaps",
     "cluster-name": "The name of a cluster must fit into a label",
     "cluster-sync-mode": "A Karmada cluster must be pushed to, or pull",

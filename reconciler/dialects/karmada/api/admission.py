@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from reconciler.dialects.karmada.api.cluster_admission import refuse_spec
+from reconciler.dialects.karmada.api.cluster_metadata import refuse_cluster_metadata
 from reconciler.dialects.karmada.api.defaults import admitted
 from reconciler.dialects.karmada.api.failover_admission import (
     refuse_failover,
@@ -245,7 +246,7 @@ def refuse_cluster(body: Body) -> tuple[Violation, ...]:
     except UserError as error:
         where = f" in `{error.field}`" if error.field else ""
         return (Violation("", "cluster-unreadable", f"a value{where} {error.message}"),)
-    return tuple(refuse_spec(body))
+    return (*refuse_cluster_metadata(body), *refuse_spec(body))
 
 
 KARMADA_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = {
