@@ -33,6 +33,7 @@ from reconciler.dialects.kubefleet.rollout.availability_reports import (
     keys_of,
     works_by_cluster,
 )
+from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
 from reconciler.dialects.kubefleet.snapshots.selection_table import PlacementQuestion
@@ -45,7 +46,7 @@ from reconciler.dialects.kubefleet.view.decision_record import (
 )
 from reconciler.dialects.kubefleet.view.explanation import asked_of, explain, explain_failure
 from reconciler.dialects.kubefleet.view.files import files_of, is_unreadable
-from reconciler.dialects.kubefleet.view.status import placement_file
+from reconciler.dialects.kubefleet.view.status import placement_file, refused_file
 from reconciler.dialects.object_boundary import FaultPlace, place_of
 from reconciler.dialects.object_pass import ObjectPass, Part
 from reconciler.errors import UserError
@@ -143,11 +144,15 @@ class Fleets:
 
     def remembered(self, key: ObjectKey, /) -> Part | None:
         """Return the part of a placement that would be left as it is, `None` if unknown."""
+        if isinstance(self._selected(key), UserError):
+            return None
         rest = self.memory.rests.find(key, self._cache_key(key))
         return rest[1] if rest is not None and rest[0].holds(self.now) else None
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
-        """Remember a part that leaves its placement as it is."""
+        """Remember a part that leaves its placement as it is; a refused one is asked again."""
+        if isinstance(self._selected(key), UserError):
+            return
         rest = UnchangedUntil(self.now, part.until)
         self.memory.rests.keep(key, self._cache_key(key), (rest, part))
 
@@ -191,10 +196,32 @@ class Fleets:
         part = self._decided(key, demand)
         return part if demand is None else part.beside(lambda: self._decided(key, None).decision)
 
+    def _selected(self, key: ObjectKey) -> Selected | UserError:
+        """Return what a placement selects, or what is wrong with its selectors."""
+        try:
+            return self.selection(key)
+        except UnexpectedBehavior:
+            raise
+        except UserError as error:
+            return error
+
+    def _refused(self, key: ObjectKey, error: UserError) -> Part:
+        """Return the part of a placement whose selectors are refused: only its status says so."""
+        manifest, present = self.placements[key], self.present(key)
+        own = present.get(key, {})
+        record = mapping(own, "metadata") or None
+        admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, self.now)
+        kept = with_kept_fields(metadata, self._placement(key))
+        status = mapping(own, "status")
+        told = refused_file(manifest, admitted.generation, kept, status, error.message, self.now)
+        return Part(outputs={**present, key: told}, faults=(self.fault(key, error),))
+
     def _decided(self, key: ObjectKey, demand: RescheduleTrigger | None) -> Part:
         """Return what becomes of a placement."""
         manifest, placement = self.placements[key], self._placement(key)
-        selection = self.selection(key)
+        selection = self._selected(key)
+        if isinstance(selection, UserError):
+            return self._refused(key, selection)
         left = self.left.get(key, {})
         own = self.world.outputs.get(key)
         record = None if own is None else mapping(own.body, "metadata")

@@ -1,6 +1,7 @@
 """What a placement selects, what is stripped of it, and what never leaves its cluster."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 import pytest
 
@@ -9,8 +10,8 @@ from reconciler.dialects.kubefleet.snapshots.resource_selection import select_re
 from reconciler.dialects.kubefleet.snapshots.stripped_resources import strip
 from reconciler.errors import UserError
 from tests.builders import Body, configmap, deployment, metadata
-from tests.dialects.kubefleet.fleet import member, placement
-from tests.stories import story, world
+from tests.dialects.kubefleet.fleet import GROUP, PLACEMENT, member, pick, placement
+from tests.stories import Story, story, world
 
 NAMESPACE = {"group": "", "version": "v1", "kind": "Namespace"}
 DEFAULT = {**NAMESPACE, "name": "default"}
@@ -191,3 +192,44 @@ def test_a_reserved_namespace_is_a_fault_of_its_placement() -> None:
 
     assert ["/spec/resourceSelectors"] == [fault.field for fault in outcome.faults]
     assert ["web"] == [decision.subject for decision in outcome.decisions]
+
+
+def scheduled(told: Story, name: str = "web") -> tuple[object, object]:
+    """Reason and message of the condition Scheduled of a placement."""
+    status = cast(Body, told.output(f"status/{PLACEMENT.lower()}s.{GROUP}/{name}.yaml")["status"])
+    conditions = cast(Sequence[Body], status["conditions"])
+    found = next(one for one in conditions if one["type"] == f"{PLACEMENT}Scheduled")
+    return found["reason"], found["message"]
+
+
+def selecting(*selectors: Body) -> Body:
+    """The placement `web` with these selectors."""
+    return {**placement(pick(1)), "spec": {"policy": pick(1), "resourceSelectors": list(selectors)}}
+
+
+def test_refused_selectors_are_told_in_the_status_and_make_no_snapshot() -> None:
+    """As upstream does; whoever mends them gets the decision in the next pass."""
+    told = story(member("a"), deployment()).put(selecting(DEFAULT, DEFAULT))
+    outcome = told.run(0)
+
+    assert ["kubefleet-unexpected"] == [fault.rule for fault in outcome.faults]
+    reason, message = scheduled(told)
+    assert "InvalidResourceSelectors" == reason
+    assert str(message).startswith("The resource selectors are invalid: ")
+    assert [] == [path for path in told.outputs if "snapshots" in path or "bindings" in path]
+
+    told.put(selecting(DEFAULT)).run()
+    assert "SchedulingPolicyFulfilled" == scheduled(told)[0]
+
+
+def test_refused_selectors_leave_what_was_decided() -> None:
+    """Bindings and snapshots stay, and a further pass has nothing to write."""
+    told = story(member("a"), deployment()).put(selecting(DEFAULT))
+    told.run(0)
+    before = {path: data for path, data in told.outputs.items() if "bindings" in path}
+
+    told.put(selecting(DEFAULT, DEFAULT)).run()
+
+    assert "InvalidResourceSelectors" == scheduled(told)[0]
+    assert before == {path: data for path, data in told.outputs.items() if "bindings" in path}
+    assert () == told.run().changes

@@ -32,7 +32,7 @@ from reconciler.model import fields
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import stamp
-from reconciler.model.world import Body
+from reconciler.model.world import Body, Manifest
 
 _BLOCKED = "The rollout is being blocked by the rollout strategy"
 
@@ -102,6 +102,33 @@ def placement_file(
             "observedResourceIndex": context.index,
             "placementStatuses": entries,
         },
+    }
+
+
+def refused_file(
+    manifest: Manifest, generation: int, metadata: Body, present: Body, message: str, now: datetime
+) -> Body:
+    """Return the status file of a placement whose selectors are refused; all else stays.
+
+    Args:
+        manifest: The placement.
+        generation: Its generation.
+        metadata: Its admission record.
+        present: Its status as the last pass wrote it, empty if there is none.
+        message: What is wrong.
+        now: Moment for a condition that changes.
+
+    Source: kubefleet@e160c1c pkg/controllers/placement/controller.go `handleUpdate`.
+    """
+    kind = manifest.key.kind
+    text = f"The resource selectors are invalid: {message}"
+    refused = Condition(f"{kind}Scheduled", "False", "InvalidResourceSelectors", text, generation)
+    conditions = set_condition(fields.bodies(present, "conditions"), refused, at=stamp(now))
+    return {
+        "apiVersion": str(manifest.body["apiVersion"]),
+        "kind": kind,
+        "metadata": metadata,
+        "status": {**present, "conditions": conditions},
     }
 
 
