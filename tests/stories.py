@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import cast
@@ -12,6 +12,7 @@ from reconciler.core.admissions import ADMISSIONS, UPDATES
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.dialects import KINDS
 from reconciler.core.document_rules import Rules
+from reconciler.core.earlier_inputs import earlier_inputs
 from reconciler.core.file_validation import FileValidation, validate_file
 from reconciler.core.input_index import InputIndex, index_inputs
 from reconciler.core.last_known_good import LastKnownGood, last_known_good
@@ -29,7 +30,7 @@ from reconciler.manifests.selection import selects
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import decode_settings
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW, Body, after, path_of, text
 
@@ -107,7 +108,20 @@ class Story:
             delivered=self._delivered(index, had),
             edited=edited,
         )
+        if last is not None:
+            found = replace(found, earlier=self._earlier(found, inputs, last, index))
         return with_past(found, index.scopes, self._version)
+
+    def _earlier(
+        self, found: World, inputs: Sequence[FileValidation], last: LastPass, index: InputIndex
+    ) -> Mapping[ObjectKey, Manifest | None]:
+        """What differs from the last pass, as it was."""
+        tree = self._tree(self.trees.get(last.revision, {})).files
+        pairs = {(path, tree[path]) for path in found.edited if path in tree}
+        pairs |= {(one.path, one.blob) for one in last.held}
+        then = [self._version(*pair) for pair in sorted(pairs)]
+        now = [one for one in inputs if one.path in {*found.edited, *(p for p, _ in pairs)}]
+        return earlier_inputs(found.inputs, now, filter(None, then), last, index.scopes)
 
     def _edited(
         self, last: LastPass, inputs: Sequence[FileValidation]

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from reconciler.core.round import Round
 from reconciler.manifests.paths import output_path
-from reconciler.model.decision import Decision
+from reconciler.model.decision import Decision, joined_causes
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.stamps import keep_present
 from reconciler.model.versioned import branched, differing_keys
@@ -64,15 +64,18 @@ def _joined(first: Round, later: Round) -> Round:
 def _by_object(decisions: Iterable[Decision]) -> list[Decision]:
     """Return one decision an object, from its first state to its last, sorted.
 
-    Rounds may have gone there and back: then there is nothing to tell.
+    Rounds may have gone there and back: then there is nothing to tell. What a later one moved on
+    has its causes, too.
     """
     found: dict[ObjectKey, Decision] = {}
     for decision in decisions:
         first = found.get(decision.key)
         if first is not None:
             evicted = tuple(dict.fromkeys((*first.evicted, *decision.evicted)))
+            went_on = decision.before != decision.after
+            cause = joined_causes((first.cause, decision.cause)) if went_on else first.cause
             decision = replace(  # noqa: PLW2901  # the same decision, from the first state on
-                decision, cause=first.cause, before=first.before, evicted=evicted
+                decision, cause=cause, before=first.before, evicted=evicted
             )
         found[decision.key] = decision
     return [found[key] for key in sorted(found) if _is_news(found[key])]

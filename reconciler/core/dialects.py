@@ -33,6 +33,9 @@ SURROUNDINGS = (
 )
 """Kinds of what decisions depend on beside workloads, their policies and who asks."""
 
+TAKEN_BACK = SURROUNDINGS | PLACED
+"""Kinds of inputs that are read as they were at the last pass, to tell what caused a move."""
+
 _BY_GROUP = {group: dialect for dialect in DIALECTS for group in dialect.groups}
 
 

@@ -103,3 +103,71 @@ def take_inventory(
     inventory = ClusterInventory(views, records, failed)
     known.last = (drawn_from, inventory) if stays else None
     return inventory
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Earlier(Generic[V]):
+    """What is not as it was at the last pass: the keys, sorted, and what returns all as it was.
+
+    It is drawn when it is first asked for: most passes need no cause that it could tell.
+    """
+
+    keys: tuple[ObjectKey, ...]
+    draw: Callable[[], V]
+    _drawn: list[V] = field(default_factory=list)
+
+    def __call__(self) -> V:
+        """Return all as it was."""
+        if not self._drawn:
+            self._drawn.append(self.draw())
+        return self._drawn[0]
+
+
+M = TypeVar("M")
+
+
+def clusters_before(
+    world: World,
+    kind: Kind,
+    views: Mapping[str, V],
+    admit: Callable[[Manifest, Manifest | None], AdmittedCluster[V]],
+    fleet: Callable[[list[V]], M],
+) -> Earlier[M] | None:
+    """Return the fleet as it was at the last pass, `None` if no cluster differs.
+
+    Args:
+        world: Its `earlier` has the clusters that differ.
+        kind: Of the clusters.
+        views: As they are, by name.
+        admit: Makes a view of a manifest and its status file.
+        fleet: Makes a fleet of views.
+    """
+    edited = tuple(world.earlier_of([kind]))
+    if not edited:
+        return None
+    return Earlier(edited, lambda: fleet(list(views_before(world, kind, views, admit).values())))
+
+
+def views_before(
+    world: World,
+    kind: Kind,
+    views: Mapping[str, V],
+    admit: Callable[[Manifest, Manifest | None], AdmittedCluster[V]],
+) -> dict[str, V]:
+    """Return the clusters as they were at the last pass, by name, sorted.
+
+    Args:
+        world: Its `earlier` has the clusters that differ.
+        kind: Of the clusters.
+        views: As they are.
+        admit: Makes a view of a manifest and its status file.
+    """
+    found = dict(views)
+    for key, manifest in world.earlier_of([kind]).items():
+        found.pop(key.name, None)
+        if manifest is not None:
+            work = partial(admit, manifest, world.outputs.get(key))
+            admitted = attempt(work, partial(place_of, manifest))
+            if not isinstance(admitted, Failed):
+                found[key.name] = admitted.view
+    return dict(sorted(found.items()))

@@ -1,6 +1,6 @@
 """The loop over the objects of one API in a round: remembered or decided, else kept as they are."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -9,7 +9,7 @@ from typing import Protocol
 from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, traces_of
 from reconciler.errors import UserError
-from reconciler.model.decision import Decision, joined_causes
+from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
@@ -48,21 +48,6 @@ class Part:
     waits: tuple[Wait, ...] = ()
     explain: Explain | None = None
     local: bool = False
-
-    def beside(self, alone: Callable[[], Decision | None]) -> "Part":
-        """Return the part with what would have moved its object without a rebalancer, too.
-
-        Args:
-            alone: Decides the object again, without any demand.
-        """
-        decision = self.decision
-        if decision is None or not decision.before or decision.before == decision.after:
-            return self
-        other = alone()
-        if other is None or other.before == other.after:
-            return self
-        cause = joined_causes((decision.cause, other.cause))
-        return replace(self, decision=replace(decision, cause=cause))
 
 
 class Objects(Protocol):

@@ -145,6 +145,9 @@ class World:
         edited: The input files that differ from those of the last pass that committed, as far as
             that is known, and the kinds of what they hold, `None` for one that is gone. No decision
             looks at it; what is told of its causes does.
+        earlier: Of those objects on which decisions depend beside workloads, policies and who asks,
+            the ones that differ from the last pass, as they were in force then, `None` for one that
+            was not. No decision looks at it, either.
         kinds: Index of the inputs, filled when first asked.
         output_kinds: Index of the outputs, filled when first asked.
     """
@@ -169,6 +172,7 @@ class World:
     reported_at: str = ""
     apart: bool = False
     edited: Mapping[str, frozenset[Kind] | None] = field(default_factory=dict, compare=False)
+    earlier: Mapping[ObjectKey, Manifest | None] = field(default_factory=dict, compare=False)
     kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
     output_kinds: Kinds = field(default_factory=Kinds, repr=False, compare=False)
 
@@ -182,12 +186,10 @@ class World:
         """Return the inputs of one kind, sorted by key."""
         return self.kinds.of(self.inputs).get((group, kind), ())
 
-    def has_edited(self, kinds: Iterable[Kind]) -> bool:
-        """Return whether an input of one of some kinds may differ from the last pass.
-
-        A file that is gone may have held anything.
-        """
-        return any(held is None or not held.isdisjoint(kinds) for held in self.edited.values())
+    def earlier_of(self, kinds: Collection[Kind]) -> Mapping[ObjectKey, Manifest | None]:
+        """Return those of some kinds that differ from the last pass, as they were, sorted."""
+        found = (one for one in self.earlier.items() if one[0][:2] in kinds)
+        return dict(sorted(found, key=lambda one: one[0]))
 
     def outputs_of(self, kinds: Iterable[Kind]) -> Iterator[Manifest]:
         """Yield the outputs of some kinds, sorted by key where the kinds are."""

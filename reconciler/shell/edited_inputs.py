@@ -1,6 +1,6 @@
 """Which input files differ from those of the last pass, followed from commit to commit."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from reconciler.core.record import LastPass
 from reconciler.manifests.file_names import is_manifest_name
@@ -26,8 +26,8 @@ class EditedInputs:
         self._trees, self._listings = trees, listings
         self._followed: tuple[str, str, Covers, Before] | None = None
 
-    def find(self, last: LastPass | None, inputs: str, covers: Covers) -> Iterable[str]:
-        """Return the paths that differ, none where the inputs of the last pass are lost.
+    def find(self, last: LastPass | None, inputs: str, covers: Covers) -> Before:
+        """Return the files that differ as they were, none where those of the last pass are lost.
 
         Args:
             last: The last pass that committed, `None` if there was none.
@@ -35,15 +35,15 @@ class EditedInputs:
             covers: Tells of a path whether its file is read.
         """
         if last is None:
-            return ()
+            return {}
         known = paired(last.revision, last.reported_at) if last.reported_at else last.revision
         try:
             before = self._before(known, inputs, covers)
         except GitError:
-            return ()
+            return {}
         self._followed = known, inputs, covers, before
         now = self._listings.entries(inputs)
-        return [path for path, entry in before.items() if now.get(path) != entry]
+        return {path: entry for path, entry in before.items() if now.get(path) != entry}
 
     def _before(self, last: str, inputs: str, covers: Covers) -> Before:
         """Return what the files held that changed since, some of which may be as they were."""

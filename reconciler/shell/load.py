@@ -3,7 +3,8 @@
 What a commit changed is told by git, and patched into what was known, so a warm load costs that.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from reconciler.core.admissions import ADMISSIONS
@@ -23,11 +24,11 @@ from reconciler.delivery.settings import Destination, decode_delivery
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.manifests.schema import Schemas
 from reconciler.manifests.scope import CRD
-from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import World
 from reconciler.shell.delivered_files import DeliveredFiles
 from reconciler.shell.document_cache import INPUTS, OUTPUTS, DocumentCache
+from reconciler.shell.earlier_files import EarlierFiles
 from reconciler.shell.edited_inputs import EditedInputs
 from reconciler.shell.format_guard import FormatGuard
 from reconciler.shell.git.errors import GitError
@@ -80,6 +81,7 @@ class Loader:
         )
         self._good_versions = GoodVersions(self._listings, self.version)
         self._edited = EditedInputs(trees, self._listings)
+        self._earlier = EarlierFiles(trees, self._inputs, self.version)
         self._surveyed: InputIndex | None = None
         self._state: StateTree | None = None
         self._delivered = DeliveredFiles()
@@ -181,7 +183,8 @@ class Loader:
         self._output_listings.watch(roots)
         covers = input_files(settings, self._output_root, state.manifests)
         index = self._follow_survey(inputs, covers, by)
-        edited = self._edited_kinds(last, inputs, covers)
+        versions = self._edited.find(last, inputs, covers)
+        edited = {path: self._inputs.kinds_at(path) for path in versions}
         good_versions = partial(
             self._good_versions.find,
             last=last,
@@ -205,6 +208,8 @@ class Loader:
             edited=edited,
             last=None if self._last is None else self._last[-1],
         )
+        earlier = self._earlier.find(world.inputs, versions, last, index.scopes)
+        world = replace(world, earlier=earlier)
         if self._reads_past or self._delivers or decode_delivery(settings).destinations:
             world = with_past(world, index.scopes, partial(self._past, used))
         self._inputs.keep(used)
@@ -220,13 +225,6 @@ class Loader:
             index = index_inputs(self._inputs.files, KINDS, good.manifests.values())
             good = find(index)
         return index, good
-
-    def _edited_kinds(
-        self, last: LastPass | None, inputs: str, covers: InputFiles
-    ) -> Mapping[str, frozenset[Kind] | None]:
-        """Return the input files that differ from those of the last pass, with what they hold."""
-        found = self._edited.find(last, inputs, covers)
-        return {path: self._inputs.kinds_at(path) for path in found}
 
     def _as_before(self, revision: str) -> str:
         """Return a commit with the reports of the world before: a listing is told from its like."""

@@ -77,10 +77,21 @@ class TreeCache:
         """What the chosen files hold at the commit that was asked for last."""
         return self._files.values()
 
+    def at(self, path: str) -> FileValidation | None:
+        """Return what a chosen file holds, `None` if it is not there."""
+        return self._files.get(path)
+
     def kinds_at(self, path: str) -> frozenset[Kind] | None:
-        """Return the kinds of what a file holds, `None` if it is not there."""
-        file = self._files.get(path)
+        """Return the kinds of what a chosen file holds, `None` if it is not there."""
+        file = self.at(path)
         return None if file is None else file.kinds
+
+    def parsed(self, path: str, blob: str) -> FileValidation | None:
+        """Return what a version of a file holds, `None` if that takes reading it."""
+        present = self._files.get(path)
+        if present is not None and present.blob == blob:
+            return present
+        return self._versions.get((path, blob))
 
     def follow(self, revision: str, choice: Choice, by: FileValidators) -> TreeChange:
         """Go on to a commit, and return what became of the files that are chosen."""
@@ -104,12 +115,10 @@ class TreeCache:
 
     def version(self, path: str, blob: str, by: FileValidators) -> FileValidation:
         """Return what a version of a file holds."""
-        present = self._files.get(path)
-        if present is not None and present.blob == blob:
-            return present
-        if (path, blob) not in self._versions:
-            self._versions[path, blob] = next(iter(self._read([(path, blob)], by)))
-        return self._versions[path, blob]
+        found = self.parsed(path, blob)
+        if found is None:
+            found = self._versions[path, blob] = next(iter(self._read([(path, blob)], by)))
+        return found
 
     def keep(self, needed: Collection[tuple[str, str]]) -> None:
         """Forget every other version."""

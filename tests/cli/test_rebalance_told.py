@@ -134,7 +134,7 @@ def test_a_retry_and_a_first_placement_are_told_as_such(tmp_path: Path, capsys: 
     assert "- default/web: stays nowhere: rebalanced (WorkloadRebalancer again)" in failed
     assert any("0/2 clusters are available" in line for line in failed)
     assert [
-        "rebalance tried again",
+        "rebalance tried again, clusters changed",
         "rebalanced (WorkloadRebalancer again)",
         "placement changed",
         "created (policy p, WorkloadRebalancer demo)",

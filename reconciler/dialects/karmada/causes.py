@@ -1,22 +1,27 @@
-"""Why a binding moved: which of the differences since the last pass it takes to bring that about.
+"""Why a binding moved: what differs from its file, and from the clusters of the last pass.
 
-A binding holds what its workload and policy wanted at the last pass. So whatever differs by now can
-be taken back, and the binding be decided again: what does not matter then is no cause. What others
-did (clusters, reports, time) cannot be taken back; it is a cause where it moves something alone.
+A binding holds what its workload and policy wanted at the last pass; clusters that were edited
+since are at hand as they were. So all of that can be taken back.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
-from itertools import combinations
 
+from reconciler.dialects.causes import (
+    Difference,
+    Trials,
+    causes_of,
+    is_explained,
+    with_cause,
+)
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.binding_draft import Draft, ordered
 from reconciler.dialects.karmada.detector.claim_marks import claimant
-from reconciler.dialects.karmada.view.decision_record import policy_of, workload_of
+from reconciler.dialects.karmada.scheduler.reschedule_requests import TRIGGERED_AT, ask
+from reconciler.dialects.karmada.view.decision_record import BY_HAND, policy_of, workload_of
 from reconciler.dialects.object_pass import Part
-from reconciler.model.decision import Cause, CauseKind, Decision, Placed, joined_causes
+from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping
 from reconciler.model.world import Body
 
@@ -24,9 +29,7 @@ SIZE = ("replicas", "resource")
 REQUESTS = ("replicaRequirements",)
 POLICY = ("placement", "failover", "schedulerName", "schedulePriority", "propagateDeps")
 SUSPENSION = ("suspension",)
-FIRST = (CauseKind.REBALANCED, CauseKind.EVICTED, CauseKind.EDITED)
-"""Told before the others, in this order."""
-LAST = CauseKind.CLUSTERS_CHANGED
+OF_CLUSTERS = (CauseKind.EVICTED, CauseKind.CLUSTER_GONE, CauseKind.CLUSTERS_CHANGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,119 +38,121 @@ class BindingQuestion:
 
     draft: Draft
     demand: Demand | None
+    around: Surroundings
+
+    def decision(self) -> Decision | None:
+        """Decide it."""
+        return decide(self.draft, self.demand, self.around).decision
 
 
-@dataclass(frozen=True, slots=True)
-class BindingDifference:
-    """Something that differs since the last pass, and how to take it back."""
-
-    cause: Cause
-    undo: Callable[[BindingQuestion], BindingQuestion]
+BindingDifference = Difference[BindingQuestion]
 
 
 def with_causes(part: Part, draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     """Return a part whose decision names all that it took.
 
-    A first placement is caused by what brought the binding, and what stays has moved for no reason.
+    A first placement is caused by what brought the binding, and by clusters that were edited
+    beside if it needs them.
     """
     decision = part.decision
-    if decision is None or draft.present is None or decision.before == decision.after:
+    if decision is None or not is_explained(decision):
         return part
-    differences = tuple(_differences(draft, demand if part.rescheduled else None, decision))
-    if not differences:
-        return part
-    asked = BindingQuestion(draft, demand)
-    cause = joined_causes(sorted(_named(differences, asked, around, decision), key=_rank))
-    return replace(part, decision=replace(decision, cause=cause))
-
-
-def _rank(cause: Cause) -> int:
-    if cause.kind is LAST:
-        return len(FIRST) + 1
-    return FIRST.index(cause.kind) if cause.kind in FIRST else len(FIRST)
-
-
-def _named(
-    differences: tuple[BindingDifference, ...],
-    asked: BindingQuestion,
-    around: Surroundings,
-    decision: Decision,
-) -> Iterator[Cause]:
-    """Yield the causes of a decision.
-
-    Several that suffice each, and those that are needed together, are named. So is whatever moves
-    the binding without any of them; where that alone is enough, it cannot be known that they are
-    not, and all are.
-    """
-    rest = _decided(asked, differences, around)
-    moved = rest is not None and rest.before != rest.after
-    if rest is not None and moved:
-        yield rest.cause
-    elif around.fleet_edited:  # what they were before is not known, so that they may be needed
-        yield Cause(CauseKind.CLUSTERS_CHANGED)
-    if _placed(rest, decision) == decision.after:
-        found: Iterable[BindingDifference] = differences
+    trials = Trials(decision, BindingQuestion(draft, demand, around), BindingQuestion.decision)
+    if draft.present is None:
+        causes = [decision.cause, *_beside_creation(trials)]
     else:
-        found = _needed(differences, asked, around, decision)
-    yield from (one.cause for one in found)
-    if asked.demand is not None:  # whoever asked is told that it was done
-        yield from (one.cause for one in differences if one.cause.kind is CauseKind.REBALANCED)
+        causes = list(_causes(trials, demand if part.rescheduled else None))
+    return replace(part, decision=with_cause(decision, causes)) if causes else part
 
 
-def _needed(
-    differences: tuple[BindingDifference, ...],
-    asked: BindingQuestion,
-    around: Surroundings,
-    decision: Decision,
-) -> tuple[BindingDifference, ...]:
-    """Return all that belong to a smallest set that is enough."""
-    if len(differences) == 1:
-        return differences
-    enough: list[frozenset[int]] = []
-    everything = frozenset(range(len(differences)))
-    for size in range(1, len(differences)):
-        for chosen in map(frozenset, combinations(sorted(everything), size)):
-            if not any(known <= chosen for known in enough):
-                undone = [differences[i] for i in sorted(everything - chosen)]
-                if _placed(_decided(asked, undone, around), decision) == decision.after:
-                    enough.append(chosen)
-    named = frozenset().union(*enough) if enough else everything
-    undone = [differences[i] for i in sorted(everything - named)]
-    if _placed(_decided(asked, undone, around), decision) != decision.after:
-        return differences
-    return tuple(differences[i] for i in sorted(named))
+def _beside_creation(trials: Trials[BindingQuestion]) -> Iterator[Cause]:
+    """Yield what a first placement would not be the same without."""
+    edited = list(_of_clusters(trials.question.around))
+    if edited and not trials.is_same(trials.without(edited)):
+        yield Cause(CauseKind.CLUSTERS_CHANGED, sources=edited[0].cause.sources)
 
 
-def _decided(
-    asked: BindingQuestion, undone: Iterable[BindingDifference], around: Surroundings
-) -> Decision | None:
-    """Return what is decided once some differences are taken back, `None` if nothing."""
-    question = reduce(lambda so_far, one: one.undo(so_far), undone, asked)
-    return decide(question.draft, question.demand, around).decision
+def _causes(trials: Trials[BindingQuestion], demand: Demand | None) -> Iterator[Cause]:
+    """Yield the causes of a move; none where nothing differs, or nothing but the clusters."""
+    decision, asked = trials.decision, trials.question
+    own = tuple(_differences(asked.draft, demand, asked.around, decision))
+    edited = tuple(_of_clusters(asked.around))
+    if not own and (not edited or _is_of_clusters(decision)):
+        return
+    rest = trials.without((*own, *edited))
+    if rest is not None and rest.evicted:  # by time or by reports, for the fleet is as it was
+        own = (*own, Difference(_eviction(rest), _stay))
+    clusters = [replace(one, cause=_as_told(one.cause, trials.without(own))) for one in edited]
+    if own or clusters:
+        yield from causes_of(trials, (*own, *clusters))
 
 
-def _placed(found: Decision | None, decision: Decision) -> Placed:
-    """Return where a binding would be; where nothing is decided, it is where it was."""
-    return decision.before if found is None else found.after
+def _is_of_clusters(decision: Decision) -> bool:
+    """Return whether a decision says already what the clusters did, and nothing else moved it.
+
+    A taint that nothing tolerates has evicted at the last pass, if it was there; a toleration that
+    ended, and a cluster where the workload is unhealthy, were no edits.
+    """
+    cause = decision.cause
+    if cause.kind is CauseKind.EVICTED:
+        return len(cause.sources) == len(decision.evicted)
+    return cause.kind in OF_CLUSTERS
+
+
+def _eviction(rest: Decision) -> Cause:
+    """Return the eviction that a decision tells of."""
+    if rest.cause.kind is CauseKind.EVICTED:
+        return rest.cause
+    return Cause(CauseKind.EVICTED, ", ".join(rest.evicted))
+
+
+def _stay(question: BindingQuestion) -> BindingQuestion:
+    """Return a question in which nothing is evicted."""
+    around = question.around
+    return replace(
+        question, around=replace(around, failover=replace(around.failover, enabled=False))
+    )
+
+
+def _as_told(cause: Cause, alone: Decision | None) -> Cause:
+    """Return what the clusters did as a decision tells that nothing but they brought about."""
+    if alone is None or alone.cause.kind not in OF_CLUSTERS:
+        return cause
+    return replace(alone.cause, sources=alone.cause.sources or cause.sources)
+
+
+def _of_clusters(around: Surroundings) -> Iterator[BindingDifference]:
+    """Yield that clusters are not as they were."""
+    before = around.clusters_before
+    if before is not None:
+        yield Difference(
+            Cause(CauseKind.CLUSTERS_CHANGED, sources=before.keys),
+            lambda question: replace(
+                question,
+                around=replace(question.around, members=before(), clusters_before=None),
+            ),
+        )
 
 
 def _differences(
-    draft: Draft, demand: Demand | None, decision: Decision
+    draft: Draft, demand: Demand | None, around: Surroundings, decision: Decision
 ) -> Iterator[BindingDifference]:
-    """Yield what of a binding differs from its file."""
+    """Yield what of a binding differs from its file, and the trigger that stands in it."""
     present = mapping(draft.present or {}, "spec")
 
     def differ(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(n for n in names if draft.spec.get(n) != present.get(n))
 
     if demand is not None:
-        yield BindingDifference(
+        yield Difference(
             replace(decision.cause, kind=CauseKind.REBALANCED),
             lambda question: replace(question, demand=None),
+            told=True,
         )
+    yield from _pending(draft, around)
     policy, claims = differ(POLICY), draft.policy is not None and claimant(draft.present) is None
     if policy or claims:
-        yield BindingDifference(
+        yield Difference(
             Cause(CauseKind.PLACEMENT_CHANGED, sources=policy_of(draft)),
             _taking_back(policy, present, unclaim=claims),
         )
@@ -158,7 +163,20 @@ def _differences(
         (CauseKind.RESUMED, differ(SUSPENSION), (workload, *policy_of(draft))),
     ):
         if names:
-            yield BindingDifference(Cause(kind, sources=sources), _taking_back(names, present))
+            yield Difference(Cause(kind, sources=sources), _taking_back(names, present))
+
+
+def _pending(draft: Draft, around: Surroundings) -> Iterator[BindingDifference]:
+    """Yield the trigger of an earlier pass that is tried again, or that a person wrote."""
+    if TRIGGERED_AT not in draft.spec:
+        return
+    asked = ask(draft, None, around.now)
+    if asked.again:
+        cause = Cause(CauseKind.RETRIED)
+        yield Difference(cause, _taking_back((TRIGGERED_AT,), {}), told=True)
+    elif asked.by_hand:
+        cause = Cause(CauseKind.REBALANCED, BY_HAND)
+        yield Difference(cause, _taking_back((TRIGGERED_AT,), {}), told=True)
 
 
 def _taking_back(

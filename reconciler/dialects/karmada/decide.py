@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+from reconciler.dialects.cluster_inventory import Earlier
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.karmada.api.binding import (
@@ -60,8 +61,8 @@ from reconciler.schedule.framework import Mask, positions_of
 class Surroundings:
     """What all bindings of a round share.
 
-    `propagate_empty` keeps selected clusters that get no replica. `fleet_edited` says whether a
-    cluster may differ from the last pass; only what is told of causes depends on it.
+    `propagate_empty` keeps selected clusters that get no replica. `clusters_before` has the fleet
+    of the last pass, `None` if it is the same; only what is told of causes depends on it.
     """
 
     members: Members
@@ -70,7 +71,7 @@ class Surroundings:
     copies: CopyReports
     assume_after_seconds: int | None
     now: datetime
-    fleet_edited: bool = False
+    clusters_before: Earlier[Members] | None = None
 
 
 LEFT_ALONE = frozenset({ScheduleReason.NONE, ScheduleReason.DELETING})

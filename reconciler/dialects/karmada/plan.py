@@ -1,11 +1,15 @@
 """Karmada's part of a pass: policies claim workloads, then each binding is decided."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.cluster_inventory import ClusterInventory, take_inventory
+from reconciler.dialects.cluster_inventory import (
+    ClusterInventory,
+    clusters_before,
+    take_inventory,
+)
 from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.karmada.api.admitted_cluster import GROUP as CLUSTER_GROUP
 from reconciler.dialects.karmada.api.admitted_cluster import KIND as CLUSTER
@@ -211,15 +215,16 @@ class Karmada:
         declared = settings.declared_clusters
         admit = partial(admit_cluster, declared=declared, failover=failover.enabled, now=now)
         under = (declared, failover.enabled)
-        inventory = take_inventory(
-            world, (CLUSTER_GROUP, CLUSTER), self.memory.clusters, admit, under=under
-        )
+        cluster = (CLUSTER_GROUP, CLUSTER)
+        inventory = take_inventory(world, cluster, self.memory.clusters, admit, under=under)
         options = settings.options.get("karmada")
         detector = self.memory.options.recall(
             None, (options,), partial(decode_detector_options, settings)
         )
         claims = claim_workloads(world, self.memory, detector)
-        members = _fleet(inventory, claims, self.memory, declared=declared)
+        lost, views = inventory.failed.keys(), list(inventory.views.values())
+        members = _fleet(views, lost, claims, self.memory, declared=declared)
+        apart = partial(_fleet, lost=lost, claims=claims, memory=KarmadaMemory(), declared=declared)
         return Bindings(
             world=world,
             inventory=inventory,
@@ -231,7 +236,7 @@ class Karmada:
                 copies=self.memory.copies.follow(world),
                 assume_after_seconds=settings.assume_after_seconds,
                 now=now,
-                fleet_edited=world.has_edited([(CLUSTER_GROUP, CLUSTER)]),
+                clusters_before=clusters_before(world, cluster, inventory.views, admit, apart),
             ),
             settings=settings,
             memory=self.memory,
@@ -243,15 +248,16 @@ class Karmada:
 
 
 def _fleet(
-    inventory: ClusterInventory[MemberCluster],
+    views: list[MemberCluster],
+    lost: Collection[str],
     claims: Claims,
     memory: KarmadaMemory,
     *,
     declared: bool,
 ) -> Members:
     """Return the fleet; a cluster without a file counts as leaving while a binding names it."""
-    views = list(inventory.views.values())
-    for name in sorted(claims.named - inventory.views.keys() - inventory.failed.keys()):
+    views = list(views)
+    for name in sorted(claims.named - {view.cluster.name for view in views} - set(lost)):
         decode = partial(decode_cluster, departed(name), declared=declared)
         views.append(memory.departed.recall(name, (declared,), decode))
     return memory.fleet.recall(None, tuple(views), partial(members_of, views))

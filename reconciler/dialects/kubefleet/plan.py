@@ -5,19 +5,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from reconciler.dialects.cluster_inventory import ClusterInventory, take_inventory
+from reconciler.dialects.cluster_inventory import (
+    ClusterInventory,
+    Earlier,
+    clusters_before,
+    take_inventory,
+)
 from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.kubefleet.api.clusters import Member, Members, admit_cluster, members_of
-from reconciler.dialects.kubefleet.api.immutable_fields import (
-    policy_in_force,
-    refuse_change,
-    refuse_departure,
-    with_kept_fields,
-)
+from reconciler.dialects.kubefleet.api.immutable_fields import refuse_edit, with_kept_fields
 from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, placement_key
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
+from reconciler.dialects.kubefleet.causes import AskedPlacement, with_causes
 from reconciler.dialects.kubefleet.drift_repair import WantedFiles, owner_of, repair_drift
 from reconciler.dialects.kubefleet.eviction.evictions import (
     NO_EVICTIONS,
@@ -41,7 +42,7 @@ from reconciler.dialects.kubefleet.view.binding_rendering import targets_in
 from reconciler.dialects.kubefleet.view.decision_record import (
     decision_on,
     known_problem,
-    record_removal,
+    removals,
     unsettled,
 )
 from reconciler.dialects.kubefleet.view.explanation import asked_of, explain, explain_failure
@@ -71,6 +72,7 @@ class Fleets:
     """KubeFleet before it plans: the placements, and what earlier passes left of each.
 
     `copies` are what clusters report. `evictions` are those by the placement that they name.
+    `clusters_before` are those of the last pass, `None` if they are the same.
     """
 
     world: World
@@ -83,6 +85,7 @@ class Fleets:
     copies: CopyReports
     evictions: Mapping[ObjectKey, Evictions]
     memory: KubeFleetMemory
+    clusters_before: Earlier[Members] | None
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the placement that a rebalancer refers to."""
@@ -118,11 +121,7 @@ class Fleets:
             outputs=dict(stray.files),
             faults=list(stray.faults),
             failed=list(self.inventory.failed.values()),
-            decisions=[
-                record_removal(manifest.key, self.left.get(manifest.key, {}))
-                for manifest in self.world.outputs_of((GROUP, kind) for kind in sorted(PLACEMENTS))
-                if manifest.key not in self.placements
-            ],
+            decisions=list(removals(self.world, self.placements, self.left)),
         )
         self.memory.selections.follow(self.world, self.placements.keys())
         decided.run(sorted(self.placements), self)
@@ -192,9 +191,10 @@ class Fleets:
         return self.memory.selections.select(question, self.world)
 
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
-        """Decide a placement, and what of that a rebalancer brought about."""
-        part = self._decided(key, demand)
-        return part if demand is None else part.beside(lambda: self._decided(key, None).decision)
+        """Decide a placement, and tell all that it took."""
+        manifest, evictions = self.placements[key], self.evictions.get(key, NO_EVICTIONS)
+        question = AskedPlacement(manifest, self._placement(key), demand, self.members, evictions)
+        return with_causes(question, self._decided, self.world, self.clusters_before)
 
     def _selected(self, key: ObjectKey) -> Selected | UserError:
         """Return what a placement selects, or what is wrong with its selectors."""
@@ -216,9 +216,10 @@ class Fleets:
         told = refused_file(manifest, admitted.generation, kept, status, error.message, self.now)
         return Part(outputs={**present, key: told}, faults=(self.fault(key, error),))
 
-    def _decided(self, key: ObjectKey, demand: RescheduleTrigger | None) -> Part:
+    def _decided(self, asked: AskedPlacement) -> Part:
         """Return what becomes of a placement."""
-        manifest, placement = self.placements[key], self._placement(key)
+        manifest, placement, members = asked.manifest, asked.placement, asked.members
+        key, demand = manifest.key, asked.demand
         selection = self._selected(key)
         if isinstance(selection, UserError):
             return self._refused(key, selection)
@@ -231,9 +232,7 @@ class Fleets:
         repaired = repair_drift(
             owner, left, WantedFiles(policy=placement.policy, selection=selection)
         )
-        refuse_departure(record or {}, placement)
-        if repaired.present.policies:
-            refuse_change(record or {}, policy_in_force(repaired.present.policies), placement)
+        refuse_edit(record or {}, repaired.present.policies, placement)
         reports = AvailabilityReports(
             resources=keys_of(selection.resources),
             copies=self.copies,
@@ -241,11 +240,10 @@ class Fleets:
             assume_after_seconds=self.settings.assume_after_seconds,
         )
         rebalanced, now, kind = demand is not None, self.now, owner.kinds.binding
-        asked = self.evictions.get(key, NO_EVICTIONS)
-        evicted = evict(asked, placement, repaired.present.bindings, now, reports)
+        evicted = evict(asked.evictions, placement, repaired.present.bindings, now, reports)
         present = replace(repaired.present, bindings=evicted.bindings)
         converged = converge(
-            placement, owner, selection, present, self.members, now, reports, rebalanced=rebalanced
+            placement, owner, selection, present, members, now, reports, rebalanced=rebalanced
         )
         outputs = {**files_of(converged, key.namespace, now), **evicted.files}
         version = str(manifest.body["apiVersion"])
@@ -259,18 +257,17 @@ class Fleets:
                 key,
                 left,
                 converged,
-                self.members,
+                members,
                 demand,
                 known_problem=known_problem(status),
                 edited=bool(repaired.edited),
                 evicted_by=evicted.by,
-                fleet_edited=self.world.has_edited([CLUSTER]),
             ),
             edited=tuple(ObjectKey(GROUP, kind, key.namespace, name) for name in repaired.edited),
             faults=evicted.faults,
             rescheduled=rebalanced,
             until=earliest(converged.until, evicted.until),
-            explain=partial(explain, asked_of(key, converged, self.members, now)),
+            explain=partial(explain, asked_of(key, converged, members, now)),
         )
 
     def _idle(self, key: ObjectKey) -> str:
@@ -303,13 +300,14 @@ class KubeFleet:
         inventory = take_inventory(
             world, CLUSTER, self.memory.clusters, admit, under=(declared,), fault=unsettled
         )
-        views = list(inventory.views.values())
+        fleet = partial(members_of, now=now, heartbeats=settings.heartbeats)
         return Fleets(
             world=world,
             settings=settings,
             now=now,
             inventory=inventory,
-            members=members_of(views, now, heartbeats=settings.heartbeats),
+            members=fleet(list(inventory.views.values())),
+            clusters_before=clusters_before(world, CLUSTER, inventory.views, admit, fleet),
             placements={
                 manifest.key: manifest
                 for kind in sorted(PLACEMENTS)

@@ -26,7 +26,7 @@ from reconciler.dialects.ocm.scheduler.schedule import Code, parts_by_cluster
 from reconciler.dialects.ocm.view.decision_record import decision_on, score_faults
 from reconciler.dialects.ocm.view.waits import waits_of
 from reconciler.manifests.admission import digest
-from reconciler.model.decision import CauseKind, Decision
+from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, ceiling, earliest, second_after
@@ -41,14 +41,12 @@ ENDED_WELL = (Code.SUCCESS, Code.WARNING)  # the one becomes the other when a sc
 class Surroundings:
     """What all placements of a pass are decided from, but for the decisions.
 
-    `resync` is how long after a decision scores alone may cause the next one. `edited` is what may
-    differ from the last pass; only what is told of causes depends on it.
+    `resync` is how long after a decision scores alone may cause the next one.
     """
 
     hub: Hub
     resync: timedelta
     now: datetime
-    edited: tuple[CauseKind, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +124,7 @@ def decide(
         bodies=_render(draft, verdict, renewed, around, moves=moves),
         objects=verdict.grouped.objects,
         verdict=verdict,
-        decision=decision_on(draft, verdict, own, hub, demand, run=run, beside=around.edited),
+        decision=decision_on(draft, verdict, own, hub, demand, run=run),
         edited=tuple(key for key, body in draft.decisions.items() if is_edited(body)),
         faults=faults,
         until=until,

@@ -10,9 +10,11 @@ from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, place_of
 from reconciler.dialects.object_pass import ObjectPass, Part
 from reconciler.dialects.ocm.api.clusters import ManagedCluster
-from reconciler.dialects.ocm.api.hub import admit_cluster, edited_in, hub_of
+from reconciler.dialects.ocm.api.earlier_hub import HubBefore, hub_before
+from reconciler.dialects.ocm.api.hub import CLUSTER, admit_cluster, hub_of
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.api.settings import decode_resync
+from reconciler.dialects.ocm.causes import PlacementQuestion, with_causes
 from reconciler.dialects.ocm.decide import PlacementOutcome, Surroundings, decide, keep
 from reconciler.dialects.ocm.decisions.placement_decisions import (
     DecisionObject,
@@ -40,7 +42,6 @@ from reconciler.model.world import Body, Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
 KIND = "Placement"
-CLUSTER = (GROUP, "ManagedCluster")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +55,8 @@ class Placements:
     hub: Hub
     drafts: Mapping[ObjectKey, Draft]
     memory: OcmMemory
-    failed: Mapping[ObjectKey, Failed]
-    """The placements that cannot be decoded, by key; their files stay."""
+    failed: Mapping[ObjectKey, Failed]  # what cannot be decoded keeps its files
+    earlier: HubBefore
 
     def target(self, reference: Reference, /) -> Target | None:
         """Return the placement that a rebalancer refers to, in whichever version.
@@ -163,8 +164,7 @@ class PlacementsInTurn:
     def of(cls, before: Placements) -> "PlacementsInTurn":
         """Return the placements with all decisions as the round found them."""
         resync, memory = decode_resync(before.settings), before.memory
-        edited = edited_in(before.world)
-        around = Surroundings(hub=before.hub, resync=resync, now=before.now, edited=edited)
+        around = Surroundings(hub=before.hub, resync=resync, now=before.now)
         owners = [(key.namespace, key.name) for key in before.drafts]
         known = decisions_in(before.world, owners, memory.decisions).values()
         standing = memory.standing.recall(None, tuple(known), partial(decided_by, known))
@@ -202,8 +202,8 @@ class PlacementsInTurn:
             waits=outcome.waits,
             explain=self._explain(draft, outcome, demand),
         )
-        alone = partial(decide, draft, None, standing, self.around)
-        return part if demand is None else part.beside(lambda: alone().decision)
+        question = PlacementQuestion(draft, demand, standing, self.around)
+        return with_causes(part, question, self.before.world.earlier.get(key), self.before.earlier)
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Remember a part that leaves its placement as it is."""
@@ -270,12 +270,14 @@ class Ocm:
                 failed[manifest.key] = draft
             else:
                 drafts[manifest.key] = draft
+        hub = hub_of(world, list(inventory.views.values()), memory)
         return Placements(
             world=world,
             settings=settings,
             now=now,
             inventory=inventory,
-            hub=hub_of(world, list(inventory.views.values()), memory),
+            hub=hub,
+            earlier=hub_before(world, hub, inventory, admit),
             drafts=drafts,
             memory=memory,
             failed=failed,

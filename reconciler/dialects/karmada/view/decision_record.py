@@ -21,6 +21,7 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.schedule.framework import positions_of
 
+CLUSTER = ("cluster.karmada.io", "Cluster")
 BY_HAND = f"{TRIGGERED_AT} edited by hand"
 RECORDED = "by the placement of its binding, since no policy claims it"
 
@@ -95,7 +96,8 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
     if left or failing.leaving:
         reasons = [f"{d.cluster}: {d.untolerated or 'toleration ended'}" for d in left]
         reasons += [f"{name}: the workload is unhealthy there" for name in failing.leaving]
-        return Cause(CauseKind.EVICTED, ", ".join(reasons))
+        tainted = tuple(ObjectKey(*CLUSTER, "", d.cluster) for d in left if d.untolerated)
+        return Cause(CauseKind.EVICTED, ", ".join(reasons), sources=tainted)
     if happened.edited:
         return Cause(CauseKind.EDITED)
     if happened.asked.by_hand:

@@ -6,7 +6,7 @@ tolerations may change; its policy, which no webhook fills in, may come, and mus
 strategy may come and go.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
@@ -20,6 +20,22 @@ REPORTING_SCOPE = "reconciler.dev/reporting-scope"
 POLICY = "reconciler.dev/policy"
 EXTERNAL = "External"
 NAMESPACE_ACCESSIBLE = "NamespaceAccessible"
+
+
+def refuse_edit(record: Body, policies: Collection[Body], placement: Placement) -> None:
+    """Compare a placement with the one in force.
+
+    Args:
+        record: `metadata` of the status file of the last pass, empty if there is none.
+        policies: Its policy snapshots.
+        placement: The one that is wanted.
+
+    Raises:
+        Misconfigured: Something changed that must not.
+    """
+    refuse_departure(record, placement)
+    if policies:
+        refuse_change(record, policy_in_force(policies), placement)
 
 
 def policy_in_force(policies: Iterable[Body]) -> Body | None:

@@ -1,6 +1,6 @@
 """What a pass tells of one placement: from where to where and why, or what a person must edit."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.kubefleet.api.binding import decode_binding
@@ -11,16 +11,16 @@ from reconciler.dialects.kubefleet.api.kinds import (
     POLICY_SNAPSHOTS,
     subject_of,
 )
-from reconciler.dialects.kubefleet.api.names import NUMBER_OF_CLUSTERS
+from reconciler.dialects.kubefleet.api.names import GROUP, NUMBER_OF_CLUSTERS
 from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, selected_targets
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of
 from reconciler.dialects.kubefleet.view.status import scheduled_condition
 from reconciler.errors import Misconfigured, UserError
-from reconciler.model.decision import Cause, CauseKind, Decision, Placed, joined_causes
+from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.fields import bodies, text
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import Body, Fault, Manifest
+from reconciler.model.world import Body, Fault, Manifest, World
 
 
 def decision_on(
@@ -33,7 +33,6 @@ def decision_on(
     known_problem: str,
     edited: bool,
     evicted_by: str = "",
-    fleet_edited: bool = False,
 ) -> Decision | None:
     """Return what moved or was rebalanced, or why there are newly fewer clusters than wanted.
 
@@ -46,9 +45,7 @@ def decision_on(
         known_problem: What its status complains about so far, `""` for nothing.
         edited: Whether a person edited a decision.
         evicted_by: Name of the eviction that deleted a binding, `""` if none did.
-        fleet_edited: Whether a cluster may differ from the last pass.
     """
-    edits = (edited, fleet_edited)
     before, after = placed(left), _as_placed(selected_targets(converged.bindings.values()))
     problem = problem_of(scheduled_condition(converged))
     if before == after and (not problem or problem == known_problem) and trigger is None:
@@ -57,7 +54,7 @@ def decision_on(
     return Decision(
         key=key,
         subject=subject_of(key),
-        cause=_cause(left, converged, members, trigger, edits=edits, evicted_by=evicted_by),
+        cause=_cause(left, converged, members, trigger, edited=edited, evicted_by=evicted_by),
         before=before,
         after=after,
         problem=problem,
@@ -80,36 +77,36 @@ def _cause(
     members: Members,
     trigger: RescheduleTrigger | None,
     *,
-    edits: tuple[bool, bool],
+    edited: bool,
     evicted_by: str,
 ) -> Cause:
     """Return why a placement moved; a rebalancer comes first, but for the first placement.
 
-    All that happened to it is named; the clusters only where nothing else did.
+    The clusters are told where nothing else happened to it.
     """
     if not left:
         return Cause(CauseKind.CREATED, "" if trigger is None else trigger.by)
-    causes = [] if trigger is None else [_asked(trigger)]
+    if trigger is not None:
+        return Cause(CauseKind.REBALANCED, trigger.by, sources=trigger.askers)
     if evicted_by:
-        causes.append(Cause(CauseKind.EVICTED, f"{EVICTION} {evicted_by}"))
-    edited, fleet_edited = edits
+        return Cause(CauseKind.EVICTED, f"{EVICTION} {evicted_by}")
     if edited:
-        causes.append(Cause(CauseKind.EDITED))
+        return Cause(CauseKind.EDITED)
+    if differs_in_policy(left, converged):
+        return Cause(CauseKind.PLACEMENT_CHANGED)
+    gone = any(_is_gone(cluster, members) for cluster, _ in placed(left))
+    return Cause(CauseKind.CLUSTER_GONE if gone else CauseKind.CLUSTERS_CHANGED)
+
+
+def differs_in_policy(left: Mapping[ObjectKey, Body], converged: ConvergedPlacement) -> bool:
+    """Return whether the policy of a placement is not the one that its files were decided by."""
     name = converged.snapshot.name
     known = next(
         (b for k, b in left.items() if k.kind in POLICY_SNAPSHOTS and k.name == name), None
     )
-    if known is None or _number(annotations_of(known)) != _number(converged.snapshot.annotations):
-        causes.append(Cause(CauseKind.PLACEMENT_CHANGED))
-    if any(_is_gone(cluster, members) for cluster, _ in placed(left)):
-        causes.append(Cause(CauseKind.CLUSTER_GONE))
-    elif fleet_edited or not causes:  # what they were before is not known: they may be needed
-        causes.append(Cause(CauseKind.CLUSTERS_CHANGED))
-    return joined_causes(causes)
-
-
-def _asked(trigger: RescheduleTrigger) -> Cause:
-    return Cause(CauseKind.REBALANCED, trigger.by, sources=trigger.askers)
+    return known is None or (
+        _number(annotations_of(known)) != _number(converged.snapshot.annotations)
+    )
 
 
 def _number(annotations: Mapping[str, str]) -> str | None:
@@ -131,6 +128,17 @@ def placed(left: Mapping[ObjectKey, Body]) -> Placed:
 
 def _as_placed(targets: tuple[str, ...]) -> Placed:
     return tuple((ClusterName(name), 0) for name in targets)
+
+
+def removals(
+    world: World,
+    placements: Container[ObjectKey],
+    left: Mapping[ObjectKey, Mapping[ObjectKey, Body]],
+) -> Iterator[Decision]:
+    """Yield the decisions on placements that are gone, given those that are not, and all files."""
+    for manifest in world.outputs_of((GROUP, kind) for kind in sorted(PLACEMENTS)):
+        if manifest.key not in placements:
+            yield record_removal(manifest.key, left.get(manifest.key, {}))
 
 
 def record_removal(key: ObjectKey, left: Mapping[ObjectKey, Body]) -> Decision:

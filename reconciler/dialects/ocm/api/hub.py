@@ -1,6 +1,6 @@
 """The hub as its controllers leave it: clusters with their taints, sets, bindings, scores."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import partial
 
@@ -18,12 +18,17 @@ from reconciler.dialects.ocm.api.condition_taints import condition_taints
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.sync import Hub
 from reconciler.dialects.ocm.memory import OcmMemory
-from reconciler.dialects.ocm.scheduler.request import decode_report
+from reconciler.dialects.ocm.scheduler.request import PluginReport, decode_report
 from reconciler.manifests.taint_dates import dated, first_seen, taint_record
-from reconciler.model.decision import CauseKind
 from reconciler.model.fields import bodies, mapping
+from reconciler.model.known_kinds import Kind
 from reconciler.model.stamps import keep_present
 from reconciler.model.world import Body, Manifest, World
+
+CLUSTER = (GROUP, "ManagedCluster")
+SETS = (GROUP, "ManagedClusterSet")
+SET_BINDINGS = (GROUP, "ManagedClusterSetBinding")
+SCORES = (GROUP, "AddOnPlacementScore")
 
 
 def admit_cluster(
@@ -48,34 +53,28 @@ def admit_cluster(
     return AdmittedCluster(view, record)
 
 
-def edited_in(world: World) -> tuple[CauseKind, ...]:
-    """Return what of the hub may differ from the last pass, as a cause of decisions."""
-    sets = ((GROUP, "ManagedClusterSet"), (GROUP, "ManagedClusterSetBinding"))
-    found = []
-    if world.has_edited([(GROUP, "ManagedCluster"), *sets]):
-        found.append(CauseKind.CLUSTERS_CHANGED)
-    if world.has_edited([(GROUP, "AddOnPlacementScore")]):
-        found.append(CauseKind.SCORES_CHANGED)
-    return tuple(found)
-
-
 def hub_of(world: World, views: Collection[ManagedCluster], memory: OcmMemory) -> Hub:
     """Return the hub with these clusters, the same one as before if nothing of it differs."""
+    manifests = {kind: world.of_kind(*kind) for kind in (SETS, SET_BINDINGS, SCORES)}
+    return drawn_hub(manifests, views, memory)
+
+
+def drawn_hub(
+    manifests: Mapping[Kind, tuple[Manifest, ...]],
+    views: Collection[ManagedCluster],
+    memory: OcmMemory,
+) -> Hub:
+    """Return the hub of clusters and of the manifests of the other kinds."""
     members = memory.fleet.recall(None, tuple(views), partial(members_of, views))
     sets = [
         memory.sets.recall(manifest.key, (manifest.body,), partial(decode_set, manifest.body))
-        for manifest in world.of_kind(GROUP, "ManagedClusterSet")
+        for manifest in manifests[SETS]
     ]
     bindings = tuple(
         memory.bindings.recall(manifest.key, (manifest.body,), partial(_binding, manifest))
-        for manifest in world.of_kind(GROUP, "ManagedClusterSetBinding")
+        for manifest in manifests[SET_BINDINGS]
     )
-    reports = {
-        (manifest.key.namespace, manifest.key.name): memory.reports.recall(
-            manifest.key, (manifest.body,), partial(decode_report, manifest.body)
-        )
-        for manifest in world.of_kind(GROUP, "AddOnPlacementScore")
-    }
+    reports = decode_reports(manifests[SCORES], memory)
     draw = partial(
         Hub,
         members=members,
@@ -84,6 +83,18 @@ def hub_of(world: World, views: Collection[ManagedCluster], memory: OcmMemory) -
         reports=reports,
     )
     return memory.hub.recall(None, (members, *sets, *bindings, *reports.values()), draw)
+
+
+def decode_reports(
+    manifests: tuple[Manifest, ...], memory: OcmMemory
+) -> dict[tuple[str, str], PluginReport]:
+    """Return the scores by cluster and name."""
+    return {
+        (manifest.key.namespace, manifest.key.name): memory.reports.recall(
+            manifest.key, (manifest.body,), partial(decode_report, manifest.body)
+        )
+        for manifest in manifests
+    }
 
 
 def _binding(manifest: Manifest) -> SetBinding:

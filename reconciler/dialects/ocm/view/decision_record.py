@@ -10,13 +10,12 @@ from reconciler.dialects.ocm.decisions.sync import SATISFIED, Hub, SyncVerdict
 from reconciler.dialects.ocm.scheduler.schedule import parts_by_cluster
 from reconciler.errors import UserError
 from reconciler.manifests.admission import SPEC_DIGEST, digest
-from reconciler.model.decision import Cause, CauseKind, Decision, Placed, joined_causes
+from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.world import Body, Fault, Manifest
 from reconciler.schedule.framework import positions_of
 
-UNTOLERATED = "untolerated taint"  # of the reasons the one that no edit of a placement brings alone
 MOST_NAMES = 3  # ours: so few that the fault seldom changes, as each change is a commit
 
 
@@ -28,7 +27,6 @@ def decision_on(
     demand: RescheduleTrigger | None,
     *,
     run: bool,
-    beside: Sequence[CauseKind] = (),
 ) -> Decision | None:
     """Return what moved, what was rebalanced, or what is newly wrong; `None` if nothing of these.
 
@@ -39,7 +37,6 @@ def decision_on(
         hub: What it was decided from.
         demand: The rebalancer's trigger, `None` without one.
         run: Whether more than scores differs from what its last run saw.
-        beside: What else may differ from the last pass.
     """
     before, after = placed(own), placed(verdict.grouped.objects)
     problem = _problem(verdict)
@@ -58,7 +55,7 @@ def decision_on(
     return Decision(
         key=key,
         subject=f"{key.namespace}/{key.name}",
-        cause=_cause(draft, left, rejected, demand, run=run, beside=beside),
+        cause=_cause(draft, left, rejected, demand, run=run),
         before=before,
         after=after,
         problem=problem,
@@ -94,32 +91,30 @@ def _cause(
     demand: RescheduleTrigger | None,
     *,
     run: bool,
-    beside: Sequence[CauseKind],
 ) -> Cause:
     """Return why a placement moved; a rebalancer comes first, but for the first placement.
 
-    All that happened to it is named; clusters and scores where nothing else did, taints always.
+    Clusters and scores are told where nothing else happened to it.
     """
     if draft.status_file is None:
-        return Cause(CauseKind.CREATED, "" if demand is None else demand.by)
-    causes = [] if demand is None else [_asked(demand)]
-    annotations = mapping(mapping(draft.status_file, "metadata"), "annotations")
+        return Cause(
+            CauseKind.CREATED, "" if demand is None else demand.by, sources=(draft.manifest.key,)
+        )
+    if demand is not None:
+        return Cause(CauseKind.REBALANCED, demand.by, sources=demand.askers)
     if any(map(is_edited, draft.decisions.values())):
-        causes.append(Cause(CauseKind.EDITED))
-    if text(annotations, SPEC_DIGEST) != digest(mapping(draft.manifest.body, "spec")):
-        causes.append(Cause(CauseKind.PLACEMENT_CHANGED))
-    told = left if not causes else [name for name in left if UNTOLERATED in rejected[name]]
-    if told:
-        why = ", ".join(f"{name}: {rejected[name]}" for name in told)
-        causes.append(Cause(CauseKind.EVICTED, why))
-    rest = CauseKind.CLUSTERS_CHANGED if run else CauseKind.SCORES_CHANGED
-    if causes and not told:  # what they were before is not known, so that they may be needed
-        causes += map(Cause, beside)
-    return joined_causes(causes or [Cause(rest)])
+        return Cause(CauseKind.EDITED)
+    if differs_in_spec(draft):
+        return Cause(CauseKind.PLACEMENT_CHANGED, sources=(draft.manifest.key,))
+    if left:
+        return Cause(CauseKind.EVICTED, ", ".join(f"{name}: {rejected[name]}" for name in left))
+    return Cause(CauseKind.CLUSTERS_CHANGED if run else CauseKind.SCORES_CHANGED)
 
 
-def _asked(demand: RescheduleTrigger) -> Cause:
-    return Cause(CauseKind.REBALANCED, demand.by, sources=demand.askers)
+def differs_in_spec(draft: Draft) -> bool:
+    """Return whether a placement is not the one that its last run saw."""
+    annotations = mapping(mapping(draft.status_file or {}, "metadata"), "annotations")
+    return text(annotations, SPEC_DIGEST) != digest(mapping(draft.manifest.body, "spec"))
 
 
 def score_faults(draft: Draft, verdict: SyncVerdict) -> Iterator[Fault]:

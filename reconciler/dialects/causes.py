@@ -1,0 +1,112 @@
+"""Why an object moved: which of the differences since the last pass it takes to bring that about.
+
+What differs since the last pass can be taken back, and the object be decided again: what does not
+matter then is no cause. What cannot be taken back (time, reports, an edit of the decision itself)
+is a cause where it moves something alone.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import combinations
+from typing import Generic, TypeVar
+
+from reconciler.errors import UserError
+from reconciler.model.decision import Cause, CauseKind, Decision, Placed, joined_causes
+
+Q = TypeVar("Q")
+
+FIRST = (CauseKind.REBALANCED, CauseKind.RETRIED, CauseKind.EVICTED, CauseKind.EDITED)
+"""Told before the others, in this order."""
+LAST = (CauseKind.CLUSTERS_CHANGED, CauseKind.SCORES_CHANGED)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Generic[Q]):
+    """Something that differs since the last pass, and how to take it back.
+
+    With `told` it is named whatever it takes: whoever asked is told that it was done.
+    """
+
+    cause: Cause
+    undo: Callable[[Q], Q]
+    told: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trials(Generic[Q]):
+    """A decision, the question that it answers, and what decides the like of it again."""
+
+    decision: Decision
+    question: Q
+    decide: Callable[[Q], Decision | None]
+
+    def without(self, undone: Iterable[Difference[Q]]) -> Decision | None:
+        """Return what is decided once some differences are taken back, `None` if nothing."""
+        question = reduce(lambda so_far, one: one.undo(so_far), undone, self.question)
+        try:
+            return self.decide(question)
+        except UserError:  # what cannot be decided stays as it is
+            return None
+
+    def is_same(self, found: Decision | None) -> bool:
+        """Return whether a decision comes to the same; none at all leaves everything as it was."""
+        return self._result(found) == self._result(self.decision)
+
+    def _result(self, found: Decision | None) -> tuple[Placed, bool]:
+        """Return where an object is, and whether it complains if that is all that is new."""
+        if found is None:
+            return self.decision.before, False
+        stays = self.decision.before == self.decision.after
+        return found.after, stays and bool(found.problem)
+
+
+def is_explained(decision: Decision | None) -> bool:
+    """Return whether a decision moved something, or complains: what stays has no other cause."""
+    return decision is not None and (decision.before != decision.after or bool(decision.problem))
+
+
+def with_cause(decision: Decision, causes: Iterable[Cause]) -> Decision:
+    """Return a decision that names these causes, those first that people look for first."""
+    cause = joined_causes(sorted(causes, key=lambda one: _rank(one.kind)))
+    return replace(decision, cause=cause)
+
+
+def _rank(kind: CauseKind) -> int:
+    if kind in LAST:
+        return len(FIRST) + 1 + LAST.index(kind)
+    return FIRST.index(kind) if kind in FIRST else len(FIRST)
+
+
+def causes_of(trials: Trials[Q], differences: Sequence[Difference[Q]]) -> Iterator[Cause]:
+    """Yield the causes of a decision, given all that differs; at least one thing does.
+
+    Several that suffice each, and those that are needed together, are named. So is whatever moves
+    the object without any of them; where that alone is enough, none of them was needed.
+    """
+    rest = trials.without(differences)
+    if rest is not None and is_explained(rest):
+        yield rest.cause
+    needed = () if trials.is_same(rest) else _needed(trials, differences)
+    yield from (one.cause for one in differences if one.told or one in needed)
+
+
+def _needed(trials: Trials[Q], differences: Sequence[Difference[Q]]) -> Sequence[Difference[Q]]:
+    """Return all that belong to a smallest set that is enough; all, if these together are not."""
+    if len(differences) == 1:
+        return differences
+    enough: list[frozenset[int]] = []
+    everything = frozenset(range(len(differences)))
+
+    def suffices(chosen: frozenset[int]) -> bool:
+        undone = [differences[i] for i in sorted(everything - chosen)]
+        return trials.is_same(trials.without(undone))
+
+    for size in range(1, len(differences)):
+        for chosen in map(frozenset, combinations(sorted(everything), size)):
+            if not any(known <= chosen for known in enough) and suffices(chosen):
+                enough.append(chosen)
+    named = frozenset[int]().union(*enough) if enough else everything
+    if len(enough) > 1 and not suffices(named):
+        return differences
+    return tuple(differences[i] for i in sorted(named))

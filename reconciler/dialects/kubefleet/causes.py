@@ -1,0 +1,129 @@
+"""Why a placement moved: what of it and of the clusters is not as it was, and who evicts."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from reconciler.dialects.causes import (
+    Difference,
+    Trials,
+    causes_of,
+    is_explained,
+    with_cause,
+)
+from reconciler.dialects.cluster_inventory import Earlier
+from reconciler.dialects.contract import RescheduleTrigger
+from reconciler.dialects.kubefleet.api.clusters import Members
+from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
+from reconciler.dialects.kubefleet.eviction.evictions import NO_EVICTIONS, Evictions
+from reconciler.dialects.object_pass import Part
+from reconciler.manifests.suspension import is_suspended
+from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.world import Manifest, World
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPlacement:
+    """A placement with everything that differs, or with a part of that."""
+
+    manifest: Manifest
+    placement: Placement
+    demand: RescheduleTrigger | None
+    members: Members
+    evictions: Evictions
+    suspended: bool = False
+
+
+PlacementDifference = Difference[AskedPlacement]
+Decide = Callable[[AskedPlacement], Part]
+
+
+def with_causes(
+    question: AskedPlacement, decide: Decide, world: World, clusters: Earlier[Members] | None
+) -> Part:
+    """Decide a placement, and name all that it took.
+
+    Args:
+        question: The placement as it is.
+        decide: Decides it.
+        world: Its `earlier` has the placement of the last pass, if that differs.
+        clusters: The clusters of the last pass, `None` if they are the same.
+    """
+    part = decide(question)
+    decision = part.decision
+    if decision is None or not is_explained(decision):
+        return part
+    key = question.manifest.key
+    trials = Trials(
+        decision, question, lambda asked: None if asked.suspended else decide(asked).decision
+    )
+    edited = tuple(_of_clusters(clusters))
+    if decision.cause.kind is CauseKind.CREATED:
+        causes = [decision.cause]
+        if edited and not trials.is_same(trials.without(edited)):
+            causes += [one.cause for one in edited]
+        return replace(part, decision=with_cause(decision, causes))
+    unasked = trials.without([_asking(question.demand)]) if question.demand else decision
+    own = tuple(_differences(question, unasked, world.earlier.get(key)))
+    told = tuple(_as_told(one, trials.without(own)) for one in edited)
+    if not own and not told:
+        return part
+    return replace(part, decision=with_cause(decision, causes_of(trials, (*own, *told))))
+
+
+def _as_told(one: PlacementDifference, alone: Decision | None) -> PlacementDifference:
+    """Return what the clusters did as a decision tells that nothing but they brought about."""
+    if alone is None or alone.cause.kind is not CauseKind.CLUSTER_GONE:
+        return one
+    return replace(one, cause=replace(alone.cause, sources=one.cause.sources))
+
+
+def _of_clusters(clusters: Earlier[Members] | None) -> Iterator[PlacementDifference]:
+    """Yield that clusters are not as they were."""
+    if clusters is not None:
+        yield Difference(
+            Cause(CauseKind.CLUSTERS_CHANGED, sources=clusters.keys),
+            lambda asked: replace(asked, members=clusters()),
+        )
+
+
+def _differences(
+    question: AskedPlacement, unasked: Decision | None, earlier: Manifest | None
+) -> Iterator[PlacementDifference]:
+    """Yield who asks, who evicts, and that the placement is not as it was.
+
+    `unasked` is what is decided where nobody asks.
+    """
+    key = question.manifest.key
+    if question.demand is not None:
+        yield _asking(question.demand)
+    if unasked is not None and unasked.cause.kind is CauseKind.EVICTED:
+        yield Difference(unasked.cause, lambda asked: replace(asked, evictions=NO_EVICTIONS))
+    if earlier is not None:
+        yield from _edits(question.manifest, earlier)
+    elif unasked is not None and unasked.cause.kind is CauseKind.PLACEMENT_CHANGED:
+        cause = Cause(CauseKind.PLACEMENT_CHANGED, sources=(key,))
+        yield Difference(cause, lambda same: same, told=True)  # what it was is lost
+
+
+def _edits(manifest: Manifest, earlier: Manifest) -> Iterator[PlacementDifference]:
+    """Yield what of a placement is not as it was."""
+    key, spec = manifest.key, earlier.body.get("spec")
+    if is_suspended(earlier.body) and not is_suspended(manifest.body):
+        resumed = Cause(CauseKind.RESUMED, sources=(key,))
+        yield Difference(resumed, lambda asked: replace(asked, suspended=True))
+    if spec != manifest.body.get("spec"):
+        before = replace(manifest, body={**manifest.body, "spec": spec})
+        was = decode_placement(before.body, key.namespace)
+        yield Difference(
+            Cause(CauseKind.PLACEMENT_CHANGED, sources=(key,)),
+            lambda asked: replace(asked, manifest=before, placement=was),
+        )
+
+
+def _asking(demand: RescheduleTrigger) -> PlacementDifference:
+    """Return that a rebalancer asks, who is told that it was done."""
+    return Difference(
+        Cause(CauseKind.REBALANCED, demand.by, sources=demand.askers),
+        lambda asked: replace(asked, demand=None),
+        told=True,
+    )

@@ -1,0 +1,154 @@
+"""Why a placement moved: what of it, of the clusters and of the scores is not as it was."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from reconciler.dialects.causes import (
+    Difference,
+    Trials,
+    causes_of,
+    is_explained,
+    with_cause,
+)
+from reconciler.dialects.contract import RescheduleTrigger
+from reconciler.dialects.object_pass import Part
+from reconciler.dialects.ocm.api.earlier_hub import HubBefore
+from reconciler.dialects.ocm.decide import Surroundings, decide
+from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
+from reconciler.dialects.ocm.decisions.placement_draft import Draft, draft_of
+from reconciler.dialects.ocm.decisions.sync import Hub
+from reconciler.dialects.ocm.view.decision_record import differs_in_spec
+from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.world import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementQuestion:
+    """A placement with everything that differs, or with a part of that."""
+
+    draft: Draft
+    demand: RescheduleTrigger | None
+    decided: DecisionsSoFar
+    around: Surroundings
+
+    def decision(self) -> Decision | None:
+        """Decide it."""
+        return decide(self.draft, self.demand, self.decided, self.around).decision
+
+
+PlacementDifference = Difference[PlacementQuestion]
+
+
+def with_causes(
+    part: Part, question: PlacementQuestion, earlier: Manifest | None, before: HubBefore
+) -> Part:
+    """Return a part whose decision names all that it took.
+
+    Args:
+        part: What the placement becomes.
+        question: From what that was decided.
+        earlier: The placement as it was at the last pass, `None` if it is the same or new, or if
+            that is not known.
+        before: What of the hub is not as it was.
+    """
+    decision = part.decision
+    if decision is None or not is_explained(decision):
+        return part
+    trials = Trials(decision, question, PlacementQuestion.decision)
+    hub = tuple(_of_hub(before))
+    if question.draft.status_file is None:
+        causes = [decision.cause, *_beside_creation(trials, hub)]
+        return replace(part, decision=with_cause(decision, causes))
+    own = tuple(_differences(question, earlier))
+    unknown = earlier is None and differs_in_spec(question.draft)
+    if unknown:  # what it was is lost with the history
+        own = (*own, Difference(_changed(question.draft), lambda same: same, told=True))
+    if not own and not hub:
+        return part
+    causes = list(causes_of(trials, (*own, *_as_told(trials, own, hub))))
+    return replace(part, decision=with_cause(decision, causes))
+
+
+def _beside_creation(
+    trials: Trials[PlacementQuestion], hub: tuple[PlacementDifference, ...]
+) -> Iterator[Cause]:
+    """Yield what a first placement would not be the same without."""
+    if hub and not trials.is_same(trials.without(hub)):
+        yield from causes_of(trials, hub)
+
+
+def _as_told(
+    trials: Trials[PlacementQuestion],
+    own: tuple[PlacementDifference, ...],
+    hub: tuple[PlacementDifference, ...],
+) -> Iterator[PlacementDifference]:
+    """Yield the differences of the hub, those of clusters as a decision tells of them alone."""
+    for one in hub:
+        others = (*own, *(other for other in hub if other is not one))
+        alone = trials.without(others)
+        evicted = alone is not None and alone.cause.kind is CauseKind.EVICTED
+        if alone is not None and evicted and one.cause.kind is CauseKind.CLUSTERS_CHANGED:
+            yield replace(one, cause=replace(alone.cause, sources=one.cause.sources))
+        else:
+            yield one
+
+
+def _differences(
+    question: PlacementQuestion, earlier: Manifest | None
+) -> Iterator[PlacementDifference]:
+    """Yield who asks, and that the placement is not as it was."""
+    demand, draft = question.demand, question.draft
+    if demand is not None:
+        yield Difference(
+            Cause(CauseKind.REBALANCED, demand.by, sources=demand.askers),
+            lambda asked: replace(asked, demand=None),
+            told=True,
+        )
+    if earlier is None:
+        return
+    was = draft_of(earlier, draft.status_file, draft.decisions, frozen=draft.frozen).placement
+    if was.disabled and not draft.placement.disabled:
+        yield Difference(
+            Cause(CauseKind.RESUMED, sources=(draft.manifest.key,)),
+            lambda asked: _with_placement(asked, disabled=was.disabled),
+        )
+    spec = earlier.body.get("spec")
+    if spec != draft.manifest.body.get("spec"):
+        manifest = replace(draft.manifest, body={**draft.manifest.body, "spec": spec})
+        yield Difference(_changed(draft), lambda asked: _with_manifest(asked, manifest))
+
+
+def _with_placement(asked: PlacementQuestion, *, disabled: str) -> PlacementQuestion:
+    """Return the question of a placement that is switched off, or is not."""
+    placement = replace(asked.draft.placement, disabled=disabled)
+    return replace(asked, draft=replace(asked.draft, placement=placement))
+
+
+def _with_manifest(asked: PlacementQuestion, manifest: Manifest) -> PlacementQuestion:
+    """Return the question of a placement as it was written, switched off if it is."""
+    draft, disabled = asked.draft, asked.draft.placement.disabled
+    was = draft_of(manifest, draft.status_file, draft.decisions, frozen=draft.frozen)
+    return _with_placement(replace(asked, draft=was), disabled=disabled)
+
+
+def _changed(draft: Draft) -> Cause:
+    return Cause(CauseKind.PLACEMENT_CHANGED, sources=(draft.manifest.key,))
+
+
+def _of_hub(before: HubBefore) -> Iterator[PlacementDifference]:
+    """Yield what of the hub is not as it was."""
+    clusters, scores = before.clusters, before.scores
+
+    def with_hub(asked: PlacementQuestion, hub: Hub) -> PlacementQuestion:
+        return replace(asked, around=replace(asked.around, hub=hub))
+
+    if clusters is not None:
+        yield Difference(
+            Cause(CauseKind.CLUSTERS_CHANGED, sources=clusters.keys),
+            lambda asked: with_hub(asked, replace(clusters(), reports=asked.around.hub.reports)),
+        )
+    if scores is not None:
+        yield Difference(
+            Cause(CauseKind.SCORES_CHANGED, sources=scores.keys),
+            lambda asked: with_hub(asked, replace(asked.around.hub, reports=scores())),
+        )
