@@ -16,10 +16,12 @@ from reconciler.audit.revisions import (
     pass_of,
 )
 from reconciler.audit.steps_since import TakenUp, steps_since
+from reconciler.core.causing_files import MOST_COMMITS, files_behind
 from reconciler.core.changes import WriteFile
 from reconciler.manifests.paths import blob_id
-from reconciler.model.decision import Decision, Placed
+from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import World
 
 PIECE = 16  # passes that are computed in one go
 BY_HAND, REMOVED, UNREADABLE = "edited by hand", "removed by hand", "edited by hand, cannot be read"
@@ -39,7 +41,8 @@ class Event:
         decision: What the pass decided, `None` where a person edited the output or where the pass
             cannot be computed again.
         causes: The commits of people that brought it about, the oldest first; of several between
-            two passes the first that is enough. Empty where time alone was the cause. A merge comes
+            two passes all that edited what the causes stand in, or else the first that is enough.
+            Empty where time alone was the cause. A merge comes
             after the edits by hand that it brought.
         note: What must be said of it besides, `""` for nothing.
     """
@@ -200,7 +203,8 @@ def _pass(
         before=decision.before,
         after=decision.after,
         decision=decision,
-        causes=_causes(decision, (read and read.inputs, commit.parent), at, since, replay),
+        causes=_edits_behind(decision, run.world, since, replay.revisions)
+        or _causes(decision, (read and read.inputs, commit.parent), at, since, replay),
         note="; ".join(filter(None, notes)),
     )
 
@@ -241,6 +245,22 @@ def _went_as(decision: Decision | None, sides: tuple[Side, Side]) -> bool:
     if decision is None:
         return before == after
     return (before, after) == (decision.before, decision.after)
+
+
+def _edits_behind(
+    decision: Decision, world: World, since: tuple[TakenUp, ...], revisions: Revisions
+) -> tuple[Commit, ...]:
+    """Return the commits of people that edited what the causes of a decision stand in.
+
+    They are those that the trailers of the pass name. There are none where time was the cause,
+    where a decision was edited by hand, where one commit is all there is, or very many are.
+    """
+    people = [step.commit for step in reversed(since) if is_by_hand(step.commit)]
+    if not 1 < len(people) <= MOST_COMMITS or CauseKind.EDITED in decision.cause.kinds:
+        return ()
+    files = files_behind(decision, world)
+    edited = ((one, {change.path for change in revisions.changes(one)}) for one in people)
+    return tuple(one for one, paths in edited if not files.isdisjoint(paths))
 
 
 def _causes(

@@ -4,32 +4,19 @@ A pass takes all commits together and decides from files alone; who wrote them i
 read `git log`. Nothing that is decided or proven looks at it.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable
 
+from reconciler.core.causing_files import MOST_COMMITS, files_behind
 from reconciler.core.changes import CausingCommit
-from reconciler.core.dialects import SURROUNDINGS
 from reconciler.core.message import is_told
 from reconciler.core.record import last_pass
-from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.decision import Decision
 from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import CommitRecord, read_commits
 from reconciler.shell.git.objects import changed_files
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reruns import OUR_TRAILER
-
-MOST_COMMITS = 20  # whose edits are looked at; where there are more, nothing is told
-GONE = frozenset({CauseKind.REMOVED, CauseKind.NEVER_PROPAGATED, CauseKind.CLUSTER_GONE})
-SURROUNDING = frozenset(
-    {
-        CauseKind.EVICTED,
-        CauseKind.CLUSTER_GONE,
-        CauseKind.CLUSTERS_CHANGED,
-        CauseKind.SCORES_CHANGED,
-    }
-)
-"""Causes that stand for edits of clusters, scores and the like."""
 
 
 def causing_commits(
@@ -58,7 +45,7 @@ def causing_commits(
         edits = {one.revision: _edited(repository, one) for one in commits}
     except GitError:
         return ()
-    files = [(decision.subject, _files(decision, world)) for decision in moved]
+    files = [(decision.subject, files_behind(decision, world)) for decision in moved]
     found = (_causing(commit, edits[commit.revision], files) for commit in commits)
     return tuple(one for one in found if one.moved)
 
@@ -105,23 +92,3 @@ def _edited(repository: Repository, commit: CommitRecord) -> frozenset[str]:
     parent, prefix = commit.parents[0], repository.prefix
     changes = changed_files(repository, parent, commit.revision, prefix=prefix)
     return frozenset(change.path for change in changes)
-
-
-def _files(decision: Decision, world: World) -> frozenset[str]:
-    """Return the edited files that the causes of a decision stand in."""
-    causes = (decision.cause, *decision.cause.also)
-    paths = chain.from_iterable(_files_of(cause, decision, world) for cause in causes)
-    return frozenset(paths) & world.edited.keys()
-
-
-def _files_of(cause: Cause, decision: Decision, world: World) -> Iterator[str]:
-    """Yield the files that a cause may stand in; those that are gone may have held anything."""
-    if cause.kind in GONE:
-        yield from (path for path, held in world.edited.items() if held is None)
-    if cause.kind in SURROUNDING:
-        yield from (path for path, held in world.edited.items() if held and held & SURROUNDINGS)
-        return
-    for key in cause.sources or (decision.key,):
-        found = world.inputs.get(key)
-        if found is not None:
-            yield found.origin.path

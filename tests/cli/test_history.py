@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.history import SHOP, answer, answer_json, told_fleet
+from tests.cli.history import FAILED, SCALED, SHOP, answer, answer_json, told_fleet
 from tests.shell.fleet import EXAMPLE, new_fleet, run_pass
 from tests.shell.repositories import Checkout
 
@@ -63,6 +63,24 @@ def test_of_several_commits_the_first_that_is_enough_is_the_cause(
     found = answer_json(fleet, capsys, ["history", "deployment/shop"])[1]["decisions"]
 
     assert ["Scale to 9"] == [item["title"] for item in found[0]["inputs"]]
+
+
+def test_all_commits_that_caused_a_move_are_told(tmp_path: Path, capsys: Capsys) -> None:
+    """As the trailers of the pass tell: both that it needed, and not the note beside."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    fleet.commit(SCALED, "Scale the shop")
+    fleet.commit({"notes.txt": "a"}, "Take notes")
+    fleet.commit(FAILED, "Report that member1 is down")
+    run_pass(fleet.folder, 120)
+
+    found = answer_json(fleet, capsys, ["history", "deployment/shop"])[1]["decisions"][0]["inputs"]
+    told = fleet.git("log", "-1", "--format=%(trailers:key=Caused-By,valueonly)", "main")
+
+    assert ["Scale the shop", "Report that member1 is down"] == [item["title"] for item in found]
+    assert [item["commit"] for item in found] == [
+        line.split()[0] for line in told.split("\n") if line
+    ]
 
 
 def test_time_alone_can_be_the_cause(tmp_path: Path, capsys: Capsys) -> None:
