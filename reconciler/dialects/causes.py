@@ -6,7 +6,7 @@ is a cause where it moves something alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import combinations
 from typing import Generic, TypeVar
@@ -35,19 +35,26 @@ class Difference(Generic[Q]):
 
 @dataclass(frozen=True, slots=True)
 class Trials(Generic[Q]):
-    """A decision, the question that it answers, and what decides the like of it again."""
+    """A decision, the question that it answers, and what decides the like of it again.
+
+    What was tried once is known, by what was taken back.
+    """
 
     decision: Decision
     question: Q
     decide: Callable[[Q], Decision | None]
+    _tried: dict[tuple[Callable[[Q], Q], ...], Decision | None] = field(default_factory=dict)
 
     def without(self, undone: Iterable[Difference[Q]]) -> Decision | None:
         """Return what is decided once some differences are taken back, `None` if nothing."""
-        question = reduce(lambda so_far, one: one.undo(so_far), undone, self.question)
-        try:
-            return self.decide(question)
-        except UserError:  # what cannot be decided stays as it is
-            return None
+        undos = tuple(one.undo for one in undone)
+        if undos not in self._tried:
+            question = reduce(lambda so_far, undo: undo(so_far), undos, self.question)
+            try:
+                self._tried[undos] = self.decide(question)
+            except UserError:  # what cannot be decided stays as it is
+                self._tried[undos] = None
+        return self._tried[undos]
 
     def is_same(self, found: Decision | None) -> bool:
         """Return whether a decision comes to the same; none at all leaves everything as it was."""
