@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from reconciler.errors import UsageError
-from reconciler.shell.git.command import SSH_COMMAND
+from reconciler.shell.git.environment import SSH_COMMAND
 from reconciler.shell.git.remote import Remote, askpass_variables
 
 WEB = ("https", "http")
