@@ -36,6 +36,7 @@ def import_and_push(options: ImportOptions) -> int:
     own = default_mirror(remote).with_suffix(".import.git")  # a daemon may have the other one
     access, seconds = options.access.read(), options.access.remote_timeout_seconds
     with Mirror.open(remote, own, access=access, timeout_seconds=seconds) as mirror:
+        mirror.recover()  # no pass runs in this one, and does it
         for attempt in range(ATTEMPTS):
             try:
                 result, said = _attempt(options, mirror)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from reconciler.errors import ShellError
 from reconciler.manifests.schema import Schemas
+from reconciler.shell.held_signals import held_signals
 
 
 def _find(name: str) -> Traversable:
@@ -67,15 +68,28 @@ def _contents(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
 
 
 def write_example(folder: Path) -> None:
-    """Write the example repository into a folder, which is made if absent."""
-    _copy(_find("example-repo"), folder)
+    """Write the example repository into a folder, which is made if absent: all of it, or nothing.
+
+    A half that stays would be taken for the whole, and would refuse the next attempt.
+    """
+    made: list[Path] = []
+    with held_signals():
+        try:
+            _copy(_find("example-repo"), folder, made)
+        except BaseException:
+            for path in reversed(made):
+                path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+            raise
 
 
-def _copy(source: Traversable, target: Path) -> None:
-    """Copy a folder with everything in it."""
-    target.mkdir(parents=True, exist_ok=True)
+def _copy(source: Traversable, target: Path, made: list[Path]) -> None:
+    """Copy a folder with everything in it; add to `made` what was not there before."""
+    if not target.is_dir():
+        target.mkdir(parents=True)
+        made.append(target)
     for entry in source.iterdir():
         if entry.is_dir():
-            _copy(entry, target / entry.name)
+            _copy(entry, target / entry.name, made)
         else:
-            (target / entry.name).write_bytes(entry.read_bytes())
+            made.append(target / entry.name)
+            made[-1].write_bytes(entry.read_bytes())

@@ -99,6 +99,21 @@ def test_what_is_pushed_is_signed(importer: Importer, tmp_path: Path) -> None:
     assert "Reconciled-For: reports main" == trailers.strip()
 
 
+def test_what_a_killed_import_left_in_its_mirror_goes_with_the_next(
+    importer: Importer, tmp_path: Path
+) -> None:
+    """No pass runs in that mirror, so nobody else would take it away."""
+    importer.push(str(importer.bare), "--dry-run")
+    [mirror] = (tmp_path / "cache").rglob("repository.git")
+    left = [mirror / "reconciler/0123.import/objects", mirror / "objects/pack/tmp_pack_0123"]
+    for folder in left:
+        folder.mkdir(parents=True)
+
+    code, _ = importer.push(str(importer.bare))
+
+    assert (0, []) == (code, [*mirror.rglob("*.import"), *mirror.rglob("tmp_pack_*")])
+
+
 def test_a_key_that_cannot_be_read_is_told(importer: Importer) -> None:
     """Before anything is pushed."""
     code, told = importer.push(str(importer.bare), "--signing-key", "/nowhere")

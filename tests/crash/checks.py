@@ -48,11 +48,7 @@ def end_state(scenario: Scenario, root: Path) -> EndState:
     if not scenario.remote:
         person = scenario.person(root)
         status = person.status()
-        files = {
-            path.relative_to(person.folder).as_posix(): path.read_bytes()
-            for path in sorted(person.folder.rglob("*"))
-            if path.is_file() and ".git" not in path.parts
-        }
+        files = files_of(person.folder)
     return EndState(
         head=git(served, "rev-parse", branch),
         rebalanced=sum(subject.startswith("Rebalance default/web") for subject in subjects),
@@ -60,6 +56,23 @@ def end_state(scenario: Scenario, root: Path) -> EndState:
         status=status,
         delivered=_tree(served, DELIVERED),
     )
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Return what a folder holds, path to content; what is git's is left out."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".git" not in path.parts
+    }
+
+
+def left_in_mirrors(cache: Path) -> list[str]:
+    """Return what is wrong with the mirrors below a cache after they were used once more."""
+    left = sorted(path.name for name in LEFT + LEFT_IN_MIRROR for path in cache.rglob(name))
+    for mirror in cache.rglob("repository.git"):
+        git(mirror, f"--git-dir={mirror}", "fsck")
+    return [f"left behind in the cache: {', '.join(left)}"] if left else []
 
 
 def _tree(served: Path, branch: str) -> str:

@@ -10,16 +10,25 @@ from pathlib import Path
 
 from reconciler.cli import main
 from reconciler.shell import held_signals
+from reconciler.shell.clock import SystemClock
 from tests.crash.campaign import LATER_SECONDS
-from tests.crash.checks import LEFT, EndState, end_state, problems
+from tests.crash.checks import (
+    LEFT,
+    EndState,
+    end_state,
+    files_of,
+    left_in_mirrors,
+    problems,
+)
 from tests.crash.git_stand_in import have_strace, install
 from tests.crash.signal_points import SignalPoint, Target, list_points
-from tests.crash.verbs import Verb
+from tests.crash.verbs import MOMENT, Verb
 from tests.crash.victim import FileOperations
 from tests.shell.repositories import git
 
 ENDED = {0, 1, main.EXIT_INTERRUPTED}
 LIMIT_SECONDS = 60.0
+CACHE = "cache"  # below the place: what verbs keep there is seen, too
 FOLLOWS = 0.02  # seconds from a signal in a file operation to the second one
 
 
@@ -44,6 +53,7 @@ class SignalCampaign:
         self.points = list_points(self._control)
         self._made = self._branch()
         self._edits = self._edited()
+        assert not (verb.branch or verb.folder) or self._made or self._edits
         self._settled, self._changed = (self._go_on(later=later) for later in (False, True))
 
     def run(self, point: SignalPoint) -> list[str]:
@@ -64,7 +74,13 @@ class SignalCampaign:
         killed = {-getattr(signal, f"SIG{point.signal}")} if point.target is Target.TWICE else set()
         if code not in ENDED | killed:
             wrong.append(f"it ended with {code}: {said[-300:]}")
-        if self.verb.scenario.remote or point.target is Target.TWICE:
+        if point.target is Target.TWICE:
+            return wrong
+        edited = self._edited()
+        half = [path for path in edited if edited[path] != self._edits.get(path)]
+        if half:
+            wrong.append(f"half written: {', '.join(half)}")
+        if self.verb.scenario.remote:
             return wrong
         person = self.verb.scenario.person(self._root)
         left = [path.name for name in LEFT for path in (person.folder / ".git").rglob(name)]
@@ -76,11 +92,13 @@ class SignalCampaign:
 
     def _finished(self) -> list[str]:
         """Let the verb be run again if it has done nothing, then passes; return what differs."""
-        again = self.verb.edits or (self.verb.branch and not self._branch())
+        is_done = self._branch() == self._made and self._edited() == self._edits
+        again = self.verb.repeatable or not is_done
         code = self._run(None, tracing=False) if again else 0
         wrong = [f"again it ended with {code}: {self._said.read_text()}"] if code else []
         wrong += [] if self._branch() == self._made else ["another branch was made"]
         wrong += [] if self._edited() == self._edits else ["other files were written"]
+        wrong += left_in_mirrors(self._root / CACHE) if again else []
         for later, expected in ((False, self._settled), (True, self._changed)):
             if wrong:
                 return wrong
@@ -96,24 +114,25 @@ class SignalCampaign:
         else:
             if self.verb.edits:
                 scenario.person(self._root).git("clean", "--quiet", "--force", "-d")
+                scenario.person(self._root).git("checkout", "--quiet", "--", ".")
             scenario.settle(self._root, scenario.seconds)
         return end_state(scenario, self._root)
 
     def _branch(self) -> str:
-        """Return the tree of the branch that the verb makes, `""` if it is not there."""
+        """Return the commit of the branch that the verb makes or moves, `""` if there is none."""
         if not self.verb.branch:
             return ""
         name = f"refs/heads/{self.verb.branch}"
         served = self.verb.scenario.served(self._root)
-        return git(served, "for-each-ref", "--format=%(tree)", name).strip()
+        return git(served, "for-each-ref", "--format=%(objectname)", name)
 
     def _edited(self) -> dict[str, bytes]:
-        """Return the files that the verb wrote into the checkout, uncommitted."""
-        if not self.verb.edits:
+        """Return the files that the verb wrote and nobody has committed, by their paths."""
+        if not self.verb.folder:
             return {}
-        person = self.verb.scenario.person(self._root)
-        listed = person.git("ls-files", "--others", "-z").split("\0")[:-1]
-        return {path: (person.folder / path).read_bytes() for path in listed}
+        before = files_of(self._prepared / self.verb.folder)
+        now = files_of(self._root / self.verb.folder)
+        return {path: content for path, content in now.items() if content != before.get(path)}
 
     def _run(self, point: SignalPoint | None, *, tracing: bool) -> int:
         """Run the verb in a child, and return how it ended."""
@@ -160,10 +179,12 @@ class SignalCampaign:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             for name in ("SIGTERM", "SIGHUP"):
                 signal.signal(getattr(signal, name), signal.SIG_DFL)
-            held_signals.PATIENCE_SECONDS = 0.0 if _is_twice(point) else LIMIT_SECONDS
             (self._control / "victim").write_text(f"{os.getpid()}\n")
             os.environ["PATH"] = f"{self._control / 'bin'}:{os.environ['PATH']}"
             os.environ["RECONCILER_CACHE_DIR"] = "off"
+            os.environ["XDG_CACHE_HOME"] = str(self._root / CACHE)
+            held_signals.PATIENCE_SECONDS = 0.0 if _is_twice(point) else LIMIT_SECONDS
+            setattr(SystemClock, "now", lambda _: MOMENT)  # noqa: B010  # of this process only
             number = point.number if point is not None and point.kind == "file" else 0
             ask = _asking(point)
             FileOperations(self._root, self._control, number=number, die=ask).install()
