@@ -1,14 +1,17 @@
 """Verbs under limits of the machine, as another user than root, whom such limits do not bind."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 from tests.shell.fleet import ROOT, process_environment
 
@@ -71,6 +74,31 @@ def limited(folder: Path, limit: str, *arguments: str) -> Limited:
     except subprocess.TimeoutExpired as running:
         return Limited(None, (running.stderr or b"").decode())
     return Limited(done.returncode, done.stderr)
+
+
+@contextmanager
+def daemon(folder: Path) -> Iterator[Callable[[str], str]]:
+    """Run the daemon while the block lasts; yield what waits until it logs something.
+
+    That takes a pattern, and returns the line that has it, `""` if the daemon ends before.
+    """
+    user: Sequence[str] = AS_USER if is_root() else ()
+    with subprocess.Popen(
+        [*user, sys.executable, "-m", "reconciler", "run", "--poll-seconds", "0.2"],
+        cwd=folder,
+        env={**process_environment(), "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        ending = threading.Timer(SECONDS, process.kill)
+        ending.start()
+        said = cast("IO[str]", process.stderr)
+        try:
+            yield lambda pattern: next((line for line in said if re.search(pattern, line)), "")
+        finally:
+            ending.cancel()
+            process.terminate()
 
 
 def own(folder: Path) -> None:

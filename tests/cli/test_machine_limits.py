@@ -3,15 +3,18 @@
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from reconciler.shell.machine_limits import limit_met, limit_said
 from tests.cli.history import told_fleet
-from tests.cli.limited import Limited, git, limited, not_settable, own, small_disk
+from tests.cli.limited import Limited, daemon, git, limited, not_settable, own, small_disk
+from tests.crash.verbs import EXPORT
 from tests.shell.repositories import Checkout
 
+EXPORTED = ".export/state.json"  # a folder that is no part of the fleet
 VERBS = {
     "validate": ("validate",),
     "status": ("status",),
@@ -21,12 +24,18 @@ VERBS = {
     "verify": ("verify",),
     "rebalance": ("rebalance", "deployment/shop", "--branch", "x"),
     "suspend": ("suspend", "deployment/shop", "--branch", "x"),
-    "import": ("import", "state.json", "--cluster", "member1"),
+    "import": ("import", EXPORTED),
     "run": ("run", "--listen", "0"),
 }
 WRITING = ("reconcile", "run", "suspend")
 ASKED = tuple(VERBS) if os.environ.get("MACHINE_LIMITS") == "all" else WRITING
 """The verbs of the table: those that write, one of each sort; `make limits` has all."""
+READING = ("validate", "status", "plan", "why", "verify")
+ON_FULL_DISK = (
+    tuple(VERBS)
+    if ASKED != WRITING
+    else ("reconcile", "rebalance", "suspend", "import", "validate", "why")
+)
 LIMITS = {
     "no-process": ("--nproc=1", "no further process or thread can be started"),
     "no-thread": ("--nproc=2", "no further process or thread can be started"),
@@ -52,7 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written = re.sub(r"replicas: \d+", "replicas: 9", shop.read_text())
     fleet.commit({"workloads/shop.yaml": written})
     fleet.git("branch", "other")
-    (fleet.folder / "state.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
+    fleet.write({EXPORTED: EXPORT.read_text()})
     return fleet.folder
 
 
@@ -101,30 +110,67 @@ def test_a_limit_is_told_and_leaves_nothing_behind(fleet: Path, verb: str, limit
 def assert_sound(fleet: Path) -> None:
     """Nothing is missing, nothing is staged, and the next pass goes on as if nothing had been."""
     git(fleet, "fsck", "--strict", "--no-dangling")
+    assert_sound_files(fleet)
     after = limited(fleet, "", "reconcile")
     assert 0 == after.code, after.stderr
     assert "" == git(fleet, "status", "--short", "--", "status", "workloads")
 
 
-@pytest.mark.parametrize("verb", ["reconcile", "rebalance", "suspend", "validate", "why"])
-def test_a_full_disk_is_told(tmp_path: Path, made: Path, verb: str) -> None:
-    """And once there is room the same verb does what it was asked for."""
+def assert_sound_files(fleet: Path) -> None:
+    """No file of a person's is half written, or lies beside the one that it was to be."""
+    assert [] == [path for path in fleet.rglob(".*.yaml.*") if ".git" not in path.parts]
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path, made: Path) -> Iterator[Path]:
+    """A copy of the fleet on a disk that is full but for what `filler` beside it takes."""
     with small_disk(tmp_path / "disk", "3m") as refused:
         if refused:
             pytest.skip(f"not run: no disk can be mounted: {refused}")
         folder = tmp_path / "disk/fleet"
         shutil.copytree(made, folder, symlinks=True)
         own(tmp_path / "disk")
-        filler = tmp_path / "disk/filler"
-        fill(filler)
-        ended = limited(folder, "", *VERBS[verb])
-        if verb in ("validate", "why"):
-            assert 0 == ended.code, ended.stderr
-        else:
-            assert_told(ended, "is full|temporary files")
-            assert 1 == ended.code
-        filler.unlink()
-        assert_sound(folder)
+        fill(folder.parent / "filler")
+        yield folder
+
+
+@pytest.mark.parametrize("verb", [verb for verb in ON_FULL_DISK if verb != "run"])
+def test_a_full_disk_is_told(full_disk: Path, verb: str) -> None:
+    """And once there is room the same verb does what it was asked for; who only reads does now."""
+    ended = limited(full_disk, "", *VERBS[verb])
+    if verb in READING:
+        assert 0 == ended.code, ended.stderr
+    else:
+        assert_told(ended, "is full|temporary files")
+        assert 1 == ended.code
+        assert_sound_files(full_disk)
+
+    (full_disk.parent / "filler").unlink()
+    again = limited(full_disk, "", *VERBS[verb])
+    assert 0 == again.code, again.stderr
+    assert_sound(full_disk)
+
+
+@pytest.mark.skipif("run" not in ON_FULL_DISK, reason="not run: `make limits` has it")
+def test_a_daemon_waits_for_room_on_a_full_disk(full_disk: Path) -> None:
+    """It says why it does nothing, and goes on by itself."""
+    with daemon(full_disk) as waits_for:
+        told = waits_for("is full|temporary files")
+        (full_disk.parent / "filler").unlink()
+        committed = waits_for('"pass committed"')
+
+    assert ("is full" in told or "temporary files" in told, True) == (True, committed != "")
+    assert_sound(full_disk)
+
+
+def test_a_full_disk_leaves_nothing_of_init(full_disk: Path) -> None:
+    """A part of the example would be taken for the whole, and would refuse the next attempt."""
+    ended = limited(full_disk.parent, "", "init", "example")
+    assert_told(ended, "is full|temporary files")
+    assert (1, False) == (ended.code, (full_disk.parent / "example").exists())
+
+    (full_disk.parent / "filler").unlink()
+    assert 0 == limited(full_disk.parent, "", "init", "example").code
 
 
 def fill(place: Path) -> None:
@@ -141,7 +187,7 @@ def fill(place: Path) -> None:
 def test_a_clock_set_back_by_a_year_is_told(tmp_path: Path, verb: str) -> None:
     """After a pass by a clock a year ahead, what decides is held, and says who must act."""
     fleet = Checkout(told_fleet(tmp_path / "fleet").folder)
-    (fleet.folder / "state.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
+    fleet.write({EXPORTED: EXPORT.read_text()})
     fleet.git("branch", "other")
     ahead = "2099-01-01T00:00:00Z"
     own(tmp_path)
