@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,12 +26,11 @@ AS_USER = (
     f"--ambient-caps={CAPABILITIES}",
 )
 SECONDS = 60
-DAEMON_SECONDS = 4
 
 
 @dataclass(frozen=True)
 class Limited:
-    """How a verb ended; `code` is `None` for a daemon that goes on."""
+    """How a verb ended; `code` is `None` for a daemon that would go on."""
 
     code: int | None
     stderr: str
@@ -55,36 +54,38 @@ def not_settable() -> str:
 
 
 def limited(folder: Path, limit: str, *arguments: str) -> Limited:
-    """Run a verb with a limit as prlimit has it, `""` for none."""
-    command = [sys.executable, "-m", "reconciler", *arguments]
-    bounds = ["prlimit", *limit.split()] if limit else []
-    user: Sequence[str] = AS_USER if is_root() else ()
-    is_daemon = arguments[0] == "run"
-    try:
-        done = subprocess.run(
-            [*user, *bounds, *command],
-            cwd=folder,
-            env={**process_environment(), "PYTHONPATH": str(ROOT)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=DAEMON_SECONDS if is_daemon else SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as running:
-        return Limited(None, (running.stderr or b"").decode())
+    """Run a verb to its end with a limit as prlimit has it, `""` for none."""
+    done = subprocess.run(
+        _command(limit, arguments),
+        cwd=folder,
+        env={**process_environment(), "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
     return Limited(done.returncode, done.stderr)
 
 
-@contextmanager
-def daemon(folder: Path) -> Iterator[Callable[[str], str]]:
-    """Run the daemon while the block lasts; yield what waits until it logs something.
+def limited_daemon(folder: Path, limit: str, *arguments: str, until: str) -> Limited:
+    """Run a verb with a limit until it ends, or its log has what a pattern is of."""
+    with daemon(folder, limit, *arguments) as (process, said):
+        told = ""
+        for line in said:
+            told += line
+            if line.startswith("{") and re.search(until, line):  # else it is about to end
+                return Limited(None, told)
+        return Limited(process.wait(SECONDS), told)
 
-    That takes a pattern, and returns the line that has it, `""` if the daemon ends before.
-    """
-    user: Sequence[str] = AS_USER if is_root() else ()
+
+@contextmanager
+def daemon(
+    folder: Path, limit: str, *arguments: str
+) -> Iterator[tuple["subprocess.Popen[str]", Iterator[str]]]:
+    """Run a verb while the block lasts; yield its process, and each line that it says."""
     with subprocess.Popen(
-        [*user, sys.executable, "-m", "reconciler", "run", "--poll-seconds", "0.2"],
+        _command(limit, arguments),
         cwd=folder,
         env={**process_environment(), "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
@@ -93,12 +94,18 @@ def daemon(folder: Path) -> Iterator[Callable[[str], str]]:
     ) as process:
         ending = threading.Timer(SECONDS, process.kill)
         ending.start()
-        said = cast("IO[str]", process.stderr)
         try:
-            yield lambda pattern: next((line for line in said if re.search(pattern, line)), "")
+            yield process, iter(cast("IO[str]", process.stderr))
         finally:
             ending.cancel()
             process.terminate()
+
+
+def _command(limit: str, arguments: Sequence[str]) -> list[str]:
+    """Return the command that runs a verb with a limit, as another user than root."""
+    bounds = ["prlimit", *limit.split()] if limit else []
+    user: Sequence[str] = AS_USER if is_root() else ()
+    return [*user, *bounds, sys.executable, "-m", "reconciler", *arguments]
 
 
 def own(folder: Path) -> None:

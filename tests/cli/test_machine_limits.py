@@ -10,9 +10,17 @@ import pytest
 
 from reconciler.shell.machine_limits import limit_met, limit_said
 from tests.cli.history import told_fleet
-from tests.cli.limited import Limited, daemon, git, limited, not_settable, own, small_disk
+from tests.cli.limited import (
+    Limited,
+    daemon,
+    git,
+    limited,
+    limited_daemon,
+    not_settable,
+    own,
+    small_disk,
+)
 from tests.crash.verbs import EXPORT
-from tests.shell.repositories import Checkout
 
 EXPORTED = ".export/state.json"  # a folder that is no part of the fleet
 VERBS = {
@@ -46,6 +54,7 @@ LIMITS = {
     "no-file-grows": ("--fsize=0", "would be larger than it may be|temporary files"),
     "few-open-files": ("--nofile=12", "too many files are open"),
 }
+COMMITTED, HELD = "pass committed", "restore `lastPassAt`"  # what the daemon says
 ALWAYS_MET = ("no-process", "no-thread", "few-open-files")  # or else limits do not bind here
 NATIVE = re.compile(r"memory allocation of \d+ bytes failed")  # a library that is no Python ends
 NOT_SETTABLE = not_settable()
@@ -74,6 +83,13 @@ def fleet(tmp_path: Path, made: Path) -> Path:
     return folder
 
 
+def ask(fleet: Path, verb: str, limit: str = "", *, until: str) -> Limited:
+    """Run a verb to its end; the daemon until it has said that."""
+    if verb == "run":
+        return limited_daemon(fleet, limit, *VERBS[verb], until=until)
+    return limited(fleet, limit, *VERBS[verb])
+
+
 def assert_told(ended: Limited, says: str) -> None:
     """One sentence that names the limit; a daemon may go on, and logs it."""
     told = ended.stderr
@@ -98,7 +114,7 @@ def test_a_limit_is_told_and_leaves_nothing_behind(fleet: Path, verb: str, limit
     bound, says = LIMITS[limit]
     before = git(fleet, "rev-parse", "main")
 
-    ended = limited(fleet, bound, *VERBS[verb])
+    ended = ask(fleet, verb, bound, until=f"{says}|no further process|{COMMITTED}")
 
     assert limit not in ALWAYS_MET or verb in ("validate", "import") or ended.code == 1
     assert_told(ended, f"{says}|no further process")
@@ -154,12 +170,12 @@ def test_a_full_disk_is_told(full_disk: Path, verb: str) -> None:
 @pytest.mark.skipif("run" not in ON_FULL_DISK, reason="not run: `make limits` has it")
 def test_a_daemon_waits_for_room_on_a_full_disk(full_disk: Path) -> None:
     """It says why it does nothing, and goes on by itself."""
-    with daemon(full_disk) as waits_for:
-        told = waits_for("is full|temporary files")
+    with daemon(full_disk, "", *VERBS["run"], "--poll-seconds", "0.2") as (_, said):
+        told = any(re.search("is full|temporary files", line) for line in said)
         (full_disk.parent / "filler").unlink()
-        committed = waits_for('"pass committed"')
+        committed = any(COMMITTED in line for line in said)
 
-    assert ("is full" in told or "temporary files" in told, True) == (True, committed != "")
+    assert (True, True) == (told, committed)
     assert_sound(full_disk)
 
 
@@ -184,23 +200,18 @@ def fill(place: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ASKED)
-def test_a_clock_set_back_by_a_year_is_told(tmp_path: Path, verb: str) -> None:
+def test_a_clock_set_back_by_a_year_is_told(fleet: Path, verb: str) -> None:
     """After a pass by a clock a year ahead, what decides is held, and says who must act."""
-    fleet = Checkout(told_fleet(tmp_path / "fleet").folder)
-    fleet.write({EXPORTED: EXPORT.read_text()})
-    fleet.git("branch", "other")
-    ahead = "2099-01-01T00:00:00Z"
-    own(tmp_path)
-    assert 0 == limited(fleet.folder, "", "reconcile", "--now", ahead).code
-    before = git(fleet.folder, "rev-parse", "main")
+    assert 0 == limited(fleet, "", "reconcile", "--now", "2099-01-01T00:00:00Z").code
+    before = git(fleet, "rev-parse", "main")
 
-    ended = limited(fleet.folder, "", *VERBS[verb])
+    ended = ask(fleet, verb, until=HELD)
 
     assert "mistake" not in ended.stderr
     assert "Traceback" not in ended.stderr
     if verb in ("reconcile", "run"):
-        assert "restore `lastPassAt`" in ended.stderr
-    assert before == git(fleet.folder, "rev-parse", "main")
+        assert HELD in ended.stderr
+    assert before == git(fleet, "rev-parse", "main")
 
 
 @pytest.mark.parametrize(
