@@ -47,9 +47,9 @@ strangers: $(INSTALLED)
 laws: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m tests.core --seconds $(or $(SECONDS),600) --seed $(or $(SEED),0) $(if $(LAW),--law $(LAW))
 
-# Every verb at every limit of the machine.
+# Every verb at every limit of the machine, and on every full field.
 limits: $(INSTALLED)
-	MACHINE_LIMITS=all $(MEMORY) $(BIN)/python -m pytest -n auto -q tests/cli/test_machine_limits.py
+	MACHINE_LIMITS=all $(MEMORY) $(BIN)/python -m pytest -n auto -q tests/cli/test_machine_limits.py tests/test_limits.py
 
 # At all points, signals as well: some hours.
 crash-all: $(INSTALLED)
