@@ -6,6 +6,7 @@ Then the verbs that write are asked to end by signals, at some of the points or 
 import argparse
 import json
 import os
+import random
 import sys
 import tempfile
 import time
@@ -27,6 +28,7 @@ def main() -> int:
     """Run the campaigns of all scenarios in some processes."""
     parser = argparse.ArgumentParser(prog="python -m tests.crash", description=__doc__)
     parser.add_argument("--share", type=int, default=1, help="kill at one step in so many")
+    parser.add_argument("--most", type=int, default=0, help="of a scenario; 0 is no bound")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", default="", help="scenarios whose name begins so")
     parser.add_argument("--signals", type=int, default=200, help="at so many points; 0 is all")
@@ -125,8 +127,10 @@ def _part(folder: Path, job: int, asked: argparse.Namespace) -> dict[str, Any]:
         place = folder / f"{job}-{index}"
         place.mkdir()
         campaign = Campaign(scenario, place)
-        steps = _chosen(len(campaign.steps), job=job, jobs=asked.jobs, share=asked.share)
-        listed[scenario.name] = len(campaign.steps)
+        count = len(campaign.steps)
+        seed = f"{asked.seed} {scenario.name}"
+        steps = _chosen(count, asked.share, most=asked.most, seed=seed)[job :: asked.jobs]
+        listed[scenario.name] = count
         killed[scenario.name] = len(steps)
         for number in steps:
             found = campaign.run(campaign.steps[number])
@@ -136,9 +140,12 @@ def _part(folder: Path, job: int, asked: argparse.Namespace) -> dict[str, Any]:
     return {"failed": failed, "killed": killed, "listed": listed}
 
 
-def _chosen(count: int, *, job: int, jobs: int, share: int) -> Sequence[int]:
-    """Return the numbers of the steps that one process kills at: one in `share`, spread evenly."""
-    return range(0, count, share)[job::jobs]
+def _chosen(count: int, share: int, *, most: int, seed: str) -> Sequence[int]:
+    """Return the numbers of the steps to kill at: one in `share`, at most `most`, by the seed."""
+    wanted = -(-count // share)
+    if most:
+        wanted = min(wanted, most)
+    return sorted(random.Random(seed).sample(range(count), wanted))  # noqa: S311  # no secret
 
 
 if __name__ == "__main__":
