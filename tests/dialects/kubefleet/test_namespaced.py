@@ -117,12 +117,14 @@ def test_its_conditions_have_its_name() -> None:
     ],
 )
 def test_what_it_cannot_select_is_a_fault(selector: Body, message: str) -> None:
-    """Nothing of it is placed then."""
+    """Nothing of it is placed then; its status says so."""
     told = story(member("a"), deployment(), namespaced_placement(resourceSelectors=[selector]))
     [fault] = told.run(0).faults
 
     assert message in fault.message
-    assert [] == outputs_of(told)
+    [status] = [path for path in told.outputs if "fleet" in path]
+    assert message in told.outputs[status]
+    assert "InvalidResourceSelectors" in told.outputs[status]
 
 
 def test_a_name_that_no_label_holds_is_a_fault() -> None:
