@@ -62,7 +62,7 @@ check: $(INSTALLED)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/test_layers.py
+	$(BIN)/python -m pytest -q tests/house/test_layers.py
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix

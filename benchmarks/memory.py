@@ -19,7 +19,7 @@ from benchmarks.repositories import (
     workload,
 )
 from reconciler.cli.main import COLLECTIONS
-from reconciler.shell.passes import Passes
+from reconciler.shell.passes.one_pass import Passes
 
 SIZE, LARGE = 10_000, 100_000
 CLUSTERS = 50  # with 500 the bindings alone are 2 GB of text

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from benchmarks.figure import Figure, Unit
 from benchmarks.repositories import make_bare, manifests_of, passes_of, push, start_clock, workload
-from reconciler.cli.page_service import open_page
-from reconciler.shell.page_access import NO_ACCESS
-from reconciler.shell.page_process import PageProcesses, PageQuestion
+from reconciler.cli.page.service import open_page
+from reconciler.shell.http.page_access import NO_ACCESS
+from reconciler.shell.http.page_process import PageProcesses, PageQuestion
 
 SIZES = {
     (500, 5_000): "500 clusters, 5,000 workloads",

@@ -28,7 +28,7 @@ from benchmarks.repositories import (
 from reconciler.cli.main import COLLECTIONS
 from reconciler.core.reconcile import reconcile
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.passes import Passes
+from reconciler.shell.passes.one_pass import Passes
 
 SIZES = (1000, 10_000)
 LARGE = 100_000

@@ -16,13 +16,13 @@ from benchmarks.figure import Figure, Unit
 from benchmarks.repositories import AUTHOR, make_bare, manifests_of, passes_of, workload
 from reconciler.core.changes import WriteFile
 from reconciler.shell.clock import SystemClock
-from reconciler.shell.daemon import Daemon
+from reconciler.shell.daemon.serve_branch import Daemon
+from reconciler.shell.daemon.watch import POLL_SECONDS, Wakeups
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.pass_report import PassReport
-from reconciler.shell.passes import Passes
-from reconciler.shell.watch import POLL_SECONDS, Wakeups
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.passes.pass_report import PassReport
 
 ROUNDS = 9
 MANIFESTS = 200

@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reconciler.core.changes import WriteFile
-from reconciler.shell.branches import LocalBranch
 from reconciler.shell.clock import Clock
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.load import Loader
-from reconciler.shell.passes import Passes
+from reconciler.shell.passes.branches import LocalBranch
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.trees import GitTrees
 
 CLUSTERS = 500  # at most; a quarter of them has each workload
 AUTHOR = CommitIdentity("bench", "bench@example.org")

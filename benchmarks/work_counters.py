@@ -20,8 +20,8 @@ from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada.decide import decide
 from reconciler.dialects.karmada.detector.binding_draft import draft_binding
-from reconciler.manifests.emitter import encode
 from reconciler.manifests.paths import blob_id
+from reconciler.manifests.text.emitter import encode
 from reconciler.shell.git.repository import Repository
 
 SIZES = (1000, 10_000)

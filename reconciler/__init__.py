@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from reconciler.audit.preview import Preview
-    from reconciler.audit.proof import Proof
+    from reconciler.audit.previews.preview import Preview
+    from reconciler.audit.proofs.proof import Proof
     from reconciler.audit.reasons import Why
     from reconciler.core.changes import Outcome
     from reconciler.core.reconcile import reconcile
@@ -34,8 +34,8 @@ __all__ = [
 PLACES = {
     "FleetRepository": "library.fleet",
     "Outcome": "core.changes",
-    "Preview": "audit.preview",
-    "Proof": "audit.proof",
+    "Preview": "audit.previews.preview",
+    "Proof": "audit.proofs.proof",
     "Why": "audit.reasons",
     "World": "model.world",
     "open_repository": "library.fleet",

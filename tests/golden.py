@@ -14,7 +14,7 @@ from pathlib import Path
 from reconciler.core.changes import Outcome
 from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from reconciler.model.moments import parse_moment
 from reconciler.model.world import Body
 from tests.stories import Story, applied

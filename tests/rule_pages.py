@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.audit.findings import finding_of
-from reconciler.cli.checked_files import check
-from reconciler.core.admissions import ADMISSIONS
+from reconciler.cli.objects.checked_files import check
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
-from reconciler.core.file_validation import validate_file
-from reconciler.core.input_index import index_inputs
-from reconciler.core.last_known_good import last_known_good
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.file_validation import validate_file
+from reconciler.core.inputs.input_index import index_inputs
+from reconciler.core.inputs.last_known_good import last_known_good
+from reconciler.core.inputs.world_composition import compose
 from reconciler.core.reconcile import reconcile
 from reconciler.core.state import read_state
-from reconciler.core.world_composition import compose
-from reconciler.shell.files import FolderSource
+from reconciler.shell.reading.files import FolderSource
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW
 

@@ -8,20 +8,20 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import cast
 
-from reconciler.core.admissions import ADMISSIONS, UPDATES
 from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
-from reconciler.core.earlier_inputs import earlier_inputs
-from reconciler.core.file_validation import FileValidation, validate_file
-from reconciler.core.input_index import InputIndex, index_inputs
-from reconciler.core.last_known_good import LastKnownGood, last_known_good
-from reconciler.core.past_versions import with_past
+from reconciler.core.inputs.admissions import ADMISSIONS, UPDATES
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.earlier_inputs import earlier_inputs
+from reconciler.core.inputs.file_validation import FileValidation, validate_file
+from reconciler.core.inputs.input_index import InputIndex, index_inputs
+from reconciler.core.inputs.last_known_good import LastKnownGood, last_known_good
+from reconciler.core.inputs.past_versions import with_past
+from reconciler.core.inputs.world_composition import compose, configuration_of
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import LastPass, last_pass
 from reconciler.core.state import read_state
 from reconciler.core.step import FileTree, Step
-from reconciler.core.world_composition import compose, configuration_of
 from reconciler.delivery.destinations import roots_of
 from reconciler.delivery.record import recorded
 from reconciler.delivery.settings import Destination, decode_delivery

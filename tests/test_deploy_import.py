@@ -9,7 +9,7 @@ import click
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.cli.import_ import command
+from reconciler.cli.verbs.import_ import command
 from reconciler.model.content import at
 from tests.delivery.kubectl import kubectl
 from tests.shell.fleet import ROOT

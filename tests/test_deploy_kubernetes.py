@@ -10,8 +10,8 @@ import click
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.cli.run import command
-from reconciler.cli.settings import read_settings
+from reconciler.cli.options.settings import read_settings
+from reconciler.cli.verbs.run import command
 from reconciler.model.content import at
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.world import Body

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.shell.metrics import Metrics
+from reconciler.shell.reports.metrics import Metrics
 from tests.shell.fleet import ROOT
 from tests.shell.listening import MOMENT
 

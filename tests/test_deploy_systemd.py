@@ -14,11 +14,11 @@ from pathlib import Path
 import click
 import pytest
 
-from reconciler.cli.run import command
-from reconciler.shell.daemon_events import LoopTurned, PassFailed
+from reconciler.cli.verbs.run import command
+from reconciler.shell.daemon.events import LoopTurned, PassFailed
+from reconciler.shell.daemon.service_manager import ServiceManager
 from reconciler.shell.git.errors import RemoteUnreachable
 from reconciler.shell.git.masking import mask_of
-from reconciler.shell.service_manager import ServiceManager
 from tests.shell.fleet import PATIENCE_SECONDS, ROOT, new_fleet, process_environment
 
 UNIT = ROOT / "deploy/systemd/reconciler@.service"

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
-from reconciler.core.file_validation import validate_file
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.file_validation import validate_file
 from reconciler.shell.resources import load_schemas
 
 EXAMPLES = Path(__file__).parent.parent / "fixtures" / "examples"

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.worst_fields import measure, worst_fields, write_fleet
 from benchmarks.worst_files import files
 from reconciler.audit.reports import as_text
-from reconciler.manifests import limits
+from reconciler.manifests.text import limits
 from reconciler.shell.resources import package_digest
 from tests.shell.fleet import ROOT, process_environment
 

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from reconciler.model.fields import mapping
-from reconciler.shell.metrics import Metrics
+from reconciler.shell.reports.metrics import Metrics
 from tests.shell.fleet import ROOT, eventually, new_fleet, running
 from tests.shell.listening import MOMENT, served
 from tests.shell.test_reporters import fields, scale, told

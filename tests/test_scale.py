@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli import verify
-from reconciler.shell import dask_cluster, failures, proofs
+from reconciler.cli.verbs import verify
+from reconciler.shell.work import dask_cluster, failures, proofs
 from tests.cli.history import answer, told_fleet
 from tests.shell.dask_processes import cluster_in
 from tests.shell.fleet import ROOT

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from reconciler.model.moments import format_moment
 
 if TYPE_CHECKING:
-    from reconciler.audit.decision_history import Event
-    from reconciler.audit.foresight import Coming
-    from reconciler.audit.revisions import Commit
+    from reconciler.audit.history.decision_history import Event
+    from reconciler.audit.history.revisions import Commit
+    from reconciler.audit.previews.foresight import Coming
     from reconciler.model.decision import Placed
     from reconciler.model.identity import ObjectKey
     from reconciler.model.world import Fault

@@ -2,8 +2,8 @@
 
 import difflib
 
+from reconciler.audit.fleet.placed import decision_on, owner_of
 from reconciler.audit.kind_words import resolve_kind
-from reconciler.audit.placed import decision_on, owner_of
 from reconciler.core.dialects import PLACED
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.decision_history import Event
-from reconciler.audit.delivered_copies import CopiesOf, DeliveredCopy, Elsewhere
-from reconciler.audit.foresight import Coming, foresee
-from reconciler.audit.placed import placed_on
-from reconciler.audit.replay import Replay
+from reconciler.audit.fleet.delivered_copies import CopiesOf, DeliveredCopy, Elsewhere
+from reconciler.audit.fleet.placed import placed_on
+from reconciler.audit.history.decision_history import Event
+from reconciler.audit.previews.foresight import Coming, foresee
+from reconciler.audit.proofs.replay import Replay
 from reconciler.core.record import last_pass
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation

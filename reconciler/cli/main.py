@@ -18,8 +18,8 @@ import click
 
 from reconciler import __version__
 from reconciler.errors import ReconcilerError, UsageError
-from reconciler.shell.held_signals import ENDING, handle_ending, is_main_thread
-from reconciler.shell.machine_limits import limit_met
+from reconciler.shell.processes.held_signals import ENDING, handle_ending, is_main_thread
+from reconciler.shell.processes.machine_limits import limit_met
 
 VERBS = {
     "api-resources": "Print every kind that is read, its names, and who writes it.",
@@ -53,7 +53,7 @@ VERBS = {
     "version": "Print the version.",
     "why": "Explain for each cluster why an object is there, or why not.",
 }
-"""Verb to its line in --help; `reconciler/cli/<verb>.py` is loaded when the verb is used."""
+"""Verb to its line in --help; `reconciler/cli/verbs/<verb>.py` is loaded when the verb is used."""
 
 ELSEWHERE = {
     "adopt": "import",
@@ -92,7 +92,7 @@ class Verbs(click.Group):
         del ctx
         if cmd_name not in VERBS:
             return None
-        module = importlib.import_module(f"reconciler.cli.{module_of(cmd_name)}")
+        module = importlib.import_module(f"reconciler.cli.verbs.{module_of(cmd_name)}")
         command = module.command
         if not isinstance(command, click.Command):
             return None
@@ -155,7 +155,7 @@ Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 130 interrupted."""
 @click.pass_context
 def cli(context: click.Context, directory: Path | None, cache_dir: str | None) -> None:
     """Multi-cluster scheduling on Git: manifests in, decisions out, one commit a pass."""
-    del cache_dir  # see cli/document_cache.py
+    del cache_dir  # see cli/options/document_cache.py
     context.obj = directory
     context.color = None if wants_colour() else False  # None leaves it to click: terminals only
 
@@ -207,7 +207,7 @@ def _failed(error: Exception) -> int:
             error.__traceback__ = None  # what it holds is memory, too
             _print_error(told)
         case OSError():
-            from reconciler.shell.disk import refusal_of
+            from reconciler.shell.processes.disk import refusal_of
 
             _print_error(refusal_of(error))
         case _ if os.environ.get("RECONCILER_DEBUG"):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.manifests.names import shown
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.moments import add, earliest, span
 from reconciler.model.settings import CONFIGURATION_PATH, Settings

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
-from reconciler.manifests.canonical import read_canonical
 from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.paths import ALONE, blob_id, output_path
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.canonical import read_canonical
+from reconciler.manifests.text.reader import read
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.versioned import branched
 from reconciler.model.world import Body, Manifest, World

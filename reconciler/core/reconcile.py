@@ -20,7 +20,6 @@ from reconciler.core.round import Round, run_round
 from reconciler.core.safety_record import next_record, safety_body, safety_record
 from reconciler.delivery.deliver import deliver
 from reconciler.delivery.delivered import Delivered
-from reconciler.manifests.emitter import encode
 from reconciler.manifests.paths import (
     ALONE,
     DELIVERY,
@@ -31,6 +30,7 @@ from reconciler.manifests.paths import (
     is_frozen,
     output_path,
 )
+from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
 from reconciler.model.settings import CONFIGURATION, Settings, decode_settings

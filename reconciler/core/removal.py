@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Container, Iterable
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.manifests.document_removal import cut
-from reconciler.manifests.reader import Document, read
+from reconciler.manifests.edits.document_removal import cut
+from reconciler.manifests.text.reader import Document, read
 from reconciler.model.fields import text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from reconciler.core.file_validation import FileValidation
-from reconciler.core.input_index import key_of
-from reconciler.core.tree_change import TreeChange
+from reconciler.core.inputs.file_validation import FileValidation
+from reconciler.core.inputs.input_index import key_of
+from reconciler.core.inputs.tree_change import TreeChange
 from reconciler.errors import UsageError
 from reconciler.manifests.paths import ALONE, RECORD, folder_of, output_path
 from reconciler.model.frozen import Frozen, is_at_or_below

@@ -7,10 +7,10 @@ read where something cannot be understood now.
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from reconciler.core.file_validation import FileValidation, ValidDocument
-from reconciler.core.input_index import InputIndex, key_of, misplaced_fault, origin_of
+from reconciler.core.inputs.file_validation import FileValidation, ValidDocument
+from reconciler.core.inputs.input_index import InputIndex, key_of, misplaced_fault, origin_of
 from reconciler.core.record import LastPass
-from reconciler.manifests.violations import UpdateAdmission
+from reconciler.manifests.schemas.violations import UpdateAdmission
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.model.world import HeldFile, Manifest

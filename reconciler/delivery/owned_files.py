@@ -11,8 +11,8 @@ from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.profile import TRANSPORTS
 from reconciler.dialects.renderer import Reach, Rendered
 from reconciler.errors import UserError
-from reconciler.manifests.filled import Known, encode_alike
 from reconciler.manifests.paths import blob_id
+from reconciler.manifests.text.filled import Known, encode_alike
 from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Body, Fault

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from reconciler.delivery.settings import DeliverySettings
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Rendered
-from reconciler.manifests.filled import Filled
 from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.secrets import is_secret
 from reconciler.manifests.sops import is_encrypted
+from reconciler.manifests.text.filled import Filled
 from reconciler.model.content import at
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.known_kinds import KnownKinds

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from reconciler.dialects.importer import Importer, no_importer
 from reconciler.dialects.renderer import Nothing, Renderers
-from reconciler.manifests.violations import Admission, UpdateAdmission
+from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey

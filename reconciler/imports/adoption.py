@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler import __version__
-from reconciler.audit.placed import owner_of, placed_on
+from reconciler.audit.fleet.placed import owner_of, placed_on
 from reconciler.core.convergence import world_after
 from reconciler.core.dialects import DIALECTS, PLACED
-from reconciler.core.document_rules import Rules
+from reconciler.core.inputs.document_rules import Rules
 from reconciler.core.reconcile import reconcile
 from reconciler.core.record import record_body
 from reconciler.imports.files import why_unfit, written

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from reconciler.errors import UsageError
 from reconciler.manifests.identify import Identity, identify
-from reconciler.manifests.reader import read
 from reconciler.manifests.scope import namespace_for
+from reconciler.manifests.text.reader import read
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.world import Body

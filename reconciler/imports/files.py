@@ -3,13 +3,13 @@
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
-from reconciler.core.document_rules import Rules
-from reconciler.core.file_validation import FileValidation, validate_file
-from reconciler.core.input_index import key_of, misplaced_fault
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.file_validation import FileValidation, validate_file
+from reconciler.core.inputs.input_index import key_of, misplaced_fault
 from reconciler.dialects.importer import ImportedKind
-from reconciler.manifests.emitter import encode
 from reconciler.manifests.feedback import FEEDBACK
 from reconciler.manifests.paths import blob_id, file_stem
+from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.world import Manifest, World
 

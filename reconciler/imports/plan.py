@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 
-from reconciler.core.document_rules import Rules
-from reconciler.core.input_files import InputFiles, inputs_in
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.input_files import InputFiles, inputs_in
 from reconciler.dialects.importer import AgentReport, ImportedKind
 from reconciler.imports.agent_reports import reporter_of, why_left_out
 from reconciler.imports.counted_fields import counted_fields, report_of
@@ -19,7 +19,7 @@ from reconciler.imports.importers import (
     why_skipped,
 )
 from reconciler.imports.tolerance import steady, with_moments_of
-from reconciler.manifests.document_edit import update_document
+from reconciler.manifests.edits.document_edit import update_document
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import Settings, settings_in

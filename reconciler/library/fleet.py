@@ -11,28 +11,28 @@ from reconciler.errors import UsageError
 from reconciler.manifests.scope import DEFAULT_NAMESPACE
 from reconciler.model.world import World
 from reconciler.shell.clock import SystemClock
-from reconciler.shell.document_cache import DocumentCache
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import resolve_revision
-from reconciler.shell.load import Loader
+from reconciler.shell.reading.document_cache import DocumentCache
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.sources import finding_sources
+from reconciler.shell.reading.tree_cache import Track, untracked
+from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.sources import finding_sources
-from reconciler.shell.tree_cache import Track, untracked
-from reconciler.shell.trees import GitTrees
-from reconciler.shell.workers import processors
+from reconciler.shell.work.workers import processors
 
 if TYPE_CHECKING:
-    from reconciler.audit.preview import Preview
-    from reconciler.audit.proof import Proof
+    from reconciler.audit.history.revisions import Commit
+    from reconciler.audit.previews.preview import Preview
+    from reconciler.audit.proofs.proof import Proof
     from reconciler.audit.reasons import Why
-    from reconciler.audit.revisions import Commit
     from reconciler.library.subject import Subject
-    from reconciler.shell.branches import Branch
-    from reconciler.shell.merge_preview import Sides
-    from reconciler.shell.pass_report import PassReport
-    from reconciler.shell.passes import Passes
-    from reconciler.shell.revisions import GitRevisions
+    from reconciler.shell.passes.branches import Branch
+    from reconciler.shell.passes.one_pass import Passes
+    from reconciler.shell.passes.pass_report import PassReport
+    from reconciler.shell.reading.merge_preview import Sides
+    from reconciler.shell.reading.revisions import GitRevisions
 
 AUTHOR = CommitIdentity("reconciler", "reconciler@localhost")
 
@@ -61,7 +61,7 @@ class FleetRepository:
     @property
     def revisions(self) -> "GitRevisions":
         """Its history; what it remembers only saves work."""
-        from reconciler.shell.revisions import GitRevisions
+        from reconciler.shell.reading.revisions import GitRevisions
 
         if not self._revisions:
             self._revisions.append(GitRevisions(self.repository, self.new_loader()))
@@ -97,8 +97,8 @@ class FleetRepository:
         Raises:
             UsageError: There is no such branch.
         """
-        from reconciler.shell.branches import LocalBranch
-        from reconciler.shell.passes import Passes
+        from reconciler.shell.passes.branches import LocalBranch
+        from reconciler.shell.passes.one_pass import Passes
 
         if not isinstance(branch, str | None):
             served = branch
@@ -145,7 +145,7 @@ class FleetRepository:
             UsageError: There is no such revision, or the moment is too early.
             MergeConflict: Both changed the same lines.
         """
-        from reconciler.audit.look_ahead import look_ahead
+        from reconciler.audit.previews.look_ahead import look_ahead
 
         with self.sides(base=base, head=head) as sides:
             return look_ahead(sides.base, sides.merged, moment_of(sides, at))
@@ -154,7 +154,7 @@ class FleetRepository:
         self, *, base: str | None = None, head: str | None = None
     ) -> "AbstractContextManager[Sides]":
         """Return the two worlds that a plan compares, while the block lasts."""
-        from reconciler.shell.merge_preview import open_sides
+        from reconciler.shell.reading.merge_preview import open_sides
 
         return open_sides(
             self.repository,
@@ -193,7 +193,7 @@ class FleetRepository:
             UsageError: There is no such revision.
             HistoryMissing: A shallow clone cuts the range off.
         """
-        from reconciler.shell.proofs import prove_all
+        from reconciler.shell.work.proofs import prove_all
 
         commits = self.commits(span)[::-1]
         return prove_all(self.revisions, commits, output_root=self.output_root, workers=None)

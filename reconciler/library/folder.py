@@ -2,20 +2,20 @@
 
 from pathlib import Path
 
-from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
-from reconciler.core.file_validation import validate_file
-from reconciler.core.input_index import index_inputs
-from reconciler.core.last_known_good import last_known_good
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.file_validation import validate_file
+from reconciler.core.inputs.input_index import index_inputs
+from reconciler.core.inputs.last_known_good import last_known_good
+from reconciler.core.inputs.world_composition import compose
 from reconciler.core.state import StateTree, read_state
-from reconciler.core.world_composition import compose
-from reconciler.manifests.limits import Oversized
 from reconciler.manifests.paths import blob_id
+from reconciler.manifests.text.limits import Oversized
 from reconciler.model.world import World
-from reconciler.shell.files import FolderSource
+from reconciler.shell.reading.files import FolderSource
+from reconciler.shell.reading.tree_cache import Track, untracked
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.tree_cache import Track, untracked
 
 NO_REVISION = "0" * 40
 

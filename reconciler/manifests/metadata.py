@@ -6,7 +6,7 @@ Of a workload nothing else is judged: its content is its member cluster's to jud
 from collections.abc import Iterator, Mapping
 
 from reconciler.manifests.names import shown
-from reconciler.manifests.violations import Violation, pointer_of
+from reconciler.manifests.schemas.violations import Violation, pointer_of
 from reconciler.model.world import Body
 
 RULE = "workload-metadata"

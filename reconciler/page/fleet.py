@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.audit.foresight import Coming, of_cluster
-from reconciler.audit.usage import DECLARED, Usage
+from reconciler.audit.fleet.usage import DECLARED, Usage
+from reconciler.audit.previews.foresight import Coming, of_cluster
 from reconciler.model.moments import format_moment
 from reconciler.model.quantity import canonical_binary, canonical_cpu
 from reconciler.model.resources import Resources

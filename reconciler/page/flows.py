@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.audit.placement_moves import PlacementMove
+from reconciler.audit.previews.placement_moves import PlacementMove
 
 NEW, GONE = "(new)", "(stopped)"
 MOST = 12  # clusters on a side; the rest is one of their own

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from reconciler.audit.wording import share
+from reconciler.audit.previews.wording import share
 from reconciler.core.dialects import dialect_of
 from reconciler.manifests.label_selector import parse_selector
 from reconciler.model.decision import Placed

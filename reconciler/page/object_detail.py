@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.copy_wording import files_text, report_text
-from reconciler.audit.decision_history import Event
-from reconciler.audit.delivered_copies import DeliveredCopy
-from reconciler.audit.foresight import Coming
+from reconciler.audit.fleet.copy_wording import files_text, report_text
+from reconciler.audit.fleet.delivered_copies import DeliveredCopy
+from reconciler.audit.history.decision_history import Event
+from reconciler.audit.history.upstream_events import Happening
+from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.reasons import Shift, against
-from reconciler.audit.upstream_events import Happening
 from reconciler.model.decision import Placed
 from reconciler.model.explanation import ClusterAnswer, Explanation
 from reconciler.model.identity import ObjectKey

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reconciler.audit.foresight import Coming
-from reconciler.audit.preview import Preview, PreviewEntry
-from reconciler.audit.wording import Heading, footer, later_blocks, reason, summary, title
+from reconciler.audit.previews.foresight import Coming
+from reconciler.audit.previews.preview import Preview, PreviewEntry
+from reconciler.audit.previews.wording import Heading, footer, later_blocks, reason, summary, title
 from reconciler.page.flows import Drawing, drawing_of, flows_of
 from reconciler.page.rendering import Frame, PagePart, render, render_alone
 

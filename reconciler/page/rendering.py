@@ -10,8 +10,8 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from reconciler.audit.previews.wording import change, coming_text, delivered_text, fault_line, share
 from reconciler.audit.printable import printable
-from reconciler.audit.wording import change, coming_text, delivered_text, fault_line, share
 from reconciler.model.decision import placed_text
 from reconciler.model.moments import format_moment
 from reconciler.page.links import Anchor

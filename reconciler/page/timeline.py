@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.audit.commit_moves import ObjectMoves
-from reconciler.audit.placement_moves import PlacementMove
+from reconciler.audit.history.commit_moves import ObjectMoves
+from reconciler.audit.previews.placement_moves import PlacementMove
 from reconciler.model.identity import ObjectKey
 from reconciler.page.flows import Drawing, drawing_of, flows_of
 from reconciler.page.links import Anchor, Links

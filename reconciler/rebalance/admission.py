@@ -5,7 +5,7 @@ from functools import partial
 
 from reconciler.errors import UserError
 from reconciler.manifests.names import is_kind, shown
-from reconciler.manifests.violations import Admission, Violation
+from reconciler.manifests.schemas.violations import Admission, Violation
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import group_of
 from reconciler.model.known_kinds import Kind, KnownKinds

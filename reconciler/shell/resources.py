@@ -12,8 +12,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from reconciler.errors import ShellError
-from reconciler.manifests.schema import Schemas
-from reconciler.shell.held_signals import held_signals
+from reconciler.manifests.schemas.schema import Schemas
+from reconciler.shell.processes.held_signals import held_signals
 
 
 def _find(name: str) -> Traversable:

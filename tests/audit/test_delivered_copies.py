@@ -1,7 +1,7 @@
 """What clusters have of a decision: delivered, reported, waiting for what."""
 
-from reconciler.audit.copy_wording import files_text, report_text
-from reconciler.audit.delivered_copies import CopiesOf, DeliveredCopy, counted
+from reconciler.audit.fleet.copy_wording import files_text, report_text
+from reconciler.audit.fleet.delivered_copies import CopiesOf, DeliveredCopy, counted
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import decode_record
 from reconciler.model.identity import ObjectKey
 from tests.builders import (

@@ -1,8 +1,8 @@
 """What a merge does to the files of clusters, as its preview tells it."""
 
-from reconciler.audit.as_markdown import preview_markdown
-from reconciler.audit.preview import Preview, preview
-from reconciler.audit.wording import DELIVERED, Heading, delivered_text, title
+from reconciler.audit.previews.as_markdown import preview_markdown
+from reconciler.audit.previews.preview import Preview, preview
+from reconciler.audit.previews.wording import DELIVERED, Heading, delivered_text, title
 from reconciler.model.world import World
 from reconciler.page.plan import plan_page
 from tests.builders import Body, after, cluster, configuration, deployment, policy

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from reconciler.audit import edits
-from reconciler.audit.edits import Edit, Named, apply_edits
+from reconciler.audit.previews import edits
+from reconciler.audit.previews.edits import Edit, Named, apply_edits
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World

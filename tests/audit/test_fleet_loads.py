@@ -5,8 +5,8 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.audit.fleet_loads import FleetLoads
-from reconciler.audit.usage import usage_of
+from reconciler.audit.fleet.fleet_loads import FleetLoads
+from reconciler.audit.fleet.usage import usage_of
 from reconciler.core.reconcile import reconcile
 from reconciler.model.world import World
 from tests.builders import Body, cluster, configmap, deployment, policy

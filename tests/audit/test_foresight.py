@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.audit.foresight import MOMENTS, Coming, foresee
-from reconciler.audit.wording import coming_text
+from reconciler.audit.previews.foresight import MOMENTS, Coming, foresee
+from reconciler.audit.previews.wording import coming_text
 from reconciler.core.changes import Outcome
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ObjectKey

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from reconciler.audit.findings import Finding
-from reconciler.cli.checked_files import check
+from reconciler.cli.objects.checked_files import check
 from reconciler.core.dialects import DIALECTS, READ
-from reconciler.shell.files import FolderSource
+from reconciler.shell.reading.files import FolderSource
 from reconciler.shell.resources import load_schemas
 from tests.builders import cluster, policy, text
 from tests.shell.fleet import EXAMPLE

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from reconciler.audit.placement_moves import PlacementMove, moves_of
-from reconciler.audit.preview import Kind, Preview, preview
+from reconciler.audit.previews.placement_moves import PlacementMove, moves_of
+from reconciler.audit.previews.preview import Kind, Preview, preview
 from reconciler.core.reconcile import reconcile
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
-from reconciler.shell.branches import LocalBranch
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.scratch import MergeConflict
-from reconciler.shell.load import Loader
-from reconciler.shell.merge_preview import open_sides
-from reconciler.shell.passes import Passes
+from reconciler.shell.passes.branches import LocalBranch
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.merge_preview import open_sides
+from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.trees import GitTrees
 from tests.builders import Body
 from tests.core.test_laws import LAW
 from tests.shell.fleet import DAEMON

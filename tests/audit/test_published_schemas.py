@@ -14,9 +14,9 @@ from reconciler.audit.reports.as_junit import as_junit
 from reconciler.audit.reports.as_sarif import as_sarif
 from reconciler.audit.reports.report import FindingsReport
 from reconciler.audit.rules import RULES
-from reconciler.cli.checked_files import check
+from reconciler.cli.objects.checked_files import check
 from reconciler.model.world import Fault
-from reconciler.shell.files import FolderSource
+from reconciler.shell.reading.files import FolderSource
 from tests.published import junit_faults, sarif_faults
 from tests.rule_pages import PAGES, read_page
 from tests.shell.fleet import EXAMPLE

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.checked_files import check
-from reconciler.shell.files import FolderSource
+from reconciler.cli.objects.checked_files import check
+from reconciler.shell.reading.files import FolderSource
 from tests.shell.fleet import EXAMPLE
 
 REBALANCER = """\

@@ -5,12 +5,12 @@ from datetime import timedelta
 from itertools import product
 from pathlib import Path
 
-from reconciler.audit.replay import Replay, Run
-from reconciler.audit.revisions import pass_of
+from reconciler.audit.history.revisions import pass_of
+from reconciler.audit.proofs.replay import Replay, Run
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.library.subject import subject_at
-from reconciler.shell.revisions import GitRevisions
+from reconciler.shell.reading.revisions import GitRevisions
 from tests.cli.history import told_fleet
 from tests.shell.repositories import NOW
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.shell_completion import get_completion_class
 
-from reconciler.cli.completion import VARIABLE
 from reconciler.cli.main import cli, run
+from reconciler.cli.verbs.completion import VARIABLE
 from tests.cli.history import told_fleet
 from tests.shell.fleet import process_environment
 from tests.shell.repositories import Checkout

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.document_cache import FEW
-from reconciler.shell.entry_table import NAME
+from reconciler.shell.reading.document_cache import FEW
+from reconciler.shell.reading.entry_table import NAME
 from tests.builders import deployment, path_of, policy, text
 from tests.shell.fleet import reconciler
 from tests.shell.repositories import Checkout, new_checkout

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.event_reader import EventReader
-from reconciler.shell.revisions import GitRevisions
+from reconciler.cli.objects.event_reader import EventReader
+from reconciler.shell.reading.revisions import GitRevisions
 from tests.cli.history import SHOP, answer, answer_json, told_fleet
 from tests.cli.test_terminal import ESCAPE, on_terminal
 from tests.shell.fleet import (

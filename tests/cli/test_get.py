@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.columns import columns_of
+from reconciler.cli.objects.columns import columns_of
 from reconciler.manifests.columns import Row
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from reconciler.model.moments import parse_moment
 from tests.cli.history import answer
 from tests.shell.fleet import EXAMPLE, new_fleet

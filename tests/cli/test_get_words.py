@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.asked_kinds import kind_of
+from reconciler.cli.objects.asked_kinds import kind_of
 from tests.builders import Body, cluster
 from tests.cli.history import answer, told_fleet
 from tests.shell.repositories import Checkout, new_checkout

@@ -26,8 +26,8 @@ def test_a_mistake_of_ours_is_told_in_a_sentence(
     def fail() -> None:
         raise LookupError("who knows")
 
-    monkeypatch.setattr("reconciler.cli.version.command.callback", fail)
-    monkeypatch.setattr("reconciler.cli.version.command.params", [])
+    monkeypatch.setattr("reconciler.cli.verbs.version.command.callback", fail)
+    monkeypatch.setattr("reconciler.cli.verbs.version.command.params", [])
 
     assert 1 == run(["version"])
     assert "mistake in reconciler itself (LookupError: who knows)" in capsys.readouterr().err

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.import_ import command as import_command
-from reconciler.cli.remote_access import CREDENTIAL
-from reconciler.cli.run import command as run_command
+from reconciler.cli.options.remote_access import CREDENTIAL
+from reconciler.cli.verbs.import_ import command as import_command
+from reconciler.cli.verbs.run import command as run_command
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.signatures import AllowedKeys, read_signatures
 from tests.cli.history import answer

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.progress import FEW
+from reconciler.cli.printing.progress import FEW
 from tests.cli.test_terminal import on_terminal
 from tests.shell.fleet import EXAMPLE, new_fleet, reconciler
 from tests.shell.repositories import Checkout

@@ -11,7 +11,7 @@ from jsonschema import Draft7Validator
 from ruamel.yaml import YAML
 
 from reconciler.cli.main import run
-from reconciler.manifests.editor_schema import schema_of, schema_of_all
+from reconciler.manifests.schemas.editor_schema import schema_of, schema_of_all
 from reconciler.shell.resources import load_schemas
 from tests.shell.fleet import EXAMPLE, MANIFESTS, ROOT
 

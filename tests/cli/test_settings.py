@@ -8,8 +8,8 @@ import click
 import pytest
 
 from reconciler.cli.main import cli, run
-from reconciler.cli.run import command
-from reconciler.cli.settings import read_settings
+from reconciler.cli.options.settings import read_settings
+from reconciler.cli.verbs.run import command
 from reconciler.errors import UsageError
 from tests.shell.fleet import ROOT, eventually, new_fleet, running
 from tests.shell.repositories import git

@@ -11,8 +11,8 @@ from typing import cast
 
 from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import reconcile
-from reconciler.manifests.emitter import encode
 from reconciler.manifests.paths import output_path
+from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, manifest
 from tests.conformance.compare import first_difference

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import cast
 
-from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
-from reconciler.core.file_validation import validate_file
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.file_validation import validate_file
 from reconciler.dialects.kubefleet.api.defaults import mutated, with_defaults
 from reconciler.dialects.kubefleet.api.disruption_admission import (
     refuse_budget_for,
@@ -27,7 +27,7 @@ from reconciler.dialects.kubefleet.api.override_admission import (
 from reconciler.dialects.kubefleet.api.placement import decode_placement
 from reconciler.dialects.kubefleet.api.update_admission import refuse_old_edit, refuse_transition
 from reconciler.errors import Misconfigured
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.shell.resources import load_schemas
 from tests.builders import text
 from tests.conformance.compare import first_difference

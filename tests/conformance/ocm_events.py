@@ -11,8 +11,8 @@ from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.plan import Ocm
-from reconciler.manifests.emitter import encode
 from reconciler.manifests.paths import output_path
+from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, manifest, path_of
 from tests.conformance.front_door import field, items

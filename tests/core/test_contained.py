@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.core import file_validation, rebalances
+from reconciler.core import rebalances
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
+from reconciler.core.inputs import file_validation
+from reconciler.core.inputs.document_rules import Rules
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import plan as karmada
@@ -17,7 +18,7 @@ from reconciler.dialects.karmada.detector import detect as claims
 from reconciler.dialects.karmada.detector import known_policies
 from reconciler.dialects.kubefleet import plan as kubefleet
 from reconciler.dialects.ocm import plan as ocm
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from reconciler.model.world import World
 from reconciler.shell.resources import load_schemas
 from tests.builders import (
@@ -300,7 +301,7 @@ def test_a_reader_that_raises_stops_its_file_only(monkeypatch: pytest.MonkeyPatc
             raise RecursionError
         return whole(data, path)
 
-    monkeypatch.setattr("reconciler.core.file_validation.read", stops)
+    monkeypatch.setattr("reconciler.core.inputs.file_validation.read", stops)
     told.put({**deployment("bad"), "unlucky": 1})
     outcome = told.run(1)
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
-from reconciler.core.file_validation import FileValidation, validate_file
-from reconciler.core.input_index import follow_inputs, index_inputs
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.file_validation import FileValidation, validate_file
+from reconciler.core.inputs.input_index import follow_inputs, index_inputs
+from reconciler.core.inputs.tree_change import change_between
 from reconciler.core.state import follow_state, read_state
-from reconciler.core.tree_change import change_between
 from reconciler.manifests.paths import blob_id
 from reconciler.model.world import Kinds
 from reconciler.shell.resources import load_schemas

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.core.reconcile import reconcile
-from reconciler.manifests.emitter import encode
 from reconciler.manifests.suspension import SUSPEND
+from reconciler.manifests.text.emitter import encode
 from reconciler.model.decision import Cause, CauseKind, Decision
 from tests.builders import (
     DYNAMIC,

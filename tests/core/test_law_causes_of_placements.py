@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.manifests.emitter import encode
 from reconciler.manifests.suspension import SUSPEND
+from reconciler.manifests.text.emitter import encode
 from reconciler.model.decision import CauseKind, Decision
 from tests.builders import Body, path_of, rebalancer
 from tests.core.caused_moves import Rules, Seen, Undo, hold

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from reconciler.audit.placed import decided_on
+from reconciler.audit.fleet.placed import decided_on
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import decide as karmada
 from reconciler.dialects.karmada import plan as bindings

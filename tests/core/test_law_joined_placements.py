@@ -11,7 +11,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from reconciler.audit.placed import decided_on, placed_on
+from reconciler.audit.fleet.placed import decided_on, placed_on
 from reconciler.core.reconcile import reconcile
 from reconciler.rebalance.rebalancer_status import decode_reference
 from reconciler.rebalance.target import Reference

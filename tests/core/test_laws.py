@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from reconciler.core.changes import Outcome, WriteFile
 from reconciler.core.reconcile import reconcile
-from reconciler.manifests.emitter import encode
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.emitter import encode
+from reconciler.manifests.text.reader import read
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from reconciler.audit.foresight import foresee
+from reconciler.audit.previews.foresight import foresee
 from reconciler.core.changes import Outcome
 from tests.builders import (
     Body,

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from reconciler.core.dialects import KINDS
 from reconciler.core.reconcile import reconcile
 from reconciler.model.world import World
-from reconciler.shell.document_cache import DocumentCache
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.load import Loader
+from reconciler.shell.reading.document_cache import DocumentCache
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import build_id, load_schemas
-from reconciler.shell.trees import GitTrees
 from tests.builders import Body, deployment, text
 from tests.core.test_laws import LAW
 from tests.shell.repositories import Checkout, new_checkout

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
-from reconciler.core.file_validation import FileValidation, validate_file
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.file_validation import FileValidation, validate_file
 from reconciler.shell.resources import load_schemas
 from tests.builders import Body, deployment, metadata, policy, selector
 from tests.stories import story

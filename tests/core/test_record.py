@@ -1,8 +1,8 @@
 """What a pass leaves behind for the next one can be read by it."""
 
 from reconciler.core.record import DUPLICATE, faults_body
-from reconciler.manifests.emitter import encode
-from reconciler.manifests.limits import MAX_BYTES
+from reconciler.manifests.text.emitter import encode
+from reconciler.manifests.text.limits import MAX_BYTES
 from reconciler.model.fields import bodies
 from reconciler.model.world import Fault
 from reconciler.shell.resources import load_schemas

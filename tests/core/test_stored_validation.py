@@ -4,11 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
-from reconciler.core.file_validation import FileValidation, validate_file
-from reconciler.core.stored_validation import decode_validations, encode_validation, is_storable
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.file_validation import FileValidation, validate_file
+from reconciler.core.inputs.stored_validation import (
+    decode_validations,
+    encode_validation,
+    is_storable,
+)
 from reconciler.shell.resources import load_schemas
 from tests.builders import configmap, deployment, policy, rebalancer, target, text
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reconciler.shell import branches
-from reconciler.shell.git import worktree
+from reconciler.shell.git.checkout import worktree
+from reconciler.shell.passes import branches
 from tests.crash.campaign import Campaign
 from tests.crash.git_stand_in import have_strace
 from tests.crash.scenarios import SCENARIOS

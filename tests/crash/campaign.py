@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell import processes
+from reconciler.shell.processes import identity as processes
 from tests.crash.checks import EndState, end_state, problems
 from tests.crash.git_stand_in import have_strace, install
 from tests.crash.power import Left, lose_power

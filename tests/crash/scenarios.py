@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from reconciler.shell.branches import RemoteBranch
-from reconciler.shell.git.mirror import Mirror
+from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.pass_report import PassReport
-from reconciler.shell.passes import Passes
+from reconciler.shell.passes.branches import RemoteBranch
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.passes.pass_report import PassReport
 from tests.builders import (
     after,
     cluster,

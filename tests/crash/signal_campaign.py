@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from reconciler.cli import main
-from reconciler.shell import held_signals
 from reconciler.shell.clock import SystemClock
+from reconciler.shell.processes import held_signals
 from tests.crash.campaign import LATER_SECONDS
 from tests.crash.checks import (
     LEFT,

@@ -16,7 +16,7 @@ from reconciler.dialects.kubefleet.api.update_admission import (
     refuse_stages,
     refuse_transition,
 )
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import mapping
 from reconciler.model.world import Body
 from tests.crds.refusals import finds, misconfigures

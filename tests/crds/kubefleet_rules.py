@@ -20,7 +20,7 @@ from reconciler.dialects.kubefleet.api.selector_admission import (
     refuse_reporting,
 )
 from reconciler.dialects.kubefleet.api.strategy_admission import refuse_strategy
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.world import Body
 from tests.crds.refusals import finds, misconfigures

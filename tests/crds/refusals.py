@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from reconciler.errors import Misconfigured
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import mapping
 from reconciler.model.world import Body
 from tests.crds.rules import Refuses

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
+from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.dialects.kubefleet.api.defaults import mutated, with_defaults
 from reconciler.dialects.ocm.cel.engine import runner
 from reconciler.model.fields import mapping, text

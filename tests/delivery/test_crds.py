@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from reconciler.model.moments import parse_moment
 from reconciler.model.world import Body
 from tests.builders import NOW, cluster, configuration, deployment, policy, text

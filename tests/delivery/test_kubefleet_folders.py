@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
-from reconciler.audit.renders import rendered_in
+from reconciler.audit.fleet.renders import rendered_in
 from reconciler.core.changes import Outcome
 from reconciler.delivery.owned_files import NOT_RENDERED
 from tests.builders import Body, configmap, configuration, deployment, metadata

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.dialects.ocm.workstatus.work_status import FINALIZER, status_of_work
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from tests.builders import Body, cluster, configuration, deployment, policy, text, text_of
 from tests.dialects.kubefleet.fleet import condition, member, placement
 from tests.stories import Story, story

@@ -1,7 +1,7 @@
 """Sets of ManifestWorks delivered: as folders of manifests, and as the ManifestWorks themselves."""
 
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from tests.builders import Body, configuration
 from tests.dialects.ocm.sets import (
     fleet,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from reconciler.dialects.karmada.binding.work_names import execution_namespace
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from tests.builders import Body, text
 from tests.delivery.karmada_story import DOWN, TOLERANT
 from tests.delivery.test_story import verified

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from tests.builders import Body, cluster, deployment, metadata, policy, text
 
 ROOT = Path(__file__).parent.parent.parent

@@ -5,18 +5,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reconciler.audit.as_markdown import preview_markdown
 from reconciler.audit.findings import finding_of
-from reconciler.audit.preview import preview
+from reconciler.audit.fleet.tree import tree_of
+from reconciler.audit.fleet.usage import usage_of
+from reconciler.audit.previews.as_markdown import preview_markdown
+from reconciler.audit.previews.preview import preview
+from reconciler.audit.previews.wording import Heading
 from reconciler.audit.references.check import check_references, is_complete
-from reconciler.audit.tree import tree_of
-from reconciler.audit.usage import usage_of
-from reconciler.audit.wording import Heading
-from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
-from reconciler.core.file_validation import FileValidation, validate_file
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.file_validation import FileValidation, validate_file
 from reconciler.core.memo import Memo
 from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile

@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from tests.fuzz.corpus import Repository
 
 REMOVED = object()

@@ -11,8 +11,8 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from reconciler.cli.main import run
-from reconciler.manifests.reader import read
-from reconciler.shell.daemon import Daemon
+from reconciler.manifests.text.reader import read
+from reconciler.shell.daemon.serve_branch import Daemon
 from tests.fuzz.mutations import Spot
 from tests.shell.fleet import Clock, new_passes
 from tests.shell.repositories import NOW, Checkout, new_checkout

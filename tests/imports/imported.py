@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.document_rules import Rules
 from reconciler.imports.files import with_files
 from reconciler.imports.plan import ImportPlan, Wanted, plan_import
 from reconciler.model.world import Body, World

@@ -13,7 +13,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.imports.adoption import Adoption, adopt
 from reconciler.imports.plan import Wanted, decisions_among
 from reconciler.manifests.paths import RECORD
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body, World

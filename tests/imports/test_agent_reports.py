@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import TEMPLATE
 from reconciler.imports.plan import Wanted
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Body
 from tests.builders import text

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from reconciler.manifests.schema import Schemas
+from reconciler.manifests.schemas.schema import Schemas
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / "schemas"

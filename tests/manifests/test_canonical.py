@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.manifests.canonical import read_canonical
-from reconciler.manifests.emitter import encode
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.canonical import read_canonical
+from reconciler.manifests.text.emitter import encode
+from reconciler.manifests.text.reader import read
 from tests.manifests.bodies import BODIES, WRITABLE
 
 VALUES = [

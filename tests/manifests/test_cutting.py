@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifests.document_removal import cut
-from reconciler.manifests.reader import read
+from reconciler.manifests.edits.document_removal import cut
+from reconciler.manifests.text.reader import read
 
 
 @pytest.mark.parametrize(

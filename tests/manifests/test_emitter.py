@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from ruamel.yaml import YAML
 
-from reconciler.manifests.emitter import encode
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.emitter import encode
+from reconciler.manifests.text.reader import read
 from reconciler.model.moments import stamp
 from tests.manifests.bodies import BODIES, NASTY
 

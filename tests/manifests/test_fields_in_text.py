@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifests.fields_in_text import drop_field, set_field
-from reconciler.manifests.reader import read
+from reconciler.manifests.edits.fields_in_text import drop_field, set_field
+from reconciler.manifests.text.reader import read
 
 NOTE = ("metadata", "annotations", "reconciler.dev/suspend")
 LINE = 'reconciler.dev/suspend: "true"'
@@ -161,7 +161,7 @@ NAMES = st.text("ab: #'\"-{}[],\n\té|>", max_size=8)
 @given(st.recursive(NAMES, lambda inner: st.dictionaries(NAMES, inner, max_size=3), max_leaves=8))
 def test_suspending_and_resuming_is_no_change(value: object) -> None:
     """Whatever else the file holds: the bytes are what they were."""
-    from reconciler.manifests.emitter import encode
+    from reconciler.manifests.text.emitter import encode
 
     data = encode({"kind": "A", "metadata": {"name": "a", "labels": {"x": value}}}).encode()
     made = set_field(data, "a.yaml", 0, NOTE, "true")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconciler.manifests.emitter import encode
-from reconciler.manifests.filled import Filled, Known, encode_alike
+from reconciler.manifests.text.emitter import encode
+from reconciler.manifests.text.filled import Filled, Known, encode_alike
 from reconciler.model.world import Body
 
 PLACE = ("metadata", "annotations", "for")

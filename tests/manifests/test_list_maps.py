@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from tests.manifests.schemas import schemas
 
 EACH = "One item for each name."

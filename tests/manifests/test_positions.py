@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifests.positions import locate
+from reconciler.manifests.text.positions import locate
 
 FILE = b"""\
 # head

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.manifests.reader import Document, read
+from reconciler.manifests.text.reader import Document, read
 
 PLAIN = """\
 apiVersion: v1

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifests.reader import Document, read
+from reconciler.manifests.text.reader import Document, read
 
 PLAIN = b"""\
 apiVersion: v1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from tests.manifests.schemas import schemas
 
 POLICY: dict[str, Any] = {

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from reconciler.manifests.schema import Schemas
+from reconciler.manifests.schemas.schema import Schemas
 from tests.manifests.schemas import ROOT, documents, schemas
 
 
@@ -70,7 +70,7 @@ def test_schemas_are_schemas() -> None:
 def test_jsonschema_is_imported_late() -> None:
     """Importing the module costs the command line nothing."""
     code = (
-        "import sys, reconciler.manifests.schema;"
+        "import sys, reconciler.manifests.schemas.schema;"
         "print([name for name in ('jsonschema', 'referencing', 'difflib') if name in sys.modules])"
     )
     done = subprocess.run(

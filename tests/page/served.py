@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reconciler.cli.page_service import open_page
-from reconciler.shell.endpoints import page_app
+from reconciler.cli.page.service import open_page
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.listener import Address, Listener
-from reconciler.shell.page_access import NO_ACCESS, PageAccess
-from reconciler.shell.page_endpoints import PageEndpoints
+from reconciler.shell.http.endpoints import page_app
+from reconciler.shell.http.listener import Address, Listener
+from reconciler.shell.http.page_access import NO_ACCESS, PageAccess
+from reconciler.shell.http.page_endpoints import PageEndpoints
 
 PATIENCE_SECONDS = 120.0  # only ends what hangs
 VIEWS = (

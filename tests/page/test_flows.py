@@ -1,6 +1,6 @@
 """Moves as flows between clusters."""
 
-from reconciler.audit.placement_moves import PlacementMove
+from reconciler.audit.previews.placement_moves import PlacementMove
 from reconciler.model.identity import ClusterName
 from reconciler.page.flows import GONE, MOST, NEW, REST, drawing_of, flows_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.page_access import PageAccess
+from reconciler.shell.http.page_access import PageAccess
 from tests.page.served import ServedPage, served_page
 from tests.shell.fleet import new_fleet, run_pass
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.page_answers import LINKS, PageAnswer, PageAnswers
-from reconciler.cli.page_views import PageViews, new_memory
+from reconciler.cli.page.answers import LINKS, PageAnswer, PageAnswers
+from reconciler.cli.page.views import PageViews, new_memory
 from reconciler.library.fleet import open_repository
 from reconciler.page.matrix import MatrixQuery
 from tests.shell.fleet import new_fleet, run_pass

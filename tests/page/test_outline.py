@@ -6,12 +6,12 @@ from pathlib import Path
 
 import httpx
 
-from reconciler.shell.endpoints import page_app
-from reconciler.shell.listener import Address, Listener
-from reconciler.shell.page_access import NO_ACCESS
-from reconciler.shell.page_endpoints import PageEndpoints
-from reconciler.shell.page_news import PageNews
-from reconciler.shell.page_process import PageProcesses, PageQuestion
+from reconciler.shell.http.endpoints import page_app
+from reconciler.shell.http.listener import Address, Listener
+from reconciler.shell.http.page_access import NO_ACCESS
+from reconciler.shell.http.page_endpoints import PageEndpoints
+from reconciler.shell.http.page_news import PageNews
+from reconciler.shell.http.page_process import PageProcesses, PageQuestion
 from tests.page.served import served_page
 from tests.shell.fleet import eventually, new_fleet, run_pass
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.errors import ShellError
-from reconciler.shell.page_process import PageBusy, PageProcesses, PageQuestion
+from reconciler.shell.http.page_process import PageBusy, PageProcesses, PageQuestion
 
 VIEW = PageQuestion("fleet", (), "0" * 40)
 PLAN = PageQuestion("plan", (("branch", "x"),), "0" * 40)
@@ -91,7 +91,7 @@ def test_one_plan_is_computed_at_a_time(tmp_path: Path) -> None:
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
     """The limit is the kernel's: the process ends, not the machine."""
-    worker = [sys.executable, "-m", "reconciler.cli.page_worker", "-C", str(tmp_path)]
+    worker = [sys.executable, "-m", "reconciler.cli.page.worker", "-C", str(tmp_path)]
     found = PageProcesses([*worker, "--branch", "main"], memory_bytes=64 * 1024**2)
 
     with pytest.raises(ShellError, match="more memory than it may have"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.page_access import PageAccess
+from reconciler.shell.http.page_access import PageAccess
 from tests.builders import configmap, text
 from tests.cli.history import told_fleet
 from tests.page.served import VIEWS, ServedPage, served_page

@@ -15,13 +15,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from structlog.testing import capture_logs
 
-from reconciler.cli.page_service import open_page
-from reconciler.shell.daemon_health import DaemonHealth
-from reconciler.shell.endpoints import _app, new_app
-from reconciler.shell.listener import Address, Listener
-from reconciler.shell.metrics import Metrics
-from reconciler.shell.page_access import PageAccess
-from reconciler.shell.webhook import Webhook
+from reconciler.cli.page.service import open_page
+from reconciler.shell.daemon.health import DaemonHealth
+from reconciler.shell.http.endpoints import _app, new_app
+from reconciler.shell.http.listener import Address, Listener
+from reconciler.shell.http.page_access import PageAccess
+from reconciler.shell.http.webhook import Webhook
+from reconciler.shell.reports.metrics import Metrics
 from tests.page.served import VIEWS
 from tests.shell.fleet import new_fleet, run_pass
 from tests.shell.listening import PATIENCE_SECONDS, SECRET, answer_on

@@ -9,7 +9,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from reconciler.cli.main import run
-from reconciler.shell.page_access import PageAccess
+from reconciler.shell.http.page_access import PageAccess
 from tests.cli.test_operation import port_in
 from tests.page.served import VIEWS, ServedPage, served_page
 from tests.shell.fleet import new_fleet, run_pass, running

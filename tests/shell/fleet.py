@@ -13,15 +13,15 @@ from pathlib import Path
 from reconciler.core.record import last_pass
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.world import Body, World
-from reconciler.shell.branches import Branch, LocalBranch
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.load import Loader
-from reconciler.shell.pass_report import PassReport
-from reconciler.shell.passes import Passes
+from reconciler.shell.passes.branches import Branch, LocalBranch
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.sources import finding_sources
+from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.sources import finding_sources
-from reconciler.shell.trees import GitTrees
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, FixedClock, new_checkout
 
 ROOT = Path(__file__).parent.parent.parent

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from reconciler.shell.branch_delivery import BranchDelivery
 from reconciler.shell.git.signatures import AllowedKeys
-from reconciler.shell.pass_report import PassReport
-from reconciler.shell.passes import Passes
-from reconciler.shell.trust import Trust
+from reconciler.shell.passes.branch_delivery import BranchDelivery
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.passes.trust import Trust
 from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes
 from tests.shell.keys import SshKey, allowing, commit_signed, new_ssh_key
 from tests.shell.repositories import NOW, Checkout

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Event
 
-from reconciler.shell.daemon_health import DaemonHealth
-from reconciler.shell.endpoints import new_app
-from reconciler.shell.listener import Address, Listener
-from reconciler.shell.metrics import Metrics
-from reconciler.shell.webhook import Webhook
+from reconciler.shell.daemon.health import DaemonHealth
+from reconciler.shell.http.endpoints import new_app
+from reconciler.shell.http.listener import Address, Listener
+from reconciler.shell.http.webhook import Webhook
+from reconciler.shell.reports.metrics import Metrics
 
 SECRET = "correct horse battery staple"  # noqa: S105  # of tests only
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

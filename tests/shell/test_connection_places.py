@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.connection_places import MOST_CONNECTIONS, RESERVED, SHARE, ConnectionPlaces
-from reconciler.shell.trusted_proxies import client_of
+from reconciler.shell.http.connection_places import (
+    MOST_CONNECTIONS,
+    RESERVED,
+    SHARE,
+    ConnectionPlaces,
+)
+from reconciler.shell.http.trusted_proxies import client_of
 from tests.cli.test_operation import port_in
 from tests.shell.fleet import eventually, new_fleet, running
 from tests.shell.listening import PATIENCE_SECONDS, answer_on

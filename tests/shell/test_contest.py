@@ -6,9 +6,9 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from reconciler.core.changes import Outcome
-from reconciler.shell.daemon import Daemon, _recheck_at
-from reconciler.shell.metrics import Metrics
-from reconciler.shell.passes import Passes
+from reconciler.shell.daemon.serve_branch import Daemon, _recheck_at
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.reports.metrics import Metrics
 from tests.cli.history import SCALED, SHOP
 from tests.shell.fleet import Clock, new_fleet, new_passes
 from tests.shell.repositories import NOW, Checkout

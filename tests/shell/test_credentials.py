@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.shell.git.errors import GitError, RemoteMisconfigured
-from reconciler.shell.git.mirror import Mirror
+from reconciler.shell.git.remotes.mirror import Mirror
 
 
 @contextmanager

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from reconciler.shell import passes as module
-from reconciler.shell.daemon import Daemon
-from reconciler.shell.daemon_events import (
+from reconciler.shell.daemon.events import (
     BranchRead,
     DaemonEvent,
     LoopTurned,
@@ -19,8 +17,10 @@ from reconciler.shell.daemon_events import (
     PassFailed,
     PassFinished,
 )
-from reconciler.shell.passes import Passes
-from reconciler.shell.step_times import STEPS
+from reconciler.shell.daemon.serve_branch import Daemon
+from reconciler.shell.passes import one_pass as module
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.passes.step_times import STEPS
 from tests.builders import cluster_policy, configuration, divided, metadata, text
 from tests.shell.fleet import EXAMPLE, Clock, decisions, load_world, new_fleet, new_passes
 from tests.shell.repositories import NOW, Checkout

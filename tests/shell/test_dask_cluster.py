@@ -13,11 +13,11 @@ import dask
 import pytest
 
 from reconciler.errors import ShellError, UsageError
-from reconciler.shell import dask_cluster
-from reconciler.shell.dask_cluster import open_cluster
-from reconciler.shell.executors import results_of
-from reconciler.shell.proofs import prove_stretch
-from reconciler.shell.sent_history import Stretch, cut_stretch
+from reconciler.shell.work import dask_cluster
+from reconciler.shell.work.dask_cluster import open_cluster
+from reconciler.shell.work.executors import results_of
+from reconciler.shell.work.proofs import prove_stretch
+from reconciler.shell.work.sent_history import Stretch, cut_stretch
 from tests.cli.history import answer, told_fleet
 from tests.shell.dask_processes import Cluster, cluster_in
 from tests.shell.repositories import Checkout

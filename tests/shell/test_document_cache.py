@@ -11,12 +11,12 @@ import pytest
 
 from reconciler.core.dialects import KINDS
 from reconciler.model.world import World
-from reconciler.shell.document_cache import DocumentCache
-from reconciler.shell.entry_table import CHECK_BYTES, NAME
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.load import Loader
+from reconciler.shell.reading.document_cache import DocumentCache
+from reconciler.shell.reading.entry_table import CHECK_BYTES, NAME
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.trees import GitTrees
 from tests.builders import configmap, deployment, path_of, policy, text
 from tests.shell.fleet import Clock, new_fleet, new_passes
 from tests.shell.repositories import Checkout, new_checkout
@@ -261,7 +261,7 @@ def test_saving_goes_by_pieces(
     checkout: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A daemon writes a little after each pass, and is told whether more is left."""
-    monkeypatch.setattr("reconciler.shell.document_cache.PIECE", COUNT)
+    monkeypatch.setattr("reconciler.shell.reading.document_cache.PIECE", COUNT)
     documents = documents_in(tmp_path / "documents")
     load(checkout, documents)
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.load import Loader
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.trees import GitTrees
 from tests.builders import configuration, text
 from tests.cli.history import SCALED
 from tests.shell.fleet import EXAMPLE, load_world, new_fleet, run_pass

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from reconciler.shell.executors import AHEAD, Workers, results_of
-from reconciler.shell.workers import start_pool
+from reconciler.shell.work.executors import AHEAD, Workers, results_of
+from reconciler.shell.work.workers import start_pool
 
 DEADLY = 5
 

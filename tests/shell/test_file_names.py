@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.core.input_files import InputFiles
+from reconciler.core.inputs.input_files import InputFiles
 from reconciler.manifests.file_names import is_escaped, is_manifest_name, shown_path, stored_path
 from tests.builders import cluster, deployment, groups, path_of, policy, text
 from tests.shell.fleet import (

@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from reconciler.errors import UsageError
-from reconciler.shell.forges import CommitStatus, StatusState, open_forge
-from reconciler.shell.outbox import Outbox
+from reconciler.shell.reports.forges import CommitStatus, StatusState, open_forge
+from reconciler.shell.reports.outbox import Outbox
 from tests.shell.receivers import contract_faults, receiver
 
 TOKEN = "0123456789abcdef0123"  # noqa: S105  # of tests only

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.errors import ShellError, UsageError
-from reconciler.shell.kubectl import Kubectl, NotServed, ResourceForbidden
+from reconciler.shell.processes.kubectl import Kubectl, NotServed, ResourceForbidden
 from tests.imports.karmada_hub import karmada_hub
 from tests.shell.kubectl_stand_in import stand_in
 

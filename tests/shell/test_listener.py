@@ -8,7 +8,7 @@ from reconciler.core.changes import Outcome
 from reconciler.core.dialects import KINDS
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.world import World
-from reconciler.shell.daemon_events import (
+from reconciler.shell.daemon.events import (
     BranchRead,
     LoopTurned,
     PassBegun,
@@ -16,9 +16,9 @@ from reconciler.shell.daemon_events import (
     PassFinished,
 )
 from reconciler.shell.git.errors import RemoteUnreachable
-from reconciler.shell.listener import Address, Listener, parse_address
-from reconciler.shell.pass_report import PassReport
-from reconciler.shell.sources import Heads
+from reconciler.shell.http.listener import Address, Listener, parse_address
+from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.reading.sources import Heads
 from tests.shell.listening import MOMENT, SECRET, served
 
 EMPTY = World(revision="a" * 40, known=KINDS, inputs={}, outputs={})

@@ -3,11 +3,11 @@
 import gc
 from pathlib import Path
 
-from reconciler.core.file_validation import FileValidation
+from reconciler.core.inputs.file_validation import FileValidation
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.load import Loader
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.trees import GitTrees
 from tests.builders import deployment, text
 from tests.shell.repositories import new_checkout
 

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 import structlog
 
-from reconciler.shell.log import configure_log
+from reconciler.shell.daemon.log import configure_log
 
 TOKEN = 'p/ss "w+rd'  # noqa: S105  # of tests only
 

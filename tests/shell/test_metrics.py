@@ -5,9 +5,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from reconciler.model.decision import CauseKind
-from reconciler.shell.daemon import Daemon
+from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.git.history import read_commit
-from reconciler.shell.metrics import REBALANCER_STATES, Metrics
+from reconciler.shell.reports.metrics import REBALANCER_STATES, Metrics
 from tests.shell.fleet import EXAMPLE, Clock, new_fleet, new_passes
 from tests.shell.repositories import NOW, Checkout
 from tests.shell.test_daemon import Steps

@@ -16,7 +16,6 @@ import pytest
 
 from reconciler.core.changes import WriteFile
 from reconciler.errors import UsageError
-from reconciler.shell.git.answers import answer_to_push, answer_to_transport
 from reconciler.shell.git.command import Finished
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import (
@@ -28,11 +27,12 @@ from reconciler.shell.git.errors import (
     RemoteUnreachable,
 )
 from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.objects import list_files
-from reconciler.shell.git.remote import parse_remote
+from reconciler.shell.git.remotes.answers import answer_to_push, answer_to_transport
+from reconciler.shell.git.remotes.mirror import Mirror
+from reconciler.shell.git.remotes.remote import parse_remote
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.processes import this_process
+from reconciler.shell.processes.identity import this_process
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, git, new_bare
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.errors import UsageError
 from reconciler.shell.git.errors import MirrorBusy
-from reconciler.shell.git.mirror import Mirror
+from reconciler.shell.git.remotes.mirror import Mirror
 from tests.shell.fleet import EXAMPLE, reconciler
 from tests.shell.repositories import git, new_bare
 

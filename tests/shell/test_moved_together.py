@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.branches import LocalBranch
+from reconciler.shell.git.checkout.worktree import advance_together
 from reconciler.shell.git.errors import GitError, LostRace
 from reconciler.shell.git.journal import StepUnfinished, entries, journalled, read_entry
 from reconciler.shell.git.publish import BranchMove, publish_together
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.worktree import advance_together
-from reconciler.shell.pass_report import PassReport
+from reconciler.shell.passes.branches import LocalBranch
+from reconciler.shell.passes.pass_report import PassReport
 from tests.builders import configuration, text
 from tests.shell.fleet import Clock, new_fleet, new_passes, passes_of
 from tests.shell.repositories import NOW, Checkout

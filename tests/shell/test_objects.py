@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.manifests.limits import Oversized
+from reconciler.manifests.text.limits import Oversized
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import read_commit, read_history
 from reconciler.shell.git.identity import CommitIdentity

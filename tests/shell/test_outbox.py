@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 from structlog.testing import capture_logs
 
-from reconciler.shell.outbox import ATTEMPTS, ROOM, Outbox, OutgoingRequest
+from reconciler.shell.reports.outbox import ATTEMPTS, ROOM, Outbox, OutgoingRequest
 from tests.shell.fleet import PATIENCE_SECONDS, eventually
 from tests.shell.receivers import Receiver, Reply, receiver
 

@@ -6,9 +6,9 @@ import pytest
 
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.load import Loader
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.trees import GitTrees
 from tests.builders import configuration, deployment, text
 from tests.delivery.test_kubefleet_folders import NEW, ONE_BY_ONE, fleet
 from tests.dialects.kubefleet.fleet import fixed, placement

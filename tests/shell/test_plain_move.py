@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import DeleteFile, WriteFile
+from reconciler.shell.git.checkout.kept_edits import KeptEdit
+from reconciler.shell.git.checkout.worktree import advance
 from reconciler.shell.git.errors import CheckoutBusy
-from reconciler.shell.git.kept_edits import KeptEdit
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.worktree import advance
 from tests.shell.counted import CommandLog
 from tests.shell.repositories import Checkout, new_checkout
 from tests.shell.test_worktree import commit, photograph

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.branches import Branch, LocalBranch, RemoteBranch
-from reconciler.shell.git.edited import files_being_edited
-from reconciler.shell.git.mirror import Mirror
+from reconciler.shell.git.checkout.edited import files_being_edited
+from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.load import Loader
-from reconciler.shell.passes import Passes
+from reconciler.shell.passes.branches import Branch, LocalBranch, RemoteBranch
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.trees import GitTrees
 from tests.shell.counted import CommandLog
 from tests.shell.fleet import DAEMON, ROOT, Clock
 from tests.shell.repositories import Checkout, git, new_checkout

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.audit.proof import Proof, ProofState
-from reconciler.audit.proof_differences import ProofFinding
-from reconciler.audit.revisions import Commit
-from reconciler.cli import verify
-from reconciler.shell.proof_record import ProofRecord, open_record
+from reconciler.audit.history.revisions import Commit
+from reconciler.audit.proofs.proof import Proof, ProofState
+from reconciler.audit.proofs.proof_differences import ProofFinding
+from reconciler.cli.verbs import verify
+from reconciler.shell.work.proof_record import ProofRecord, open_record
 from tests.cli.history import SHOP, answer, told_fleet
 from tests.shell.repositories import Checkout, git
 
@@ -110,7 +110,7 @@ def test_each_root_has_its_own_record(file: Path) -> None:
 
 def test_other_code_has_its_own_record(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It might decide otherwise."""
-    monkeypatch.setattr("reconciler.shell.proof_record.package_digest", lambda: "other")
+    monkeypatch.setattr("reconciler.shell.work.proof_record.package_digest", lambda: "other")
 
     assert [False] * 4 == recorded(file.parent)
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.audit.proof import Proof, ProofState
-from reconciler.audit.revisions import Commit
-from reconciler.shell.executors import Workers
-from reconciler.shell.proofs import Prover, prove_all, prove_stretch
-from reconciler.shell.revisions import GitRevisions
-from reconciler.shell.sent_history import cut_stretch
-from reconciler.shell.workers import start_pool
+from reconciler.audit.history.revisions import Commit
+from reconciler.audit.proofs.proof import Proof, ProofState
+from reconciler.shell.reading.revisions import GitRevisions
+from reconciler.shell.work.executors import Workers
+from reconciler.shell.work.proofs import Prover, prove_all, prove_stretch
+from reconciler.shell.work.sent_history import cut_stretch
+from reconciler.shell.work.workers import start_pool
 from tests.cli.history import SHOP, told_fleet
 from tests.shell.fleet import EXAMPLE, MANIFESTS, new_fleet, run_pass
 from tests.shell.repositories import Checkout

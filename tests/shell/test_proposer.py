@@ -8,15 +8,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from reconciler.audit.permission import permitted_file
+from reconciler.audit.previews.permission import permitted_file
 from reconciler.cli.main import run
 from reconciler.model.settings import decode_settings
-from reconciler.shell.daemon_events import PassFinished
-from reconciler.shell.forges import open_forge
+from reconciler.shell.daemon.events import PassFinished
 from reconciler.shell.git.masking import mask_of
-from reconciler.shell.merge_requests import MergeRequests
-from reconciler.shell.pass_report import PassReport
-from reconciler.shell.proposer import Proposer
+from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.reports.forges import open_forge
+from reconciler.shell.reports.merge_requests import MergeRequests
+from reconciler.shell.reports.proposer import Proposer
 from tests.builders import cluster, cluster_policy, deployment, text
 from tests.shell.fake_forge import TOKEN, FakeForge, forge_server
 from tests.shell.fleet import Clock, eventually, new_passes, patiently, running

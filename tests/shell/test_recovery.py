@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.shell import processes
-from reconciler.shell.git import journal, worktree
+from reconciler.shell.git import journal
+from reconciler.shell.git.checkout import worktree
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import CheckoutBusy, GitError
 from reconciler.shell.git.identity import CommitIdentity
@@ -18,7 +18,8 @@ from reconciler.shell.git.journal import entries, held_entry, journalled
 from reconciler.shell.git.publish import publish
 from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.processes import ProcessIdentity, this_process
+from reconciler.shell.processes import identity as processes
+from reconciler.shell.processes.identity import ProcessIdentity, this_process
 from tests.shell.left_behind import leave_behind
 from tests.shell.repositories import NOW, Checkout, git, new_checkout
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.reconcile import reconcile
-from reconciler.shell import passes as module
-from reconciler.shell.daemon import Daemon
-from reconciler.shell.daemon_events import Observer
-from reconciler.shell.event_reporter import EventReporter
-from reconciler.shell.forges import CommitStatus, StatusState
+from reconciler.shell.daemon.events import Observer
+from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.git.errors import RemoteUnreachable
 from reconciler.shell.git.masking import mask_of
-from reconciler.shell.outbox import OutgoingRequest
-from reconciler.shell.status_reporter import StatusReporter
+from reconciler.shell.passes import one_pass as module
+from reconciler.shell.reports.event_reporter import EventReporter
+from reconciler.shell.reports.forges import CommitStatus, StatusState
+from reconciler.shell.reports.outbox import OutgoingRequest
+from reconciler.shell.reports.status_reporter import StatusReporter
 from tests.shell.fleet import EXAMPLE, Clock, new_fleet, new_passes
 from tests.shell.receivers import Received
 from tests.shell.repositories import NOW, Checkout

@@ -11,11 +11,11 @@ import httpx
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.shell.branches import LocalBranch
-from reconciler.shell.daemon import Daemon
-from reconciler.shell.daemon_events import DaemonEvent, Observer, PassBegun, PassFinished
+from reconciler.shell.daemon.events import DaemonEvent, Observer, PassBegun, PassFinished
+from reconciler.shell.daemon.roots import run_beside
+from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.roots import run_beside
+from reconciler.shell.passes.branches import LocalBranch
 from tests.shell.fleet import (
     EXAMPLE,
     MANIFESTS,

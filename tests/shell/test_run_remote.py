@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.shell.branches import RemoteBranch
 from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.mirror import Mirror
-from reconciler.shell.load import Loader
-from reconciler.shell.passes import Passes
+from reconciler.shell.git.remotes.mirror import Mirror
+from reconciler.shell.passes.branches import RemoteBranch
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.trees import GitTrees
 from tests.shell.fleet import EXAMPLE, Clock, decisions, eventually, load_world, running
 from tests.shell.repositories import ENVIRONMENT, Checkout, git, new_bare
 

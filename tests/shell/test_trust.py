@@ -8,12 +8,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from reconciler.core.record import last_pass
-from reconciler.shell.daemon import Daemon
+from reconciler.shell.daemon.serve_branch import Daemon
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.signatures import read_signatures
-from reconciler.shell.kept_commits import ACCEPTED
-from reconciler.shell.metrics import Metrics
-from reconciler.shell.trust import NothingTrusted, RefusedCommit
+from reconciler.shell.passes.kept_commits import ACCEPTED
+from reconciler.shell.passes.trust import NothingTrusted, RefusedCommit
+from reconciler.shell.reports.metrics import Metrics
 from tests.shell.fleet import Clock, decisions, load_world
 from tests.shell.guarded import FRONTEND_OUTPUT, SHOP_OUTPUT, Guarded, new_guarded
 from tests.shell.keys import commit_signed, new_ssh_key

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.shell.branch_delivery import BranchDelivery
-from reconciler.shell.branches import LocalBranch
 from reconciler.shell.git.signatures import AllowedKeys
-from reconciler.shell.kept_commits import ACCEPTED
-from reconciler.shell.passes import Passes
-from reconciler.shell.trust import Trust
+from reconciler.shell.passes.branch_delivery import BranchDelivery
+from reconciler.shell.passes.branches import LocalBranch
+from reconciler.shell.passes.kept_commits import ACCEPTED
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.passes.trust import Trust
 from tests.shell.fleet import Clock, decisions, load_world, new_passes
 from tests.shell.guarded import FRONTEND_OUTPUT
 from tests.shell.keys import SshKey, allowing, commit_signed, new_ssh_key

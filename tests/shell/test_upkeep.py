@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell.git.mirror import Mirror
 from reconciler.shell.git.objects import list_files
-from reconciler.shell.git.upkeep import EVERY_SECONDS, Upkeep
+from reconciler.shell.git.remotes.mirror import Mirror
+from reconciler.shell.git.remotes.upkeep import EVERY_SECONDS, Upkeep
 from tests.shell.fleet import EXAMPLE, eventually, running
 from tests.shell.repositories import new_bare
 from tests.shell.test_mirror import commit

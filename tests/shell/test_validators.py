@@ -9,16 +9,16 @@ from multiprocessing.context import SpawnProcess
 
 import pytest
 
-from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
-from reconciler.core.file_validation import FileValidation
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.file_validation import FileValidation
 from reconciler.errors import ShellError
-from reconciler.manifests.limits import Oversized
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
+from reconciler.manifests.text.limits import Oversized
 from reconciler.model.world import Body
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.validators import PIECE, File, file_validators
+from reconciler.shell.work.validators import PIECE, File, file_validators
 
 RULES = Rules(load_schemas(), ADMISSIONS, KINDS)
 LONG_SECONDS = 9

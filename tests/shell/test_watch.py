@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.shell.daemon.watch import Wakeups
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.watch import Wakeups
 from tests.shell.repositories import Checkout, git, new_bare, new_checkout
 
 FAR = 300.0

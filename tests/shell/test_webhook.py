@@ -6,7 +6,7 @@ from threading import Thread
 
 import pytest
 
-from reconciler.shell.webhook import BODY_BYTES, Webhook
+from reconciler.shell.http.webhook import BODY_BYTES, Webhook
 from tests.shell.listening import PATIENCE_SECONDS, SECRET, answer_on, served, signed
 
 BODY = b'{"repository": {"clone_url": "https://169.254.169.254/"}}'

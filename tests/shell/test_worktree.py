@@ -11,19 +11,20 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.changes import Change, DeleteFile, WriteFile
-from reconciler.shell.git import recovery, worktree
-from reconciler.shell.git.checkouts import find_checkouts
+from reconciler.shell.git import recovery
+from reconciler.shell.git.checkout import worktree
+from reconciler.shell.git.checkout.checkouts import find_checkouts
+from reconciler.shell.git.checkout.index import locked_index
+from reconciler.shell.git.checkout.merged_move import CheckoutMove, refusal_of_move
+from reconciler.shell.git.checkout.worktree import advance
 from reconciler.shell.git.command import Finished
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
 from reconciler.shell.git.identity import CommitIdentity
-from reconciler.shell.git.index import locked_index
 from reconciler.shell.git.journal import HeldEntry, journalled
-from reconciler.shell.git.merged_move import CheckoutMove, refusal_of_move
 from reconciler.shell.git.publish import BranchMove, publish_together
 from reconciler.shell.git.recovery import recover
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.git.worktree import advance
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, git, new_bare, new_checkout
 
 ROOT = Path(__file__).parent.parent.parent

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.model.moments import parse_moment
-from reconciler.shell.branch_proof import prove_branches
-from reconciler.shell.branches import LocalBranch
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.load import Loader
-from reconciler.shell.passes import Passes
+from reconciler.shell.passes.branches import LocalBranch
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
-from reconciler.shell.trees import GitTrees
+from reconciler.shell.work.branch_proof import prove_branches
 from tests.shell.fleet import DAEMON, Clock
 from tests.shell.repositories import git
 

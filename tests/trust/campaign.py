@@ -8,13 +8,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from reconciler.errors import ReconcilerError
-from reconciler.shell.branch_delivery import BranchDelivery
-from reconciler.shell.branches import Branch, LocalBranch, RemoteBranch
-from reconciler.shell.git.mirror import Mirror
+from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.signatures import AllowedKeys
-from reconciler.shell.passes import Passes
-from reconciler.shell.trust import Trust
+from reconciler.shell.passes.branch_delivery import BranchDelivery
+from reconciler.shell.passes.branches import Branch, LocalBranch, RemoteBranch
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.passes.trust import Trust
 from tests.builders import cluster, configuration, deployment, path_of, policy, text
 from tests.shell.fleet import Clock, passes_of
 from tests.trust.oracle import Oracle

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.shell import commit_places
+from reconciler.shell.passes import commit_places
 from tests.trust.campaign import Campaign, LawBrokenError
 from tests.trust.peoples_moves import put_right
 from tests.trust.random_moves import play

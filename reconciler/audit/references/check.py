@@ -7,8 +7,8 @@ from reconciler.audit.findings import Finding, finding_of
 from reconciler.audit.references.feedback import dangling_in_feedback
 from reconciler.audit.references.kinds import idle_kinds
 from reconciler.core.dialects import DIALECTS, KINDS, PLACED
-from reconciler.manifests.positions import Spot, locate_all
 from reconciler.manifests.references import Dangling, known_in
+from reconciler.manifests.text.positions import Spot, locate_all
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.references import dangling_in_rebalances

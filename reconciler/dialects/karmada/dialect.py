@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
 from reconciler.dialects.renderer import Renderers
-from reconciler.manifests.violations import Admission, UpdateAdmission
+from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.world import Body

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
-from reconciler.manifests.violations import Admission
+from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.world import Body

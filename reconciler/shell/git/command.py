@@ -20,12 +20,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from reconciler.shell.disk import refusal
 from reconciler.shell.git.environment import ENVIRONMENT, KEPT, SETTINGS
 from reconciler.shell.git.errors import GitError, GitKilled
 from reconciler.shell.git.masking import masked
-from reconciler.shell.held_signals import held_signals
-from reconciler.shell.machine_limits import limit_met, limit_said
+from reconciler.shell.processes.disk import refusal
+from reconciler.shell.processes.held_signals import held_signals
+from reconciler.shell.processes.machine_limits import limit_met, limit_said
 
 NOT_FOUND = 127  # what env(1) answers when there is no git
 NOT_THERE = "git was not found; install git 2.34 or later and put it on the PATH"

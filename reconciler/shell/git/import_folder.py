@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from reconciler.shell.git.checkout.configuration import may_configure
 from reconciler.shell.git.command import Git
-from reconciler.shell.git.configuration import may_configure
 from reconciler.shell.git.held_objects import ObjectFolder, new_folder
 from reconciler.shell.git.journal import FOLDER
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.held_signals import held_signals
+from reconciler.shell.processes.held_signals import held_signals
 
 SUFFIX = ".import"
 CONFIGURATION = """\

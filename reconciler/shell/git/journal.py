@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reconciler.shell.durable import sync_folder
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import CheckoutBusy, GitError, LostRace
 from reconciler.shell.git.repository import COMMIT_ID, Repository
-from reconciler.shell.processes import ProcessIdentity, decode_process, this_process
+from reconciler.shell.processes.durable import sync_folder
+from reconciler.shell.processes.identity import ProcessIdentity, decode_process, this_process
 
 FOLDER = "reconciler"
 SUFFIX = ".step"

@@ -10,11 +10,11 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reconciler.shell.durable import sync_folder
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.held_objects import PARTS
 from reconciler.shell.git.journal import FOLDER
 from reconciler.shell.git.repository import Repository
+from reconciler.shell.processes.durable import sync_folder
 
 LIST = "packs"
 MANY = 32  # ours: of one size; a process of git for so many commits

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from reconciler.shell.durable import sync_folder
 from reconciler.shell.git.journal import HeldEntry
 from reconciler.shell.git.repository import Repository
-from reconciler.shell.processes import is_of_another_boot, this_process
+from reconciler.shell.processes.durable import sync_folder
+from reconciler.shell.processes.identity import is_of_another_boot, this_process
 
 QUIET_SECONDS = 1.0
 """How long a lock must have been as it is: git holds one for milliseconds, a slow hook excepted."""

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
-from reconciler.shell.disk import user_named
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import GitError, LostObjects
 from reconciler.shell.git.held_objects import HeldObjects
 from reconciler.shell.git.kept import KeptProcesses
+from reconciler.shell.processes.disk import user_named
 from reconciler.shell.root import is_bare, is_top
 
 EMPTY_TREES = {

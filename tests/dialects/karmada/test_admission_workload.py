@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from reconciler.core.admissions import ADMISSIONS
+from reconciler.core.inputs.admissions import ADMISSIONS
 from tests.builders import Body, cluster, deployment, metadata, policy
 from tests.stories import story
 

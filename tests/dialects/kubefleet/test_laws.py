@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.view.snapshot_rendering import snapshot_file
-from reconciler.manifests.emitter import encode
+from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, rebalancer
 from tests.dialects.kubefleet.fleet import (

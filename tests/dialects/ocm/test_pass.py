@@ -3,11 +3,11 @@
 from datetime import timedelta
 from typing import Any, cast
 
-from reconciler.core.admissions import ADMISSIONS
 from reconciler.core.dialects import KINDS
-from reconciler.core.document_rules import Rules
-from reconciler.core.file_validation import validate_file
-from reconciler.manifests.reader import read
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.file_validation import validate_file
+from reconciler.manifests.text.reader import read
 from reconciler.model.decision import CauseKind
 from tests.builders import text
 from tests.dialects.ocm.worlds import (

@@ -1,7 +1,7 @@
 """Scores in the record: what a decision was made by stands beside it, and is told."""
 
 from reconciler.core.message import commit_message
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from reconciler.model.explanation import ScorePart
 from reconciler.model.fields import mapping
 from tests.dialects.ocm.worlds import (

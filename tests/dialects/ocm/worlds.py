@@ -8,8 +8,8 @@ from reconciler.core.changes import DeleteFile, Outcome, WriteFile
 from reconciler.core.dialects import KINDS
 from reconciler.core.reconcile import reconcile
 from reconciler.manifests.paths import blob_id
-from reconciler.manifests.reader import read
 from reconciler.manifests.scope import namespace_for
+from reconciler.manifests.text.reader import read
 from reconciler.model.identity import ObjectKey, Origin, group_of
 from reconciler.model.moments import parse_moment
 from reconciler.model.world import Body, Manifest, World

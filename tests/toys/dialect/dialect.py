@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
-from reconciler.manifests.violations import Admission
+from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from reconciler.dialects.karmada.api.selector_admission import (
 from reconciler.dialects.karmada.api.taint_policy_admission import refuse_taint_policy
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import (
     bodies,
     flag_or_none,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from reconciler.dialects.karmada.api.cluster_addresses import endpoint_fault, proxy_fault
 from reconciler.dialects.karmada.api.cluster_models import models_fault
 from reconciler.manifests.names import shown
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.labels import is_label_key, is_label_value
 from reconciler.model.world import Body

@@ -8,7 +8,7 @@ Source: k8s.io/apimachinery pkg/api/validation/objectmeta.go `ValidateObjectMeta
 from collections.abc import Iterator
 
 from reconciler.manifests.names import shown
-from reconciler.manifests.violations import Violation, pointer_of
+from reconciler.manifests.schemas.violations import Violation, pointer_of
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.labels import is_label_key, is_label_value
 from reconciler.model.world import Body

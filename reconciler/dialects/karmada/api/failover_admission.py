@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reconciler.manifests.names import shown
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import bodies, flag_or_none, mapping, mapping_or_none, number, text
 from reconciler.model.labels import is_label_key
 from reconciler.model.world import Body

@@ -8,7 +8,7 @@ from reconciler.dialects.karmada.api.selector_admission import (
     refuse_selector_namespaces,
 )
 from reconciler.manifests.names import shown
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.labels import is_label_key, is_label_value
 from reconciler.model.world import Body

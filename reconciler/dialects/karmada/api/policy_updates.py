@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
 from reconciler.manifests.names import shown
-from reconciler.manifests.violations import UpdateAdmission, Violation
+from reconciler.manifests.schemas.violations import UpdateAdmission, Violation
 from reconciler.model.fields import mapping, text
 from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Body

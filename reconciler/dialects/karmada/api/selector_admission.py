@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from reconciler.manifests.names import shown
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.manifests.scope import DEFAULT_NAMESPACE
-from reconciler.manifests.violations import Violation
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.world import Body
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reconciler.manifests.names import shown
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.world import Body
 

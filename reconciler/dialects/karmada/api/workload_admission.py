@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from reconciler.dialects.karmada.api.custom_kinds import MOST_REPLICAS
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.world import Body
 
 COUNTS: Mapping[tuple[str, str], tuple[str, ...]] = {

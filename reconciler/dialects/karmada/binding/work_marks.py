@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from reconciler.dialects.karmada.binding.work_names import execution_namespace, work_name
 from reconciler.dialects.karmada.overridemanager.label_overrider import string_map
-from reconciler.manifests.filled import Filled
+from reconciler.manifests.text.filled import Filled
 from reconciler.model.content import at
 from reconciler.model.fields import flag_or_none, mapping, text
 from reconciler.model.identity import ClusterName

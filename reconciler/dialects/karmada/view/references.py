@@ -26,9 +26,9 @@ from reconciler.dialects.karmada.view.custom_kind_references import (
     uncountable,
     undivided,
 )
-from reconciler.manifests.limits import MAX_VIOLATIONS
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
+from reconciler.manifests.text.limits import MAX_VIOLATIONS
 from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
 from reconciler.model.identity import group_of
 from reconciler.model.settings import settings_in

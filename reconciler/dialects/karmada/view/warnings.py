@@ -10,7 +10,7 @@ from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.scheduler.batched_moves import MOVING_TO, read_goal
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.manifests.paths import output_path
-from reconciler.manifests.reader import read
+from reconciler.manifests.text.reader import read
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import settings_in

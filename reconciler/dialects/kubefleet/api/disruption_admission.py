@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED
 from reconciler.errors import Misconfigured
 from reconciler.manifests.names import shown
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import mapping, text
 from reconciler.model.world import Body
 

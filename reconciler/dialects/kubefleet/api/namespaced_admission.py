@@ -19,7 +19,7 @@ from reconciler.dialects.kubefleet.api.selector_admission import (
     refuse_namespaces,
 )
 from reconciler.dialects.kubefleet.api.strategy_admission import refuse_report
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.world import Body
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.manifests.names import is_subdomain, shown
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number_or_none, strings, text
 from reconciler.model.labels import is_label_key, is_label_value
 from reconciler.model.quantity import Quantity, parse_quantity

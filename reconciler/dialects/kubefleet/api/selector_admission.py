@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from reconciler.manifests.names import shown
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import bodies, mapping_or_none, text
 from reconciler.model.known_kinds import Kind
 from reconciler.model.selectors import decode_label_selector, refusal_of

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from reconciler.errors import Misconfigured
 from reconciler.manifests.names import LONGEST_LABEL
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.world import Body
 

@@ -17,7 +17,7 @@ from reconciler.dialects.kubefleet.api.override_admission import (
     resources_of,
 )
 from reconciler.manifests.references import Dangling, Known
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Body, Manifest

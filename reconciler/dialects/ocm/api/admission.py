@@ -12,7 +12,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as R
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORK
 from reconciler.dialects.ocm.scheduler.request import decode_report
 from reconciler.errors import UserError
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.selectors import MAX_NAME
 from reconciler.model.world import Body
 

@@ -10,7 +10,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import decode_re
 from reconciler.dialects.ocm.rollout.strategy import decode_strategy
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown
-from reconciler.manifests.violations import Violation
+from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.content import at
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.world import Body

@@ -1,0 +1,1 @@
+"""How a fleet stands: what is where, how it does, what is free."""

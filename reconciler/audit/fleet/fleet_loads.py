@@ -1,0 +1,96 @@
+"""What is placed on each cluster, followed from one world to the next: a step costs what moved."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Self
+
+from reconciler.audit.fleet.placed_objects import PlacedObjects, changed_owners
+from reconciler.core.dialects import dialect_of
+from reconciler.model.identity import ObjectKey
+from reconciler.model.quantity import Quantity
+from reconciler.model.resources import Resources
+from reconciler.model.world import World
+
+Asked = tuple[tuple[str, Quantity], ...]
+"""What one replica asks for."""
+
+
+@dataclass(slots=True)
+class ClusterLoad:
+    """What is placed on one cluster: objects and replicas, by what a replica asks for."""
+
+    shares: dict[int, list[int]] = field(default_factory=dict)
+
+    @property
+    def objects(self) -> int:
+        """How many bindings and placements are on it."""
+        return sum(objects for objects, _ in self.shares.values())
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas they have there."""
+        return sum(replicas for _, replicas in self.shares.values())
+
+
+class FleetLoads:
+    """What is placed on each cluster of a world.
+
+    Attributes:
+        world: That was followed to last.
+        placements: Where everything is in it.
+        objects: How many bindings and placements are somewhere.
+    """
+
+    def __init__(self, world: World) -> None:
+        """Read everything."""
+        self.world = world
+        self.placements = PlacedObjects(world)
+        self.objects = 0
+        self._loads: dict[str, ClusterLoad] = {}
+        self._numbers: dict[Asked, int] = {}  # many ask the same
+        self._asked: list[Asked] = []
+        for key in self.placements:
+            self._count(key, 1)
+
+    def follow(self, world: World) -> Self:
+        """Go on to another world."""
+        changed = changed_owners(world, self.world)
+        for key in changed:
+            self._count(key, -1)
+        self.placements, self.world = self.placements.followed(world, changed), world
+        for key in changed:
+            self._count(key, 1)
+        return self
+
+    def on(self, cluster: str) -> ClusterLoad:
+        """Return what is placed on a cluster."""
+        return self._loads.get(cluster) or ClusterLoad()
+
+    def requested_by(self, load: ClusterLoad) -> Resources:
+        """Return what the replicas of a load ask for, sorted by resource."""
+        total: Counter[str] = Counter()
+        for number, (_, replicas) in load.shares.items():
+            total.update({item: amount * replicas for item, amount in self._asked[number]})
+        return {name: Quantity(amount) for name, amount in sorted(total.items())}
+
+    def _count(self, key: ObjectKey, sign: int) -> None:
+        """Count an object where it is, or no longer."""
+        placed = self.placements.get(key, ())
+        output, dialect = self.world.outputs.get(key), dialect_of(key.group)
+        self.objects += sign * bool(placed)
+        if not placed or output is None or dialect is None:
+            return
+        number = self._number(tuple(dialect.view().requested_by(output.body).items()))
+        for name, replicas in placed:
+            load = self._loads.get(name) or self._loads.setdefault(name, ClusterLoad())
+            share = load.shares.get(number) or load.shares.setdefault(number, [0, 0])
+            share[0] += sign
+            share[1] += sign * replicas
+            if not share[0]:
+                del load.shares[number]  # as if it had never been there
+
+    def _number(self, asked: Asked) -> int:
+        if asked not in self._numbers:
+            self._numbers[asked] = len(self._asked)
+            self._asked.append(asked)
+        return self._numbers[asked]

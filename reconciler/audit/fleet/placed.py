@@ -1,0 +1,145 @@
+"""Where an object is, as the outputs of a world say it; the same question for each API."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.audit.history.revisions import Commit, FileChange, Revisions, UnreadableRevision
+from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
+from reconciler.manifests.paths import output_path
+from reconciler.model.decision import Placed
+from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.world import Body, Manifest, World
+from reconciler.rebalance.target import Reference
+
+
+def decided_on(target: Reference) -> ObjectKey:
+    """Return what decisions about a rebalancer's target bear: of a workload its binding."""
+    key = ObjectKey(group_of(target.api_version), target.kind, target.namespace, target.name)
+    return key if (key.group, key.kind) in PLACED else decision_on(key) or key
+
+
+def decision_on(workload: ObjectKey) -> ObjectKey | None:
+    """Return what decisions about a workload bear, `None` if no API decides on workloads."""
+    found = (dialect.view().decision_on(workload) for dialect in DIALECTS)
+    return next((key for key in found if key is not None), None)
+
+
+def placed_on(world: World, key: ObjectKey) -> Placed:
+    """Return the clusters of a binding or a placement, with their replicas.
+
+    Args:
+        world: Whose outputs are read.
+        key: What decisions about the object bear.
+    """
+    dialect = dialect_of(key.group)
+    if dialect is None:
+        return ()
+    view = dialect.view()
+    found = dict(one for part in parts_of(world, key) for one in view.clusters_in(part.body))
+    return tuple((ClusterName(name), found[name]) for name in sorted(found))
+
+
+def parts_of(world: World, key: ObjectKey) -> tuple[Manifest, ...]:
+    """Return the outputs that a decision is written in, sorted by key.
+
+    That is the output that it is about, or those of a kind that its API has for it.
+    """
+    dialect = dialect_of(key.group)
+    kind = None if dialect is None else dialect.parts.get((key.group, key.kind))
+    if dialect is None or kind is None:
+        return tuple(m for m in (world.outputs.get(key),) if m is not None and dialect is not None)
+    view = dialect.view()
+    return tuple(
+        manifest
+        for found, manifest in sorted(world.outputs.items())
+        if (found.group, found.kind) == kind and view.owner_of(found, manifest.body) == key
+    )
+
+
+def paths_of(world: World, key: ObjectKey) -> frozenset[str]:
+    """Return the paths of the outputs that say where an object is, the placement's own included."""
+    parts = (manifest.origin.path for manifest in parts_of(world, key))
+    return frozenset((output_path(world.output_root, key), *parts))
+
+
+def places_of(key: ObjectKey, output_root: str) -> tuple[str, ...]:
+    """Return where the outputs stand that say where an object is: its own file, and a folder.
+
+    The folder is that of the parts of decisions, others' too, where its API has parts.
+    """
+    own = output_path(output_root, key)
+    dialect = dialect_of(key.group)
+    kind = None if dialect is None else dialect.parts.get((key.group, key.kind))
+    if kind is None:
+        return (own,)
+    part = output_path(output_root, ObjectKey(*kind, key.namespace, key.name))
+    return own, part.rpartition("/")[0]
+
+
+def may_concern(
+    key: ObjectKey,
+    changes: Iterable[FileChange],
+    places: Sequence[str],
+    texts: Callable[[Iterable[str]], Mapping[str, bytes]],
+) -> bool:
+    """Return whether a commit may have changed where an object is: its own file, or a part of it.
+
+    Args:
+        key: What decisions about the object bear.
+        changes: What the commit changed.
+        places: What `places_of` says.
+        texts: Reads blobs; a part names its owner.
+    """
+    own, *folders = places
+    near = [c for c in changes if c.path == own or c.path.rpartition("/")[0] in folders]
+    if any(change.path == own for change in near):
+        return True
+    blobs = [blob for c in near for blob in (c.before, c.after) if blob is not None]
+    return any(key.name.encode() in content for content in texts(blobs).values())
+
+
+def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
+    """Return the placement that an output is a part of, `None` if it is of none."""
+    dialect = dialect_of(key.group)
+    return None if dialect is None else dialect.view().owner_of(key, body)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The outputs of an object at a commit: path to blob id, and where it is by them.
+
+    `placed` is `None` where one of them cannot be read.
+    """
+
+    files: Mapping[str, str]
+    placed: Placed | None
+
+
+def sides_of(
+    key: ObjectKey, commit: Commit, revisions: Revisions
+) -> tuple[Side, Side] | UnreadableRevision:
+    """Return the outputs of an object before a commit and after it."""
+    after = revisions.world_at(commit.revision)
+    if isinstance(after, UnreadableRevision):
+        return after
+    if commit.parent is None:
+        return Side({}, ()), _side(key, after, paths_of(after, key))
+    before = revisions.world_at(commit.parent)
+    if isinstance(before, UnreadableRevision):
+        return before
+    paths = paths_of(before, key) | paths_of(after, key)
+    return _side(key, before, paths), _side(key, after, paths)
+
+
+def _side(key: ObjectKey, world: World, paths: frozenset[str]) -> Side:
+    """Return one side of a commit."""
+    files = {path: world.present[path] for path in paths if path in world.present}
+    return Side(
+        files, None if any(path in world.frozen for path in paths) else placed_on(world, key)
+    )
+
+
+def carriers_of(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
+    """Return the placements that carry an object along, sorted."""
+    found = (carrier for dialect in DIALECTS for carrier in dialect.view().carriers(world, key))
+    return tuple(sorted(found))

@@ -1,0 +1,93 @@
+"""Where everything is in a world: each object is read when it is asked for."""
+
+from collections.abc import Iterator, Mapping
+from typing import Self
+
+from reconciler.audit.fleet.placed import owner_of
+from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
+from reconciler.model.decision import Placed
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.versioned import differing_keys
+from reconciler.model.world import Manifest, World
+
+Pairs = dict[tuple[str, int], tuple[ClusterName, int]]
+"""Each cluster with a number of replicas once: of millions there are few different ones."""
+
+
+class PlacedObjects(Mapping[ObjectKey, Placed]):
+    """Where the objects of a world are that decisions are about, sorted by key.
+
+    What was read is kept, and serves the worlds that follow; so a page of a list costs its rows.
+    """
+
+    __slots__ = ("_known", "_pairs", "_written")
+
+    def __init__(self, world: World) -> None:
+        """Begin with nothing read."""
+        self._written = _written_in(world)
+        self._known: dict[ObjectKey, Placed] = {}
+        self._pairs: Pairs = {}
+
+    def followed(self, world: World, changed: frozenset[ObjectKey]) -> Self:
+        """Return those of another world, where `changed` are the objects that are elsewhere."""
+        found = type(self)(world)
+        found._known = {key: one for key, one in self._known.items() if key not in changed}  # noqa: SLF001  # of its own class
+        found._pairs = self._pairs  # noqa: SLF001  # as above
+        return found
+
+    def __getitem__(self, key: ObjectKey) -> Placed:
+        if key not in self._known:
+            self._known[key] = self._read(self._written[key])
+        return self._known[key]
+
+    def __iter__(self) -> Iterator[ObjectKey]:
+        return iter(self._written)
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._written
+
+    def _read(self, outputs: list[Manifest]) -> Placed:
+        """Return the clusters that some outputs name, ascending by name."""
+        dialect = dialect_of(outputs[0].key.group) if outputs else None
+        if dialect is None:
+            return ()
+        view = dialect.view()
+        found = dict(pair for one in outputs for pair in view.clusters_in(one.body))
+        pairs = self._pairs
+        return tuple(
+            pairs.setdefault((name, found[name]), (ClusterName(name), found[name]))
+            for name in sorted(found)
+        )
+
+
+def changed_owners(now: World, before: World) -> frozenset[ObjectKey]:
+    """Return the objects of which two worlds may say that they are on other clusters."""
+    found = set()
+    for key in differing_keys(now.outputs, before.outputs):
+        if (key.group, key.kind) in PLACED:
+            found.add(key)
+        for side in (now, before):
+            output = side.outputs.get(key)
+            owner = None if output is None else owner_of(key, output.body)
+            if owner is not None:
+                found.add(owner)
+    return frozenset(found)
+
+
+def _written_in(world: World) -> dict[ObjectKey, list[Manifest]]:
+    """Return the outputs in which it stands where each object is, sorted by object."""
+    found: dict[ObjectKey, list[Manifest]] = {}
+    for dialect in DIALECTS:
+        view = dialect.view()
+        for kind in dialect.placed:
+            part = dialect.parts.get(kind)
+            for manifest in world.outputs_of_kind(kind):
+                found.setdefault(manifest.key, [] if part else [manifest])
+            for manifest in () if part is None else world.outputs_of_kind(part):
+                owner = view.owner_of(manifest.key, manifest.body)
+                if owner is not None:
+                    found.setdefault(owner, []).append(manifest)
+    return {key: found[key] for key in sorted(found)}

@@ -1,0 +1,53 @@
+"""What hangs on a policy or a placement, down to the clusters and to what is there of it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from reconciler.audit.fleet.delivered_copies import CopiesOf, DeliveredCopy, Elsewhere
+from reconciler.core.dialects import dialect_of
+from reconciler.dialects.tree_node import TreeNode, node_of
+from reconciler.model.identity import ObjectKey
+from reconciler.model.world import World
+
+Here = Mapping[str, DeliveredCopy]
+"""Cluster to the copy there."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTree:
+    """A node of a tree, and of a cluster at its end the copy there, `None` if there is none."""
+
+    node: TreeNode
+    copy: DeliveredCopy | None
+    children: tuple["CopyTree", ...]
+
+    def all(self) -> Iterator["CopyTree"]:
+        """Yield the tree and all that is below it."""
+        yield self
+        for child in self.children:
+            yield from child.all()
+
+    def keys(self) -> Iterator[ObjectKey]:
+        """Yield the objects of the tree."""
+        return (one.node.key for one in self.all() if one.node.key is not None)
+
+
+def tree_of(world: World, key: ObjectKey, elsewhere: Elsewhere) -> CopyTree:
+    """Return what hangs on an object as its API has it, each level sorted.
+
+    Args:
+        world: That is asked about.
+        key: Of the object.
+        elsewhere: What is delivered on other branches.
+    """
+    dialect = dialect_of(key.group)
+    root = node_of(key) if dialect is None else dialect.view().tree(world, key)
+    return _with_copies(root, CopiesOf(world, elsewhere), {})
+
+
+def _with_copies(node: TreeNode, copies: CopiesOf, above: Here) -> CopyTree:
+    """Return a node with the copies of the last decision above its clusters."""
+    if node.key is None:
+        return CopyTree(node, above.get(node.name), ())
+    here = {str(one.status.cluster): one for one in copies(node.key)} or above
+    return CopyTree(node, None, tuple(_with_copies(one, copies, here) for one in node.children))

@@ -1,0 +1,94 @@
+"""What each cluster has, what is placed on it, and what is free, in a world."""
+
+from dataclasses import dataclass
+
+from reconciler.audit.fleet.fleet_loads import FleetLoads
+from reconciler.core.dialects import DIALECTS
+from reconciler.dialects.view import View
+from reconciler.model.fields import mapping, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.resources import Resources, less
+from reconciler.model.settings import Settings, settings_in
+from reconciler.model.world import Body, World
+
+DECLARED = "Declared"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """One cluster.
+
+    Attributes:
+        key: Of its manifest.
+        ready: `True`, `False` or `Unknown` as reported, `Declared` of one without a status.
+        objects: How many bindings and placements are on it.
+        replicas: How many replicas they have there.
+        capacity: What it can give away, `None` where it does not say.
+        requested: What the replicas placed on it ask for.
+        free: What is left as it reports, or else capacity less what is requested; `None` where
+            nothing is known.
+        taints: As `key=value:effect`, in file order, then those that follow from its status.
+        leaving: Whether it is being deleted.
+        region: Where it stands, `""` where it does not say.
+        zone: The same, more closely.
+    """
+
+    key: ObjectKey
+    ready: str
+    objects: int
+    replicas: int
+    capacity: Resources | None
+    requested: Resources
+    free: Resources | None
+    taints: tuple[str, ...]
+    leaving: bool
+    region: str = ""
+    zone: str = ""
+
+
+def usage_of(world: World, loads: FleetLoads | None = None) -> list[Usage]:
+    """Return every cluster with what is on it, sorted by name, then kind.
+
+    Args:
+        world: Whose clusters.
+        loads: What is placed on them, `None` where that was not asked yet.
+    """
+    loads = FleetLoads(world) if loads is None else loads
+    views = {dialect.cluster: dialect.view() for dialect in DIALECTS}
+    settings = settings_in(world)
+    keys = [key for key in world.inputs if (key.group, key.kind) in views]
+    return [
+        _usage(key, world.inputs[key].body, loads, views[key.group, key.kind], settings)
+        for key in sorted(keys, key=lambda key: (key.name, key.kind))
+    ]
+
+
+def _usage(key: ObjectKey, body: Body, loads: FleetLoads, view: View, settings: Settings) -> Usage:
+    """Return one cluster with what is on it."""
+    load = loads.on(key.name)
+    taints = view.taints_of(body, settings)
+    status = mapping(body, "status")
+    report, place = view.report_of(status), view.place_of(body)
+    requested = loads.requested_by(load)
+    free = report.free
+    if free is None and report.capacity is not None:
+        free = less(report.capacity, requested)
+    return Usage(
+        key=key,
+        ready=report.ready if status else DECLARED,
+        objects=load.objects,
+        replicas=load.replicas,
+        capacity=report.capacity,
+        requested=requested,
+        free=free,
+        taints=tuple(map(_taint, taints)),
+        leaving=bool(mapping(body, "metadata").get("deletionTimestamp")),
+        region=place.region,
+        zone=place.zone,
+    )
+
+
+def _taint(taint: Body) -> str:
+    """Return a taint as kubectl writes it."""
+    value = text(taint, "value")
+    return f"{text(taint, 'key')}{f'={value}' if value else ''}:{text(taint, 'effect')}"

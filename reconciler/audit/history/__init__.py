@@ -1,0 +1,1 @@
+"""What was decided over time, told from commits."""

@@ -1,0 +1,163 @@
+"""The events of commits: which outputs each changed, and what they held before and after."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+from reconciler.audit.history.revisions import Commit, FileChange, pass_of
+from reconciler.audit.history.upstream_events import Happening, edited, happened, is_edited
+from reconciler.core.changes import Outcome
+from reconciler.core.dialects import DIALECTS, KINDS, PLACED, dialect_of
+from reconciler.manifests.identify import Identity, identify
+from reconciler.manifests.paths import folder_of
+from reconciler.manifests.text.reader import read
+from reconciler.model.identity import ObjectKey
+from reconciler.model.upstream_event import ObjectEvent
+from reconciler.model.world import Body
+
+FOLDERS = frozenset(
+    folder_of(*kind)
+    for kind in (
+        *KINDS.removable,
+        *PLACED,
+        *(part for one in DIALECTS for part in one.parts.values()),
+    )
+)
+"""Where the outputs stand that events are told from."""
+
+Texts = Mapping[str, bytes]
+"""Blob id to content."""
+
+Changed = tuple[ObjectKey, Body | None, Body | None]
+"""An output, what it held before, and what it holds; `None` where it is not there."""
+
+
+def needed(changes: Sequence[FileChange], output_root: str) -> Iterator[str]:
+    """Yield the ids of the blobs that the events of a commit are told from."""
+    for change in changes:
+        if _is_told(change.path, output_root):
+            yield from (blob for blob in (change.before, change.after) if blob is not None)
+
+
+def chronicle(
+    commit: Commit,
+    changes: Sequence[FileChange],
+    texts: Texts,
+    output_root: str,
+    again: Callable[[], Outcome | None] = lambda: None,
+    *,
+    names: Collection[str] = (),
+    mentions: str = "",
+) -> list[Happening]:
+    """Return the events of one commit, sorted by object, in upstream's order for each.
+
+    A pass writes the digest of each decision beside it: one that differs was put into the commit
+    afterwards, under its name.
+
+    Args:
+        commit: A pass, or a person's commit: then its edits of outputs are told.
+        changes: What it changed.
+        texts: Every blob that `needed` names.
+        output_root: Folder of the outputs.
+        again: Computes the pass again, `None` if it cannot be; asked only for what its files do
+            not say: what became of a rebalancer that went, and evictions that it began and ended.
+        names: Authors of the passes.
+        mentions: The name of an object: only outputs in which it occurs are looked at, so all of
+            its own events are told, and few others. `""` for all.
+    """
+    outputs = changed_outputs(changes, texts, output_root, mentions)
+    found_pass = pass_of(commit)
+    if found_pass is None:
+        ours = commit.author in names
+        told = [
+            edited(key, after or before or {}, commit, gone=after is None, ours=ours)
+            for key, before, after in outputs
+        ]
+        at = commit.committed_at
+    else:
+        amended = {key: after for key, _, after in outputs if after and is_edited(key, after)}
+        told = [edited(k, body, commit, gone=False, ours=True) for k, body in amended.items()]
+        kept = [output for output in outputs if output[0] not in amended]
+        told += _of_pass(kept, _cut(changes, output_root), again)
+        at = found_pass.at
+    found = [Happening(key=about, told=said, at=at, commit=commit) for about, said in told]
+    return sorted(found, key=lambda happening: happening.key)
+
+
+def changed_outputs(
+    changes: Sequence[FileChange], texts: Texts, output_root: str, mentions: str = ""
+) -> list[Changed]:
+    """Return the outputs that a commit changed, those that events are told from.
+
+    Args:
+        changes: What it changed.
+        texts: Every blob that `needed` names.
+        output_root: Folder of the outputs.
+        mentions: A text that occurs in them, `""` for all of them.
+    """
+    word = mentions.encode()  # a pass may write thousands; parsing one costs a thousand searches
+    return [
+        found
+        for change in changes
+        if _is_told(change.path, output_root)
+        if any(word in texts.get(blob, b"") for blob in (change.before, change.after) if blob)
+        for found in [_changed(change, texts)]
+        if found is not None
+    ]
+
+
+def _of_pass(
+    outputs: Sequence[Changed], cut: frozenset[str], again: Callable[[], Outcome | None]
+) -> Iterator[ObjectEvent]:
+    """Yield the events of a pass."""
+    ended = {
+        key
+        for key, before, after in outputs
+        if _may_hide_eviction(key, before or {}, after or before or {})
+    }
+    outcome = again() if ended or cut else None
+    decisions = () if outcome is None else outcome.decisions
+    evictions = {d.key: d.evicted for d in decisions if d.key in ended}
+    bodies = [after for _, _, after in outputs if after is not None]
+    for key, before, after in outputs:
+        yield from happened(key, before, after, bodies, evictions.get(key, ()))
+    records = {key: before for key, before, _ in outputs}
+    removals = () if outcome is None else outcome.removals
+    for removal in (removal for removal in removals if removal.path in cut):
+        yield from happened(removal.key, records.get(removal.key), removal.body)
+
+
+def _may_hide_eviction(key: ObjectKey, before: Body, after: Body) -> bool:
+    """Return whether an eviction may have begun and ended between two states of an output."""
+    dialect = dialect_of(key.group) if (key.group, key.kind) in PLACED else None
+    return dialect is not None and dialect.view().may_hide_eviction(before, after)
+
+
+def _cut(changes: Sequence[FileChange], output_root: str) -> frozenset[str]:
+    """Return people's files that a pass changed: it took a rebalancer out that is over."""
+    outside = ("/", f"{output_root}/")
+    return frozenset(change.path for change in changes if not change.path.startswith(outside))
+
+
+def _changed(change: FileChange, texts: Texts) -> Changed | None:
+    """Return an output before and after a commit, `None` if neither can be read."""
+    before, after = (_output(change.path, blob, texts) for blob in (change.before, change.after))
+    output = after or before
+    return None if output is None else (output[0], before and before[1], after and after[1])
+
+
+def _is_told(path: str, output_root: str) -> bool:
+    """Return whether changes of a file are told as events: the rest need not be read."""
+    folder, slash, rest = path.partition(f"{output_root}/")
+    return not folder and bool(slash) and rest.partition("/")[0] in FOLDERS
+
+
+def _output(path: str, blob: str | None, texts: Texts) -> tuple[ObjectKey, Body] | None:
+    """Return an output and whose it is, `None` if it cannot be read."""
+    documents = () if blob is None else read(texts.get(blob, b""), path).documents
+    if not documents:
+        return None
+    body = documents[0].body
+    match identify(body, KINDS):
+        case Identity() as found:
+            return ObjectKey(found.group, found.kind, found.namespace, found.name), body
+        case _:
+            return None

@@ -1,0 +1,71 @@
+"""What one commit moved: told from the outputs that it changed, without computing a pass again."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.audit.fleet.placed import owner_of
+from reconciler.audit.history.commit_events import Texts, changed_outputs
+from reconciler.audit.history.revisions import FileChange
+from reconciler.audit.previews.placement_moves import PlacementMove, moves_of
+from reconciler.core.dialects import PLACED, dialect_of
+from reconciler.model.decision import Placed
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import Body
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectMoves:
+    """The clusters of one object where its part is another one, ascending by name."""
+
+    key: ObjectKey
+    moves: tuple[PlacementMove, ...]
+
+
+def moves_of_commit(
+    changes: Sequence[FileChange], texts: Texts, output_root: str
+) -> tuple[ObjectMoves, ...]:
+    """Return what a commit moved, sorted by object.
+
+    Args:
+        changes: What it changed.
+        texts: Every blob that `commit_events.needed` names.
+        output_root: Folder of the outputs.
+    """
+    sides: dict[ObjectKey, tuple[dict[str, int], dict[str, int]]] = {}
+    for key, before, after in changed_outputs(changes, texts, output_root):
+        owner = key if (key.group, key.kind) in PLACED else owner_of(key, after or before or {})
+        dialect = dialect_of(key.group)
+        if owner is None or dialect is None:
+            continue
+        then, later = sides.setdefault(owner, ({}, {}))
+        if key == owner and (owner.group, owner.kind) in dialect.parts:
+            continue  # its clusters stand in its parts
+        then.update(_clusters(before, key))
+        later.update(_clusters(after, key))
+    return differences(
+        {key: _placed(then) for key, (then, _) in sides.items()},
+        {key: _placed(later) for key, (_, later) in sides.items()},
+    )
+
+
+def differences(
+    before: Mapping[ObjectKey, Placed], after: Mapping[ObjectKey, Placed]
+) -> tuple[ObjectMoves, ...]:
+    """Return what is elsewhere on two sides, sorted by object."""
+    found = []
+    for key in sorted(before.keys() | after.keys()):
+        then, later = before.get(key, ()), after.get(key, ())
+        moves = tuple(one for one in moves_of(then, later) if one.before != one.after)
+        if moves:
+            found.append(ObjectMoves(key, moves))
+    return tuple(found)
+
+
+def _clusters(body: Body | None, key: ObjectKey) -> Iterable[tuple[str, int]]:
+    """Return the clusters that stand in an output, none of one that is not there."""
+    dialect = dialect_of(key.group)
+    return () if body is None or dialect is None else dialect.view().clusters_in(body)
+
+
+def _placed(found: Mapping[str, int]) -> Placed:
+    return tuple((ClusterName(name), found[name]) for name in sorted(found))

@@ -1,0 +1,1 @@
+"""What would move: after a merge, a failure, an edit, or as time goes by."""

@@ -1,0 +1,197 @@
+"""What-if: pure changes of a world, each from World to World.
+
+An edited object moves to a file of its own in this world, so that its neighbours stay as they are.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from reconciler.core.dialects import CLUSTERS, DIALECTS
+from reconciler.dialects.view import View
+from reconciler.errors import UsageError
+from reconciler.manifests.names import shown
+from reconciler.manifests.paths import blob_id
+from reconciler.manifests.text.emitter import encode
+from reconciler.model.fields import bodies, mapping
+from reconciler.model.identity import ObjectKey, Origin
+from reconciler.model.known_kinds import Kind
+from reconciler.model.moments import format_moment
+from reconciler.model.world import Body, Manifest, World
+from reconciler.rebalance.kinds import REBALANCER
+
+FOLDER = "simulated"
+DEMAND = ObjectKey(*REBALANCER, "", "simulated")
+
+
+Edit = Callable[[World], World]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An edit, and what it is in words."""
+
+    words: str
+    edit: Edit
+
+
+def apply_edits(world: World, edits: Iterable[Named]) -> World:
+    """Apply edits one after the other."""
+    for named in edits:
+        world = named.edit(world)
+    return world
+
+
+def clusters_named(world: World, name: str) -> tuple[ObjectKey, ...]:
+    """Return the clusters of this name in all APIs; `kind/name` narrows it to one.
+
+    Raises:
+        UsageError: There is none.
+    """
+    kind, _, short = name.rpartition("/")
+    found = [
+        key
+        for key in sorted(world.inputs)
+        if (key.group, key.kind) in CLUSTERS
+        and key.name == short
+        and kind.lower().removesuffix("s") in ("", key.kind.lower())
+    ]
+    if not found:
+        known = sorted({key.name for key in world.inputs if (key.group, key.kind) in CLUSTERS})
+        listed = ", ".join(known[:20]) or "none at all"
+        raise UsageError(f"there is no cluster {shown(name)}; known here: {listed}")
+    return tuple(found)
+
+
+def fail(keys: Sequence[ObjectKey], at: datetime) -> Edit:
+    """Let clusters be unreachable from a moment on, as each API has it."""
+    views, moment = _views(), format_moment(at)
+
+    def failed(key: ObjectKey, body: Body) -> Body:
+        return views[key.group, key.kind].unreachable(body, moment)
+
+    return lambda world: _edited(world, keys, failed)
+
+
+def cordon(keys: Sequence[ObjectKey]) -> Edit:
+    """Let clusters take nothing new: the taint that each API's own tool puts."""
+    views = _views()
+
+    def tainted(key: ObjectKey, body: Body) -> Body:
+        spec = mapping(body, "spec")
+        taints = [*bodies(spec, "taints"), views[key.group, key.kind].cordon]
+        return {**body, "spec": {**spec, "taints": taints}}
+
+    return lambda world: _edited(world, keys, tainted)
+
+
+def remove(keys: Sequence[ObjectKey]) -> Edit:
+    """Take objects away, and the files that held nothing else."""
+
+    def edit(world: World) -> World:
+        gone = set(keys)
+        kept = {key: manifest for key, manifest in world.inputs.items() if key not in gone}
+        full = {manifest.origin.path for manifest in kept.values()}
+        emptied = {world.inputs[key].origin.path for key in gone & world.inputs.keys()} - full
+        blobs = {path: blob for path, blob in world.blobs.items() if path not in emptied}
+        return replace(world, inputs=kept, blobs=blobs)
+
+    return edit
+
+
+def add(manifests: Sequence[tuple[ObjectKey, Body]]) -> Edit:
+    """Put objects in, in the place of those of the same identity."""
+
+    def edit(world: World) -> World:
+        return put(world, dict(manifests))
+
+    return edit
+
+
+def scale(key: ObjectKey, replicas: int) -> Edit:
+    """Let a workload want so many replicas."""
+    field = "parallelism" if key.kind == "Job" else "replicas"
+
+    def scaled(_: ObjectKey, body: Body) -> Body:
+        spec = body.get("spec")  # anything: a workload is not checked
+        return {**body, "spec": {**(spec if isinstance(spec, Mapping) else {}), field: replicas}}
+
+    return lambda world: _edited(world, (key,), scaled)
+
+
+def set_field(key: ObjectKey, pointer: str, value: object) -> Edit:
+    """Set the field that a JSON pointer names; `None` removes it.
+
+    Raises:
+        UsageError: When it is applied: the pointer leads through something that has no fields.
+    """
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+    def changed(_: ObjectKey, body: Body) -> Body:
+        found = _with(body, parts, value, pointer)
+        return found if isinstance(found, Mapping) else body
+
+    return lambda world: _edited(world, (key,), changed)
+
+
+def rebalance(targets: Sequence[Body]) -> Edit:
+    """Demand that workloads are scheduled afresh, by a WorkloadRebalancer.
+
+    Args:
+        targets: apiVersion, kind, namespace and name of each.
+    """
+    body: Body = {
+        "apiVersion": f"{DEMAND.group}/v1alpha1",
+        "kind": DEMAND.kind,
+        "metadata": {"name": DEMAND.name},
+        "spec": {"workloads": list(targets)},
+    }
+    return lambda world: put(world, {DEMAND: body})
+
+
+def put(world: World, changed: Mapping[ObjectKey, Body]) -> World:
+    """Return the world with objects in the place of those of the same identity."""
+    inputs, blobs = dict(world.inputs), dict(world.blobs)
+    for key, body in changed.items():
+        scope = f"{key.namespace}/" if key.namespace else ""
+        path = f"{FOLDER}/{key.kind.lower()}.{key.group or 'core'}/{scope}{key.name}.yaml"
+        blobs[path] = blob_id(encode(body).encode(), like=world.revision)
+        inputs[key] = Manifest(key, Origin(path), body)
+    return replace(world, inputs={key: inputs[key] for key in sorted(inputs)}, blobs=blobs)
+
+
+def _edited(
+    world: World, keys: Iterable[ObjectKey], change: Callable[[ObjectKey, Body], Body]
+) -> World:
+    """Return the world with some objects changed."""
+    return put(world, {key: change(key, world.inputs[key].body) for key in keys})
+
+
+def _views() -> dict[Kind, View]:
+    """Return the answers of each API by the kind of its clusters."""
+    return {dialect.cluster: dialect.view() for dialect in DIALECTS}
+
+
+def _with(value: object, parts: Sequence[str], new: object, pointer: str) -> object:
+    """Return a value with the field below it set."""
+    if not parts:
+        return new
+    head, *rest = parts
+    if isinstance(value, list | tuple):
+        items = list(value)
+        if head == "-":
+            return [*items, _with({}, rest, new, pointer)]
+        if not head.isdecimal() or int(head) >= len(items):
+            raise UsageError(
+                f"{shown(pointer)}: there is no item {shown(head)}; there are {len(items)}"
+            )
+        items[int(head)] = _with(items[int(head)], rest, new, pointer)
+        return [item for item in items if item is not None]
+    if value is not None and not isinstance(value, Mapping):
+        raise UsageError(f"{shown(pointer)} leads through {shown(value)}, which has no fields")
+    known = dict(value or {})
+    below = _with(known.get(head), rest, new, pointer)
+    if below is None:
+        known.pop(head, None)
+        return known
+    return {**known, head: below}

@@ -1,0 +1,267 @@
+"""What a change of the inputs would move: two passes at the same moment, compared.
+
+One pass takes the branch as it is, the other one takes it after the merge. What both do happens
+anyway; the rest is what the merge is about.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from reconciler.audit.fleet.cluster_health import Down, clusters_down
+from reconciler.audit.previews.delivery_changes import DeliveryChange, delivery_changes
+from reconciler.audit.previews.foresight import Coming
+from reconciler.audit.previews.placement_moves import PlacementMove, moves_of, parts_moved
+from reconciler.audit.previews.warn import Question, warnings_of
+from reconciler.core.changes import DeleteFile, Outcome
+from reconciler.core.dialects import dialect_of
+from reconciler.core.memo import Memo
+from reconciler.core.reconcile import reconcile
+from reconciler.dialects.merge_warning import Warned
+from reconciler.model.decision import Decision, Placed
+from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.world import Fault, World
+
+
+class Kind(StrEnum):
+    """What becomes of one object."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    REMOVED = "removed"
+    STUCK = "unschedulable"
+    KEPT = "kept"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewEntry:
+    """What becomes of one object.
+
+    Attributes:
+        key: The output that holds the decision.
+        subject: What is placed, as people call it.
+        kind: What becomes of it.
+        cause: Why, in a few words; of an object that stays, why it would move without the merge.
+        moves: Every cluster that it is on before or after, ascending by name.
+        problem: Why it has fewer clusters than it asks for, `""` if it has all.
+        rejected: Cluster to the sentence that says why it was turned away.
+        otherwise: Where it would be without the merge, `None` if where it is.
+    """
+
+    key: ObjectKey
+    subject: str
+    kind: Kind
+    cause: str
+    moves: tuple[PlacementMove, ...]
+    problem: str = ""
+    rejected: Mapping[ClusterName, str]
+    otherwise: Placed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Objects by what becomes of them, and replicas; `moving` ones leave a cluster for another.
+
+    `noun` is what the APIs of the changed objects call them: a binding, else a decision.
+    """
+
+    changed: int = 0
+    new: int = 0
+    removed: int = 0
+    stuck: int = 0
+    moving: int = 0
+    starting: int = 0
+    stopping: int = 0
+    noun: str = "binding"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """The answer.
+
+    Attributes:
+        now: Moment of both passes.
+        entries: What the change of the inputs brings about, sorted by key.
+        anyway: What a pass does at this moment without it, sorted by key.
+        counts: Of the entries.
+        warnings: What a person should look at before.
+        faults: Faults that the change brings, sorted.
+        mended: Faults that it takes away, sorted.
+        removes: People's files that the pass would remove and would not without the change.
+        recheck_at: When time alone could change the answer, `None` if never.
+        later: What comes later and would not without the change.
+        averted: What would come later and does not with the change.
+        later_anyway: What comes later with and without it.
+        delivered: What the change does to the files of clusters on the branch that is served.
+    """
+
+    now: datetime
+    entries: tuple[PreviewEntry, ...]
+    anyway: tuple[PreviewEntry, ...]
+    counts: Counts
+    warnings: tuple[Warned, ...]
+    faults: tuple[Fault, ...]
+    mended: tuple[Fault, ...]
+    removes: tuple[str, ...]
+    recheck_at: datetime | None
+    later: tuple[Coming, ...] = ()
+    averted: tuple[Coming, ...] = ()
+    later_anyway: tuple[Coming, ...] = ()
+    delivered: tuple[DeliveryChange, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether the change has an effect worth telling."""
+        now = self.entries or self.faults or self.mended or self.removes
+        return bool(now or self.later or self.averted or self.delivered)
+
+
+def preview(
+    base: World,
+    merged: World,
+    now: datetime,
+    *,
+    baseline: Outcome | None = None,
+    memo: Memo | None = None,
+) -> Preview:
+    """Return what a change of the inputs would move.
+
+    Args:
+        base: The world without the change.
+        merged: The world with it.
+        now: Moment at which a pass would run; any moment is computed.
+        baseline: What the pass makes of `base` at that moment, if that is known already.
+        memo: What that pass remembered, if it is known.
+    """
+    memo = memo or Memo()
+    baseline = baseline or reconcile(base, now, memo=memo)
+    outcome = reconcile(merged, now, memo=memo)
+    without = {decision.key: decision for decision in baseline.decisions if _shows(decision)}
+    planned = {decision.key: decision for decision in outcome.decisions if _shows(decision)}
+    ill = _down_in(merged, planned.values())
+    entries = []
+    for key in sorted(planned.keys() | without.keys()):
+        decision, other = planned.get(key), without.get(key)
+        if decision is None and other is not None:
+            entries.append(_kept(other))
+        elif decision is not None and not _same(decision, other):
+            entries.append(_entry(decision, other, ill))
+    ill = _down_in(base, without.values())
+    return Preview(
+        now=now,
+        entries=tuple(entries),
+        anyway=tuple(_entry(decision, None, ill) for decision in without.values()),
+        counts=_count(entries),
+        warnings=warnings_of(Question(base, merged, baseline, outcome)),
+        faults=_less(outcome.faults, baseline.faults),
+        mended=_less(baseline.faults, outcome.faults),
+        removes=tuple(sorted(_removed(outcome, merged) - _removed(baseline, base))),
+        recheck_at=outcome.recheck_at,
+        delivered=delivery_changes(merged, outcome, baseline),
+    )
+
+
+def moves_in(entries: Iterable[PreviewEntry]) -> int:
+    """Return how many parts of objects leave one cluster for another.
+
+    A part is a replica, or an object without any. What only starts, grows, shrinks or ends stays.
+    """
+    return sum(parts_moved(entry.moves) for entry in entries)
+
+
+def _shows(decision: Decision) -> bool:
+    """Return whether a decision moves something, or says why it does not."""
+    return not decision.stays or bool(decision.problem)
+
+
+def _same(decision: Decision, other: Decision | None) -> bool:
+    """Return whether a pass does the same to an object with and without the change."""
+    return other is not None and (
+        (decision.before, decision.after, decision.problem, decision.removed)
+        == (other.before, other.after, other.problem, other.removed)
+    )
+
+
+def _down_in(world: World, decisions: Iterable[Decision]) -> Mapping[str, Down]:
+    """Return the clusters that are down, by group, where decisions turned any away."""
+    return clusters_down(world, (one.key.group for one in decisions if one.rejected))
+
+
+def _entry(decision: Decision, other: Decision | None, ill: Mapping[str, Down]) -> PreviewEntry:
+    """Return the account of one decision; that a cluster is down comes before what follows."""
+    down = ill.get(decision.key.group, {})
+    if decision.problem and (decision.before == decision.after or not decision.after):
+        kind = Kind.STUCK
+    elif decision.removed or not decision.after:
+        kind = Kind.REMOVED
+    else:
+        kind = Kind.CHANGED if decision.before else Kind.NEW
+    return PreviewEntry(
+        key=decision.key,
+        subject=decision.subject,
+        kind=kind,
+        cause=str(decision.cause),
+        moves=moves_of(decision.before, decision.after),
+        problem=decision.problem,
+        rejected={
+            name: f"it {down[name]}; {why}" if name in down else why
+            for name, why in decision.rejected.items()
+        },
+        otherwise=None if other is None or other.after == decision.after else other.after,
+    )
+
+
+def _kept(other: Decision) -> PreviewEntry:
+    """Return the account of an object that would move, and with the change does not."""
+    return PreviewEntry(
+        key=other.key,
+        subject=other.subject,
+        kind=Kind.KEPT,
+        cause=str(other.cause),
+        moves=moves_of(other.before, other.before),
+        rejected={},
+        otherwise=other.after,
+    )
+
+
+def _count(entries: Iterable[PreviewEntry]) -> Counts:
+    """Add up what moves."""
+    kinds = dict.fromkeys(Kind, 0)
+    nouns: set[str] = set()
+    moving = starting = stopping = 0
+    for entry in entries:
+        kinds[entry.kind] += 1
+        dialect = dialect_of(entry.key.group)
+        if entry.kind == Kind.CHANGED and dialect is not None:
+            nouns.add(dialect.noun)
+        gains = sum(move.delta for move in entry.moves if move.delta > 0)
+        losses = -sum(move.delta for move in entry.moves if move.delta < 0)
+        moving += min(gains, losses)
+        starting += max(gains - losses, 0)
+        stopping += max(losses - gains, 0)
+    return Counts(
+        changed=kinds[Kind.CHANGED],
+        new=kinds[Kind.NEW],
+        removed=kinds[Kind.REMOVED],
+        stuck=kinds[Kind.STUCK],
+        moving=moving,
+        starting=starting,
+        stopping=stopping,
+        noun="binding" if nouns <= {"binding"} else "decision",
+    )
+
+
+def _less(faults: tuple[Fault, ...], known: tuple[Fault, ...]) -> tuple[Fault, ...]:
+    """Return the faults that are not known; where in its file one stands does not matter."""
+    seen = {(fault.path, fault.field, fault.rule, fault.message) for fault in known}
+    return tuple(f for f in faults if (f.path, f.field, f.rule, f.message) not in seen)
+
+
+def _removed(outcome: Outcome, world: World) -> set[str]:
+    """Return people's files that a pass removes."""
+    return {
+        change.path
+        for change in outcome.changes
+        if isinstance(change, DeleteFile) and not change.path.startswith(f"{world.output_root}/")
+    }

@@ -1,0 +1,1 @@
+"""Passes computed again, and held against what was committed."""

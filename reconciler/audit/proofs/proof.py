@@ -1,0 +1,207 @@
+"""Proof of a commit: what a pass would have written is compared with it, byte for byte."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from reconciler import __version__
+from reconciler.audit.history.revisions import (
+    Claim,
+    Commit,
+    FileChange,
+    Provable,
+    UnreadableRevision,
+    claim_of,
+)
+from reconciler.audit.proofs.proof_differences import ProofFinding, find_differences, skipped_edits
+from reconciler.core.changes import Outcome
+from reconciler.core.memo import Memo
+from reconciler.core.reconcile import reconcile
+from reconciler.core.record import last_pass
+from reconciler.manifests.paths import RECORD, output_path
+from reconciler.model.moments import format_moment
+from reconciler.model.world import World
+
+MOST_TOLD = 20  # findings of one commit that are told one by one
+TRIGGERED_AT = re.compile(r"^  rescheduleTriggeredAt: .{1,60}$", re.MULTILINE)
+FIRST_YEAR, LAST_YEAR = 1970, 2999  # as the command line has it
+
+
+class ProofState(StrEnum):
+    """What became of a commit's proof."""
+
+    PROVEN = "proven"
+    INPUT = "input"
+    OTHER_VERSION = "other version"
+    DIFFERENT = "different"
+    FORGED = "forged"
+    TAMPERED = "tampered"
+    UNKNOWN = "unknown"
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether a person must look at it."""
+        return self in (
+            ProofState.DIFFERENT,
+            ProofState.FORGED,
+            ProofState.TAMPERED,
+            ProofState.UNKNOWN,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What was found out about one commit."""
+
+    commit: Commit
+    state: ProofState
+    findings: tuple[ProofFinding, ...] = ()
+
+
+def prove(
+    commit: Commit, revisions: Provable, *, output_root: str, memo: Memo | None = None
+) -> Proof:
+    """Prove one commit, or say what speaks against it.
+
+    A commit with our trailers must be exactly what a pass makes of the inputs and reports that it
+    names, the outputs of its first parent and the moment that it names. One that names older
+    outputs puts them back first. Any other commit must leave the outputs alone.
+
+    Args:
+        commit: To be proven.
+        revisions: Where it is.
+        output_root: The folder that passes own.
+        memo: What proofs of other commits remember, best of neighbours; it only saves work.
+    """
+    claim = claim_of(commit)
+    changes = {change.path: change for change in revisions.changes(commit)}
+    if claim is None or _is_elsewhere(changes, output_root):
+        edited = [path for path in changes if _is_output(path, output_root)]
+        if not edited:
+            return Proof(commit=commit, state=ProofState.INPUT)
+        return _proof(
+            commit,
+            ProofState.TAMPERED,
+            [_tampering(commit, changes[path], revisions) for path in edited],
+        )
+    forged = _forged(commit, claim, revisions) if changes else "it changes nothing, a pass would"
+    if forged or claim.inputs is None or claim.at is None:
+        return _proof(commit, ProofState.FORGED, [ProofFinding("", forged)])
+    outputs = claim.outputs or commit.parent
+    world = revisions.world(claim.inputs, outputs, reports=claim.reports)
+    if isinstance(world, UnreadableRevision):
+        return _proof(commit, ProofState.UNKNOWN, [ProofFinding("", world.reason)])
+    last = last_pass(world.outputs)
+    if last is not None and _is_behind(claim, last.revision, revisions):
+        old = f"Reconciled-From {claim.inputs[:12]} is older than that of the pass before"
+        return _proof(commit, ProofState.FORGED, [ProofFinding("", old)])
+    if last is not None and claim.at <= last.at:
+        at, before = format_moment(claim.at), format_moment(last.at)
+        late = f"Reconciled-At is {at}, not later than the pass before at {before}"
+        return _proof(commit, ProofState.FORGED, [ProofFinding("", late)])
+    outcome = reconcile(world, claim.at, memo=memo)
+    waiting = frozenset(r.path for r in outcome.removals if r.path not in changes)
+    if waiting:  # a person may have been editing these, which nothing else depends on
+        outcome = reconcile(world, claim.at, busy=waiting, memo=memo)
+    if outcome.traces:
+        stopped = [ProofFinding(one.fault.path, one.fault.message) for one in outcome.traces]
+        return _proof(commit, ProofState.DIFFERENT, stopped)
+    return _compare(commit, claim, world, outcome, changes, revisions)
+
+
+def _is_elsewhere(paths: Collection[str], output_root: str) -> bool:
+    """Return whether a commit is the pass of another root of the same repository."""
+    return bool(paths) and all(
+        not _is_output(path, output_root) and f"/{output_root}/" in path for path in paths
+    )
+
+
+def _is_output(path: str, output_root: str) -> bool:
+    return path.startswith(f"{output_root}/")
+
+
+def _compare(
+    commit: Commit,
+    claim: Claim,
+    world: World,
+    outcome: Outcome,
+    changes: Mapping[str, FileChange],
+    revisions: Provable,
+) -> Proof:
+    """Hold the commit against what a pass would have written."""
+    skipped = skipped_edits(commit, claim, world, revisions)
+    if claim.version == __version__:
+        findings = find_differences(world, outcome, changes, skipped, revisions)
+        return _proof(commit, ProofState.DIFFERENT if findings else ProofState.PROVEN, findings)
+    record = output_path(world.output_root, RECORD)  # it names the version
+    findings = find_differences(world, outcome, changes, skipped, revisions, but=record)
+    if not findings:
+        return _proof(commit, ProofState.PROVEN, [])
+    made = f"written by version {claim.version or '?'}, which decided otherwise than {__version__}"
+    return _proof(commit, ProofState.OTHER_VERSION, [ProofFinding("", made)])
+
+
+def _forged(commit: Commit, claim: Claim, revisions: Provable) -> str:
+    """Return why the trailers cannot be those of a pass, `""` if they can."""
+    if claim.inputs is None or claim.at is None or claim.version is None:
+        return "it has not each of our three trailers once and readable"
+    if claim.outputs is None:
+        return "its trailer Reconciled-Outputs is not once the id of a commit"
+    if claim.reports is None:
+        return "its trailer Reconciled-Feedback is not once the id of a commit"
+    if not FIRST_YEAR <= claim.at.year <= LAST_YEAR:
+        return f"Reconciled-At is of the year {claim.at.year}"
+    return _misplaced(commit, claim, claim.inputs, revisions)
+
+
+def _misplaced(commit: Commit, claim: Claim, inputs: str, revisions: Provable) -> str:
+    """Return why a commit cannot stand where it does, `""` if it can."""
+    if not revisions.apart:
+        if len(commit.parents) != 1:
+            return f"it has {len(commit.parents)} parents, a pass has one"
+        if not revisions.leads_to(inputs, commit.parents[0]):
+            return f"Reconciled-From {inputs[:12]} is no ancestor of it"
+        if commit.parents[0] not in (inputs, claim.over):
+            return f"Reconciled-From {inputs[:12]} is older than the commit before it"
+    elif len(commit.parents) > 1:
+        return f"it has {len(commit.parents)} parents"
+    if claim.outputs and not _may_skip(commit, claim.outputs, inputs, revisions):
+        return f"Reconciled-Outputs {claim.outputs[:12]} is not between its inputs and itself"
+    return ""
+
+
+def _may_skip(commit: Commit, outputs: str, inputs: str, revisions: Provable) -> bool:
+    """Return whether the outputs that a commit names are older than it, its inputs older yet."""
+    if commit.parent is None or not revisions.leads_to(outputs, commit.parent):
+        return False
+    return revisions.apart or revisions.leads_to(inputs, outputs)
+
+
+def _is_behind(claim: Claim, last: str, revisions: Provable) -> bool:
+    """Return whether inputs that may be older than the commit before are those of an older pass."""
+    if claim.inputs is None or claim.inputs == last or not (revisions.apart or claim.over):
+        return False
+    return revisions.leads_to(claim.inputs, last)
+
+
+def _tampering(commit: Commit, change: FileChange, revisions: Provable) -> ProofFinding:
+    """Return that a person edited what is ours; one edit of theirs is a demand, and is met."""
+    edited = f"edited by {commit.author}, only a pass writes below this folder"
+    if change.before is None or change.after is None:
+        return ProofFinding(change.path, edited)
+    before, after = (
+        TRIGGERED_AT.search(revisions.text(blob)) for blob in (change.before, change.after)
+    )
+    if after is None or (before is not None and before[0] == after[0]):
+        return ProofFinding(change.path, edited)
+    asks = "asks for a schedule afresh if it is later than the last one"
+    return ProofFinding(change.path, f"{edited}; `{after[0].strip()}` {asks}")
+
+
+def _proof(commit: Commit, state: ProofState, findings: Sequence[ProofFinding]) -> Proof:
+    """Return the proof, its findings cut to what is told."""
+    told = tuple(findings[:MOST_TOLD])
+    if len(findings) > MOST_TOLD:
+        told += (ProofFinding("", f"and {len(findings) - MOST_TOLD} more files"),)
+    return Proof(commit=commit, state=state, findings=told)

@@ -1,0 +1,38 @@
+"""Proofs of passes that say that they belong elsewhere: no computation saves them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from reconciler.audit.history.revisions import claim_of
+from reconciler.audit.proofs.commit_place import misplacement, place_of, said_purpose
+from reconciler.audit.proofs.proof import Proof, ProofState
+from reconciler.audit.proofs.proof_differences import ProofFinding
+from reconciler.core.commit_purpose import Purpose
+
+
+def held_to_places(
+    proofs: Sequence[Proof], *, branch: str | None, keys: Mapping[str, str]
+) -> Iterator[Proof]:
+    """Yield proofs, with a finding for each commit that says that it belongs elsewhere.
+
+    Args:
+        proofs: Of the commits of a history, the oldest first.
+        branch: Whose history it is, `None` if that is not known: then any branch will do.
+        keys: Commit to the key that signed it; a key that has signed decisions is the daemon's.
+    """
+    daemons: set[str] = set()
+    for proof in proofs:
+        commit = proof.commit
+        said, key = said_purpose(commit.trailers), keys.get(commit.revision, "")
+        here = said.branch if branch is None and said is not None else branch or ""
+        ours = key in daemons
+        why = misplacement(commit.trailers, branch=here, purpose=Purpose.DECISIONS, ours=ours)
+        if not why and said is not None and said.purpose is Purpose.DECISIONS:
+            daemons.update(filter(None, (key,)))
+            why = "" if claim_of(commit) else f"it was signed for {place_of(said)}, and is no pass"
+        yield proof if not why else _finding(proof, why)
+
+
+def _finding(proof: Proof, why: str) -> Proof:
+    findings = (ProofFinding("", why), *proof.findings)
+    return replace(proof, state=ProofState.FORGED, findings=findings)

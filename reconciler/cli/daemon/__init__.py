@@ -1,0 +1,1 @@
+"""What a verb that serves a branch is made of."""

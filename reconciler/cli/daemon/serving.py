@@ -1,0 +1,121 @@
+"""The branch that a verb serves, and what runs passes on it."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.objects.world import fleet_of
+from reconciler.cli.options.options import Service, parse_author
+from reconciler.cli.options.trust import Keys, open_trust, signing_key
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.shell.passes.branches import Branch, LocalBranch, RemoteBranch
+    from reconciler.shell.passes.one_pass import Passes
+
+
+def open_passes(directory: Path, service: Service, keys: Keys) -> "Passes":
+    """Return what runs passes on the branch that the options name.
+
+    Raises:
+        UsageError: The options name nothing that can be served; the message says what would do.
+    """
+    return _passes(directory, service, keys, open_branch(directory, service))
+
+
+def open_roots(
+    directory: Path, service: Service, keys: Keys, roots: Sequence[str]
+) -> "dict[str, Passes]":
+    """Return what runs passes on each of several roots of one repository, by their names.
+
+    Args:
+        directory: The root where none is named, and where they begin in a checkout.
+        service: Options.
+        keys: Who signs, and whose commits count.
+        roots: Folders from there; of a remote from its top.
+
+    Raises:
+        UsageError: One of them is no plain path, or holds another.
+    """
+    served = open_branch(directory, service)
+    if not roots:
+        return {"": _passes(directory, service, keys, served)}
+    for root in roots:
+        _check_root(root, roots)
+    served.share()
+    return {
+        root: _passes(directory / root, service, keys, served.below(root))
+        for root in dict.fromkeys(roots)
+    }
+
+
+def _check_root(root: str, roots: Sequence[str]) -> None:
+    """Raise if a root is no folder of a repository, or holds another of them."""
+    from reconciler.manifests.names import shown
+    from reconciler.shell.git.commits import check_path
+
+    try:
+        check_path(root)
+    except ValueError as error:
+        raise UsageError(f"--root must be a folder such as teams/a: {error}") from None
+    inner = [other for other in roots if other.startswith(f"{root}/")]
+    if inner:
+        raise UsageError(f"--root {shown(root)} holds {shown(inner[0])}; name folders side by side")
+
+
+def _passes(directory: Path, service: Service, keys: Keys, served: "Branch") -> "Passes":
+    from reconciler.shell.passes.branch_delivery import BranchDelivery
+
+    key = signing_key(keys.signing)
+    fleet = fleet_of(directory, served.repository, service.output_root)
+    passes = fleet.passes(served, author=parse_author(service.author))
+    trust = open_trust(
+        keys, key, served.repository, passes.clock.now(), output_root=service.output_root
+    )
+    return replace(passes, delivery=BranchDelivery(key=key), trust=trust)
+
+
+def open_branch(directory: Path, service: Service) -> "LocalBranch | RemoteBranch":
+    """Return the branch to serve, here or at a remote."""
+    from reconciler.shell.git.remotes.access import Access
+    from reconciler.shell.git.remotes.mirror import Mirror
+    from reconciler.shell.git.repository import Repository
+    from reconciler.shell.passes.branches import LocalBranch, RemoteBranch
+
+    if service.remote is not None:
+        mirror = Mirror.open(
+            service.remote,
+            service.mirror or default_mirror(service.remote),
+            access=service.access.read(),
+            timeout_seconds=service.access.remote_timeout_seconds,
+        )
+        click.get_current_context().call_on_close(mirror.close)
+        return RemoteBranch(mirror, mirror.repository, service.branch or "main")
+    if service.mirror is not None or service.access.read() != Access():
+        raise UsageError("--mirror, and what lets into a remote, go with --remote")
+    repository = Repository.open(directory)
+    branch = service.branch or repository.head_branch()
+    repository.resolve(branch)
+    return LocalBranch(repository, branch)
+
+
+def remote_secrets(service: Service) -> tuple[str, ...]:
+    """Return the credentials of the remote, none for a checkout."""
+    from reconciler.shell.git.remotes.remote import parse_remote
+
+    if service.remote is None:
+        return ()
+    return service.access.read().applied(parse_remote(service.remote)).secrets
+
+
+def default_mirror(remote: str) -> Path:
+    """Return the folder of a remote's mirror below the user's cache; credentials change nothing."""
+    from reconciler.cli.options.user_cache import user_cache
+    from reconciler.shell.git.remotes.remote import parse_remote
+
+    digest = hashlib.sha256(parse_remote(remote).url.encode()).hexdigest()[:16]
+    return user_cache() / f"{digest}.git"

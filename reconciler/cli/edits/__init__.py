@@ -1,0 +1,1 @@
+"""Edits of people's files, written or only tried: demands, suspensions, imports."""

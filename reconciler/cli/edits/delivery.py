@@ -1,0 +1,117 @@
+"""Where a person's change goes: into the files of the checkout, or onto a new branch."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.shell.git.repository import Repository
+
+SHORT_ID = 12
+FEW = 3  # so many are named one by one
+
+DELIVERY_OPTIONS = (
+    click.option(
+        "--branch",
+        metavar="NAME",
+        help="Commit it on a new branch of this name instead; the checkout is not touched.",
+    ),
+    click.option(
+        "--author",
+        metavar="'NAME <EMAIL>'",
+        envvar="RECONCILER_AUTHOR",
+        help="Author of that commit  [default: who git would name]",
+    ),
+)
+
+
+def delivery_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that say where the change goes."""
+    for option in reversed(DELIVERY_OPTIONS):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """Where a change goes.
+
+    Attributes:
+        directory: The root, as it was named.
+        repository: The repository that it is in.
+        base: Full hex id of the commit that the change was made for.
+        branch: Name of a new branch, `None` for the files of the checkout.
+        author: Author of the commit as a person gave it, `None` for the one that git would name.
+    """
+
+    directory: Path
+    repository: "Repository"
+    base: str
+    branch: str | None
+    author: str | None
+
+    def check(self) -> None:
+        """Refuse what cannot be delivered, before anything is decided.
+
+        Raises:
+            UsageError: There is no checkout, or there is such a branch.
+        """
+        from reconciler.shell.git.repository import check_branch
+
+        if self.branch is None:
+            if self.repository.work_tree is None:
+                raise UsageError("this repository has no work tree; name a new branch (--branch)")
+        elif self.repository.find(check_branch(self.branch)) is not None:
+            raise UsageError(f'there is a branch "{self.branch}" already; name a new one')
+
+    def deliver(self, files: Mapping[str, bytes], message: str) -> str:
+        """Write the files, and return in words what to do next."""
+        from reconciler.cli.options.options import parse_author
+        from reconciler.shell.clock import SystemClock
+        from reconciler.shell.passes.user_files import branch_off, write_files
+
+        paths, later = f"{', '.join(sorted(files))} is", "it takes effect once it is merged"
+        if len(files) > FEW:
+            paths, later = f"{len(files)} files are", "they take effect once they are merged"
+        if self.branch is None:
+            write_files(self.directory, files)
+            return f"{paths} written, not committed; {later}"
+        commit = branch_off(
+            self.repository,
+            self.branch,
+            files,
+            base=self.base,
+            message=message,
+            author=parse_author(self.author or commit_author(self.repository)),
+            at=SystemClock().now(),
+        )
+        return f"{paths} committed on the new branch {self.branch} ({commit[:SHORT_ID]}); {later}"
+
+
+def commit_author(repository: "Repository") -> str:
+    """Return the author that git would name: by the environment, else by its settings."""
+    from reconciler.shell.passes.user_files import git_setting
+
+    home = Path(os.environ.get("HOME", "/nonexistent"))
+    plain = home / ".gitconfig"
+    other = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git/config"
+    settings = os.environ.get("GIT_CONFIG_GLOBAL") or str(plain if plain.exists() else other)
+    name, email = (
+        os.environ.get(f"GIT_AUTHOR_{part.upper()}")
+        or git_setting(repository, f"author.{part}", settings=settings, home=home)
+        or git_setting(repository, f"user.{part}", settings=settings, home=home)
+        for part in ("name", "email")
+    )
+    if name and email:
+        return f"{name} <{email}>"
+    lacking = "user.email" if name else "user.name and user.email" if not email else "user.name"
+    raise UsageError(
+        f"git does not know who you are, and this would be a commit of yours: set {lacking} "
+        "(git config --global user.name Ada), or give --author 'NAME <EMAIL>'"
+    )

@@ -1,0 +1,146 @@
+"""The words of `rebalance` as a WorkloadRebalancer."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reconciler.errors import UsageError
+from reconciler.manifests.names import is_subdomain, shown
+from reconciler.model.identity import ObjectKey
+from reconciler.model.labels import is_label_key, is_label_value
+from reconciler.rebalance.kinds import REBALANCER
+
+if TYPE_CHECKING:
+    from reconciler.model.world import Body, World
+
+FOLDER = "rebalancers"
+LONGEST_STEM = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebalanceWords:
+    """What a person wants rebalanced, in the words of the command line."""
+
+    targets: Sequence[str]
+    selector: str | None
+    policy: str | None
+    namespace: str | None
+    all_namespaces: bool
+    max_moves: int | None
+    ttl: int | None
+    name: str | None
+
+
+def rebalancer_of(world: "World", demand: RebalanceWords) -> "tuple[ObjectKey, Body]":
+    """Return the manifest, checked against the world.
+
+    Raises:
+        UsageError: It names what is not there, or nothing at all.
+    """
+    from reconciler.cli.edits.what_if import target_of
+    from reconciler.manifests.scope import DEFAULT_NAMESPACE
+
+    if not demand.targets and demand.selector is None and demand.policy is None:
+        raise UsageError("nothing is to be rebalanced; name a KIND/NAME, --selector or --policy")
+    namespace = demand.namespace or DEFAULT_NAMESPACE
+    spec: dict[str, object] = {}
+    if demand.targets:
+        found = [target_of(world, word, namespace) for word in demand.targets]
+        spec["workloads"] = [item for i, item in enumerate(found) if item not in found[:i]]
+    selector = _selector(world, demand)
+    if selector:
+        spec["selector"] = selector
+    if demand.max_moves is not None:
+        spec["limits"] = {"maxMoves": demand.max_moves}
+    if demand.ttl is not None:
+        spec["ttlSecondsAfterFinished"] = demand.ttl
+    key = ObjectKey(*REBALANCER, "", demand.name or _free_name(world, demand))
+    _check_name(world, key)
+    api_version = f"{key.group}/v1alpha1"
+    body = {
+        "apiVersion": api_version,
+        "kind": key.kind,
+        "metadata": {"name": key.name},
+        "spec": spec,
+    }
+    return key, body
+
+
+def path_of(key: ObjectKey) -> str:
+    """Return the file that a rebalancer is written to."""
+    return f"{FOLDER}/{key.name}.yaml"
+
+
+def _selector(world: "World", demand: RebalanceWords) -> dict[str, object]:
+    """Return the description of the workloads that are meant besides the targets."""
+    from reconciler.manifests.scope import DEFAULT_NAMESPACE
+
+    selector: dict[str, object] = {}
+    if demand.selector is None and demand.policy is None:
+        return selector
+    wide = demand.all_namespaces or demand.policy is not None
+    namespace = demand.namespace or (None if wide else DEFAULT_NAMESPACE)
+    if namespace is not None and not demand.all_namespaces:
+        selector["namespace"] = namespace
+    if demand.selector is not None:
+        selector["labelSelector"] = {"matchLabels": dict(_labels(demand.selector))}
+    if demand.policy is not None:
+        selector["policy"] = _policy(world, demand.policy)
+    return selector
+
+
+def _labels(text: str) -> Iterator[tuple[str, str]]:
+    """Read `k=v,...`."""
+    for part in text.split(","):
+        key, equals, value = part.replace("==", "=").partition("=")
+        if not equals or not is_label_key(key) or not is_label_value(value):
+            raise UsageError(f"--selector {shown(part)} must be KEY=VALUE, such as app=shop")
+        yield key, value
+
+
+def _policy(world: "World", word: str) -> dict[str, str]:
+    """Return the policy that `[NAMESPACE/]NAME` names, as a rebalancer refers to it."""
+    import difflib
+
+    from reconciler.rebalance.rebalancer_spec import POLICY_KINDS, policy_key
+
+    namespace, _, name = word.rpartition("/")
+    reference = {"namespace": namespace, "name": name} if namespace else {"name": name}
+    if policy_key(reference) in world.inputs:
+        return reference
+    known = {
+        f"{key.namespace}/{key.name}" if key.namespace else key.name
+        for key in world.inputs
+        if (key.group, key.kind) in POLICY_KINDS
+    }
+    near = [item for item in sorted(known) if item.rpartition("/")[2] == name]
+    near = near or difflib.get_close_matches(word, sorted(known), n=3) or sorted(known)[:3]
+    said = f"; near it: {', '.join(near)}" if near else "; there is none at all"
+    raise UsageError(
+        f"there is no policy {shown(word)}, NAMESPACE/NAME of a policy or NAME of a cluster policy"
+        f"{said}"
+    )
+
+
+def _free_name(world: "World", demand: RebalanceWords) -> str:
+    """Return a name that was never used here: one that was would not run again."""
+    first = [*demand.targets, demand.policy or "", "selected"]
+    words = next(word for word in first if word).lower().rpartition("/")
+    stem = "".join(c if c.isascii() and c.isalnum() else "-" for c in words[2])
+    stem = f"rebalance-{stem.strip('-') or 'selected'}"[:LONGEST_STEM]
+    number, name = 1, stem
+    while ObjectKey(*REBALANCER, "", name) in {**world.inputs, **world.outputs}:
+        number += 1
+        name = f"{stem}-{number}"
+    return name
+
+
+def _check_name(world: "World", key: ObjectKey) -> None:
+    """Refuse a name that cannot be written, or that has run already."""
+    if not is_subdomain(key.name):
+        raise UsageError(
+            f"--name {shown(key.name)} must be lower-case letters, digits, '-' and '.', "
+            "such as shop-back-to-primary"
+        )
+    if key in world.inputs or key in world.outputs:
+        raise UsageError(f"there is a rebalancer {shown(key.name)} already; give another --name")

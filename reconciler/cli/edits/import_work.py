@@ -1,0 +1,173 @@
+"""What `reconciler import` does, whatever becomes of the files: read, plan, adopt, print."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.cli.options.options import here
+from reconciler.cli.options.remote_access import RemoteAccess
+from reconciler.cli.options.trust import SigningOptions
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.cli.edits.edited_world import Files
+    from reconciler.cli.edits.import_source import Export
+    from reconciler.core.inputs.document_rules import Rules
+    from reconciler.imports.adoption import Adoption
+    from reconciler.imports.plan import ImportedObject
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.world import Body, World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """What a person asked for, by the names of the options."""
+
+    directory: Path
+    sources: tuple[str, ...]
+    context: str | None
+    kubeconfig: Path | None
+    namespace: str
+    timeout_seconds: float
+    cluster: str
+    workloads: tuple[str, ...]
+    adopt: bool
+    tolerance: int
+    dry_run: bool
+    output: str
+    branch: str | None
+    author: str | None
+    remote: str | None
+    access: RemoteAccess
+    signing: SigningOptions
+    output_root: str
+
+    def check(self) -> None:
+        """Refuse what does not go together."""
+        from reconciler.manifests.names import SUBDOMAIN_RULE, is_subdomain, shown
+
+        if bool(self.sources) == (self.context is not None):
+            raise UsageError("name files, folders or - for standard input, or give --context NAME")
+        if self.remote is not None and self.branch is None:
+            raise UsageError("--remote needs --branch: the branch of it that gets the commit")
+        signing = ("--signing-key",) if self.signing.signing_key else ()
+        if self.remote is None and (unused := (*self.access.files, *signing)):
+            raise UsageError(f"{unused[0]} goes with --remote, where it is used")
+        if self.cluster and not is_subdomain(self.cluster):
+            raise UsageError(f"--cluster is {shown(self.cluster)}, it must be {SUBDOMAIN_RULE}")
+        if self.cluster and self.adopt:
+            raise UsageError("--adopt takes over a control plane; --cluster names a member of one")
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The types of workloads, in lower case."""
+        return frozenset(
+            word.strip().lower() for words in self.workloads for word in words.split(",")
+        ) - {""}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportResult:
+    """What an import comes to: each object, the state, and every file to write."""
+
+    objects: "tuple[ImportedObject, ...]"
+    adoption: "Adoption | None"
+    export: "Export"
+    files: Mapping[str, bytes]
+
+    @property
+    def code(self) -> int:
+        """The exit code: 1 if something could not be imported."""
+        failed = any(one.became == "failed" for one in self.objects)
+        return 1 if failed or self.export.problems else 0
+
+
+def compute(options: ImportOptions, world: "World", content: "Files") -> ImportResult:
+    """Return what an import into a world comes to."""
+    from reconciler.core.dialects import KINDS
+    from reconciler.core.inputs.admissions import ADMISSIONS
+    from reconciler.core.inputs.document_rules import Rules
+    from reconciler.imports.plan import Wanted, decisions_among, plan_import
+    from reconciler.imports.rooms import with_rooms
+    from reconciler.shell.resources import load_schemas
+
+    export = _export(options, world)
+    live = with_rooms(export.live, world, options.cluster)
+    wanted = Wanted(
+        cluster=options.cluster,
+        workloads=options.types,
+        tolerance_percent=options.tolerance,
+        adopt=options.adopt,
+        listed=frozenset(export.listed),
+    )
+    schemas = load_schemas()
+    rules = Rules(schemas, ADMISSIONS, KINDS)
+    plan = plan_import(world, content, live, wanted, rules)
+    files, adoption = dict(plan.files), None
+    if options.adopt:
+        outputs = Rules(schemas, {}, KINDS, status_only=True)
+        adoption, state = _adopt(plan.world, decisions_among(live), outputs)
+        files |= state
+    return ImportResult(objects=plan.objects, adoption=adoption, export=export, files=files)
+
+
+def _adopt(
+    world: "World", live: "Mapping[ObjectKey, Body]", rules: "Rules"
+) -> "tuple[Adoption, dict[str, bytes]]":
+    """Return what is adopted, and its files."""
+    from reconciler.core.record import last_pass
+    from reconciler.imports.adoption import adopt
+    from reconciler.imports.files import written
+    from reconciler.manifests.paths import output_path
+    from reconciler.shell.clock import SystemClock
+
+    last, clock = last_pass(world.outputs), SystemClock().now()
+    now = clock if last is None else max(clock, last.at + timedelta(seconds=1))
+    adoption = adopt(world, live, now, rules)
+    root = world.output_root
+    return adoption, {output_path(root, k): written(body) for k, body in adoption.outputs.items()}
+
+
+def _export(options: ImportOptions, world: "World") -> "Export":
+    """Return the live objects."""
+    from reconciler.cli.edits.import_source import ask_kubectl, read_files
+    from reconciler.shell.processes.kubectl import Kubectl
+
+    if options.context is None:
+        return read_files(options.sources, here(), world)
+    kubectl = Kubectl(
+        context=options.context,
+        kubeconfig=options.kubeconfig,
+        namespace=options.namespace,
+        timeout_seconds=options.timeout_seconds,
+    )
+    return ask_kubectl(
+        kubectl,
+        world,
+        cluster=options.cluster,
+        workloads=sorted(options.types),
+        adopt=options.adopt,
+    )
+
+
+def message_of(options: ImportOptions) -> str:
+    """Return the subject of the commit, as a log shows it."""
+    from reconciler.core.message import LONGEST_SUBJECT, plain
+
+    source = options.context or "an export"
+    what = f"Import what {options.cluster} reports" if options.cluster else f"Import {source}"
+    return plain(f"Adopt {source}" if options.adopt else what)[:LONGEST_SUBJECT]
+
+
+def print_result(options: ImportOptions, result: ImportResult) -> None:
+    """Print what an import comes to."""
+    from reconciler.cli.edits.import_report import import_json, print_text
+    from reconciler.cli.printing.print_json import print_json
+
+    if options.output == "json":
+        written = [] if options.dry_run else sorted(result.files)
+        print_json(import_json(result.objects, result.adoption, result.export, written))
+    else:
+        print_text(result.objects, result.adoption, result.export)

@@ -1,0 +1,178 @@
+"""The words of `simulate` as edits of a world: which objects they mean, which values they give."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.audit.named_object import decided_key, find_object, near, spelled
+from reconciler.audit.previews import edits
+from reconciler.audit.previews.edits import Named
+from reconciler.errors import UsageError
+from reconciler.manifests.names import shown
+
+if TYPE_CHECKING:
+    from reconciler.core.inputs.file_validation import FileValidation
+    from reconciler.manifests.text.limits import Oversized
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.world import Body, Fault, World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """What a person wants to know, in the words of the command line."""
+
+    fail: Sequence[str] = ()
+    cordon: Sequence[str] = ()
+    remove: Sequence[str] = ()
+    add: Sequence[Path] = ()
+    scale: Sequence[str] = ()
+    assign: Sequence[str] = ()
+    rebalance: Sequence[str] = ()
+
+
+def edited(
+    world: "World", asked: WhatIf, namespace: str, failed_at: datetime
+) -> "tuple[World, list[str]]":
+    """Return the world after all that was asked for, and each edit in words.
+
+    Objects are added first, so that everything else may be about them; clusters fail last.
+
+    Raises:
+        UsageError: It names something that is not there, or gives what cannot be read.
+    """
+    said: list[str] = []
+    before = world
+
+    def apply(named: Named) -> None:
+        nonlocal world
+        world = edits.apply_edits(world, [named])
+        said.append(named.words)
+
+    for path in asked.add:
+        apply(Named(f"{path} added", edits.add(_read(path))))
+    for word in asked.scale:
+        apply(_scaled(world, word, namespace))
+    for word in asked.assign:
+        apply(_assigned(world, word, namespace))
+    for name in asked.cordon:
+        apply(Named(f"{name} cordoned", edits.cordon(edits.clusters_named(world, name))))
+    for name in asked.remove:
+        apply(Named(f"{name} removed", edits.remove(edits.clusters_named(world, name))))
+    targets = [target_of(world, word, namespace) for word in asked.rebalance]
+    if targets:
+        apply(Named(f"{', '.join(asked.rebalance)} rebalanced", edits.rebalance(targets)))
+    for name in asked.fail:
+        apply(Named(f"{name} fails", edits.fail(edits.clusters_named(world, name), failed_at)))
+    _check(before, world)
+    return world, said
+
+
+def _scaled(world: "World", word: str, namespace: str) -> Named:
+    """Read KIND/NAME=N."""
+    subject, equals, number = word.rpartition("=")
+    if not equals or not number.isascii() or not number.isdecimal() or len(number) > 9:
+        raise UsageError(f"--scale {shown(word)} must be KIND/NAME=N, such as deployment/web=5")
+    key = _present(world, subject, namespace)
+    return Named(f"{subject} scaled to {int(number)}", edits.scale(key, int(number)))
+
+
+def _assigned(world: "World", word: str, namespace: str) -> Named:
+    """Read KIND/NAME:/json/pointer=VALUE; a value that is no JSON is text."""
+    path, equals, value = word.partition("=")
+    subject, colon, pointer = path.partition(":")
+    if not equals or not colon or not pointer.startswith("/"):
+        raise UsageError(
+            f"--set {shown(word)} must be KIND/NAME:/json/pointer=VALUE, "
+            "such as cluster/member1:/metadata/labels/env=prod"
+        )
+    key = _present(world, subject, namespace)
+    return Named(f"{path}={value}", edits.set_field(key, pointer, _value(value)))
+
+
+def _value(text: str) -> object:
+    """Return JSON as what it is, anything else as text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _present(world: "World", word: str, namespace: str) -> "ObjectKey":
+    """Return the key of an object that people wrote."""
+    key = find_object(world, word, namespace)
+    if key not in world.inputs:
+        raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
+    return key
+
+
+def target_of(world: "World", word: str, namespace: str) -> "Body":
+    """Return a workload as a rebalancer names it; a binding stands for its workload.
+
+    Raises:
+        UsageError: There is no such object, or nothing is ever decided about its kind.
+    """
+    from reconciler.core.dialects import dialect_of
+
+    key = find_object(world, word, namespace)
+    decided_key(world, key)
+    dialect = dialect_of(key.group)
+    if dialect is not None and key in world.outputs:
+        workload = dialect.view().workload_of(world.outputs[key].body)
+        if workload is not None:
+            return workload
+    key = _present(world, word, namespace)
+    target: dict[str, object] = {
+        "apiVersion": world.inputs[key].body["apiVersion"],
+        "kind": key.kind,
+        "name": key.name,
+    }
+    return {**target, "namespace": key.namespace} if key.namespace else target
+
+
+def _read(path: Path) -> "list[tuple[ObjectKey, Body]]":
+    """Read the objects of a file, each held against its schema."""
+    from reconciler.core.dialects import KINDS
+    from reconciler.core.inputs.input_index import index_inputs
+    from reconciler.shell.reading.files import read_file
+
+    data = read_file(Path(), path.as_posix())
+    index = index_inputs([_inspected(path.as_posix(), data)], KINDS)
+    _refuse_faults([fault for broken in index.broken.values() for fault, _ in broken])
+    if not index.manifests:
+        raise UsageError(f'"{path}" holds no manifest')
+    return [(key, manifest.body) for key, manifest in index.manifests.items()]
+
+
+def _check(before: "World", after: "World") -> None:
+    """Refuse an edit that would not be accepted in a file."""
+    from reconciler.manifests.text.emitter import encode
+
+    for key, manifest in after.inputs.items():
+        if before.inputs.get(key) is manifest:
+            continue
+        found = _inspected(spelled(key), encode(manifest.body).encode())
+        # The text was made here, so the position in it would mean nothing to the reader.
+        _refuse_faults([dataclasses.replace(item.fault, line=0) for item in found.broken])
+
+
+def _refuse_faults(faults: "Sequence[Fault]") -> None:
+    """Raise the first fault."""
+    from reconciler.audit.previews.wording import fault_line
+
+    if faults:
+        raise UsageError(fault_line(faults[0]))
+
+
+def _inspected(path: str, data: "bytes | Oversized") -> "FileValidation":
+    """Hold a file against the schemas."""
+    from reconciler.core.dialects import KINDS
+    from reconciler.core.inputs.admissions import ADMISSIONS
+    from reconciler.core.inputs.document_rules import Rules
+    from reconciler.core.inputs.file_validation import validate_file
+    from reconciler.shell.resources import load_schemas
+
+    return validate_file(path, "", data, Rules(load_schemas(), ADMISSIONS, KINDS))

@@ -1,0 +1,1 @@
+"""Objects as words name them, and as tables show them."""

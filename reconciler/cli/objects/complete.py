@@ -1,0 +1,179 @@
+"""What a shell offers when Tab is pressed: kinds, objects, clusters, namespaces, revisions.
+
+Nothing is printed here, whatever is wrong: a shell would mix it into the line that is being typed.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from reconciler.cli.objects.api_kinds import NamedKind
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.world import World
+    from reconciler.shell.git.repository import Repository
+
+MANY_FILES = 10_000
+"""Beyond so many, names take longer than one waits for a Tab; kinds of the APIs come at once."""
+
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
+
+def revisions(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return branches and tags; behind `..` the other end of a range."""
+    start, dots, rest = incomplete.rpartition("..")
+    names = ["HEAD", *_asked(context, _references)]
+    return [f"{start}{dots}{name}" for name in names if name.startswith(rest)]
+
+
+def branches(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the branches of the repository."""
+    found = _asked(context, lambda repository: repository.branches())
+    return [name for name in found if name.startswith(incomplete)]
+
+
+def namespaces(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the namespaces that have objects."""
+    world = _world(context)
+    found = set() if world is None else {key.namespace for key in _keys(world)} - {""}
+    return sorted(name for name in found if name.startswith(incomplete))
+
+
+def clusters(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of the clusters of all APIs."""
+    from reconciler.core.dialects import CLUSTERS
+
+    world = _world(context)
+    found = {key.name for key in ([] if world is None else world.inputs) if key[:2] in CLUSTERS}
+    return sorted(name for name in found if name.startswith(incomplete))
+
+
+def read_kinds(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the kinds whose fields are known, and behind a dot the fields."""
+    from reconciler.cli.objects import api_kinds
+    from reconciler.cli.objects.named_field import named_field
+    from reconciler.errors import UsageError
+
+    if "." not in incomplete:
+        return _kind_words(api_kinds.read_kinds(), incomplete)
+    start, _, rest = incomplete.rpartition(".")
+    try:
+        fields = named_field(start).field.fields
+    except UsageError:
+        return []
+    return [f"{start}.{field.name}" for field in fields if field.name.startswith(rest)]
+
+
+def objects(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return kinds, then names of the kind: `KIND NAME...`, `KIND/NAME...`, `KIND,KIND`."""
+    from reconciler.cli.objects import api_kinds
+
+    world = _world(context)
+    typed: tuple[str, ...] = context.params.get("words") or context.params.get("targets") or ()
+    kind, slash, rest = incomplete.partition("/")
+    if slash:
+        return [f"{kind}/{name}" for name in _names(world, context, kind) if name.startswith(rest)]
+    first = next(iter(typed), "/")
+    if "/" not in first:
+        return [name for name in _names(world, context, first) if name.startswith(incomplete)]
+    known = api_kinds.read_kinds() if world is None else api_kinds.present_kinds(world)
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{word}" for word in _kind_words(known, last)]
+
+
+def object_then_cluster(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    """Return what names an object, and behind it the clusters."""
+    typed: tuple[str, ...] = context.params.get("words") or ()
+    named = len(typed) > 1 or any("/" in word for word in typed)
+    return (clusters if named else objects)(context, parameter, incomplete)
+
+
+def _kind_words(kinds: "Iterable[NamedKind]", incomplete: str) -> list[str]:
+    """Return plurals, and short names where they are what was begun."""
+    words = [one.name for one in kinds]
+    short = [word for one in kinds for word in one.short if incomplete]
+    return sorted({word for word in (*words, *short) if word.startswith(incomplete)})
+
+
+def _names(world: "World | None", context: click.Context, words: str) -> list[str]:
+    """Return the names of objects of kinds, in the namespace that was chosen."""
+    from reconciler.cli.objects.asked_kinds import kind_of
+    from reconciler.errors import UsageError
+
+    if world is None:
+        return []
+    try:
+        kinds = [kind_of(world, word) for word in words.split(",")]
+    except UsageError:
+        return []
+    everywhere = context.params.get("all_namespaces")
+    namespace = context.params.get("namespace") or "default"
+    return sorted(
+        {
+            key.name
+            for key in _keys(world)
+            if key[:2] in kinds and (everywhere or key.namespace in ("", namespace))
+        }
+    )
+
+
+def _keys(world: "World") -> "set[ObjectKey]":
+    """Return all objects that there are."""
+    return {*world.inputs, *world.outputs}
+
+
+def _references(repository: "Repository") -> list[str]:
+    """Return branches, those of remotes, and tags."""
+    kinds = ("refs/heads/", "refs/remotes/", "refs/tags/")
+    listed = repository.git.line("for-each-ref", "--format=%(refname:lstrip=2)", *kinds)
+    return listed.split("\n") if listed else []
+
+
+def _asked(context: click.Context, question: "Callable[[Repository], list[str]]") -> list[str]:
+    """Return what a repository answers; nothing where there is none, or it cannot be read."""
+    from reconciler.errors import ReconcilerError
+    from reconciler.shell.git.repository import Repository
+
+    try:
+        return question(Repository.open(_root(context)))
+    except (ReconcilerError, OSError):
+        return []
+
+
+def _world(context: click.Context) -> "World | None":
+    """Return the objects of the revision that was chosen; `None` if there are none, or too many."""
+    from reconciler.cli.options.output_branch import output_branch
+    from reconciler.errors import ReconcilerError
+    from reconciler.shell.git.repository import Repository
+    from reconciler.shell.git.revisions import resolve_revision
+    from reconciler.shell.reading.listings import Listings
+    from reconciler.shell.reading.load import Loader
+    from reconciler.shell.reading.sources import finding_sources
+    from reconciler.shell.reading.trees import GitTrees
+    from reconciler.shell.resources import load_schemas
+
+    output_root = context.params.get("output_root") or "status"
+    try:
+        repository = Repository.open(_root(context))
+        head = resolve_revision(repository, context.params.get("at") or "HEAD")
+        if len(Listings(GitTrees(repository), output_root).entries(head)) > MANY_FILES:
+            return None
+        sources = finding_sources(repository, output_branch())
+        loader = Loader(
+            GitTrees(repository), load_schemas(), output_root=output_root, sources=sources
+        )
+        return loader.load(head)
+    except (ReconcilerError, OSError):
+        return None
+
+
+def _root(context: click.Context) -> Path:
+    """Return the root that the verb would take."""
+    from reconciler.shell.root import find_root
+
+    named: Path | None = context.find_root().params.get("directory")
+    return named or find_root(Path(), context.params.get("output_root") or "status")

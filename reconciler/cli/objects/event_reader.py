@@ -1,0 +1,120 @@
+"""Events of the commits that are asked for, a piece of the history at a time."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from reconciler.audit.history.revisions import Commit
+    from reconciler.audit.history.upstream_events import Happening
+    from reconciler.audit.proofs.replay import Replay
+    from reconciler.core.changes import Outcome
+    from reconciler.model.identity import ObjectKey
+    from reconciler.shell.reading.revisions import GitRevisions
+
+PIECE = 64  # commits whose files are read together
+
+
+class EventReader:
+    """Reads events of commits that are asked for."""
+
+    def __init__(
+        self,
+        revisions: "GitRevisions",
+        output_root: str,
+        key: "ObjectKey | None",
+        *,
+        warnings: bool,
+        replay: "Replay | None" = None,
+    ) -> None:
+        from reconciler.audit.proofs.replay import Replay
+
+        self.repository = revisions.repository
+        self._revisions = revisions
+        self._replay = replay or Replay(revisions)
+        self._output_root = output_root
+        self._key = key
+        self._warnings = warnings
+        self._names: set[str] = set()
+
+    def read(self, head: str, after: str | None, limit: int = 0) -> "tuple[list[Happening], bool]":
+        """Return the newest events, the newest last, and whether there are older ones.
+
+        Args:
+            head: Full hex id of the commit to begin at.
+            after: One whose history is left out, `None` for none.
+            limit: How many at most, 0 for all.
+        """
+        found: list[Happening] = []
+        for happening in self._newest_first(head, after):
+            if limit and len(found) == limit:
+                return found[::-1], True
+            found.append(happening)
+        return found[::-1], False
+
+    def _newest_first(self, head: str, after: str | None) -> "Iterator[Happening]":
+        """Yield the events that are asked for."""
+        from reconciler.audit.history.commit_events import chronicle
+
+        for commits in self._pieces(head, after):
+            texts = self._texts(commits)
+            for commit in commits:
+                changes = self._revisions.changes(commit)
+                again = partial(self._again, commit)
+                events = chronicle(
+                    commit,
+                    changes,
+                    texts,
+                    self._output_root,
+                    again,
+                    names=self._names,
+                    mentions="" if self._key is None else self._key.name,
+                )
+                yield from (event for event in reversed(events) if self._is_asked(event))
+
+    def _again(self, commit: "Commit") -> "Outcome | None":
+        """Compute a pass again, if its inputs and the outputs before it can be had."""
+        from reconciler.audit.proofs.replay import Run
+
+        run = self._replay.run_again(commit)
+        return run.outcome if isinstance(run, Run) else None
+
+    def _is_asked(self, event: "Happening") -> bool:
+        if self._warnings and event.told.type == "Normal":
+            return False
+        return self._key is None or event.key == self._key
+
+    def _pieces(self, head: str, after: str | None) -> "Iterator[list[Commit]]":
+        """Yield the commits in pieces, without those of which a shallow clone has half."""
+        from reconciler.audit.history.revisions import pass_of
+        from reconciler.shell.git.revisions import cut_off
+
+        ends = cut_off(self.repository)
+        commits = self._revisions.commits(head, but=after, paths=self._places(), whole=False)
+        if any(commit.revision in ends for commit in commits):
+            click.echo("this clone is shallow; git fetch --unshallow for older events", err=True)
+        whole = [commit for commit in commits if commit.revision not in ends]
+        self._names.update(commit.author for commit in whole if pass_of(commit) is not None)
+        for start in range(0, len(whole), PIECE):
+            piece = whole[start : start + PIECE]
+            self._revisions.prepare(piece)
+            yield piece
+
+    def _places(self) -> "Sequence[str]":
+        """Return where a commit changes something if it has events that are asked for."""
+        from reconciler.audit.fleet.placed import places_of
+        from reconciler.core.dialects import KINDS
+
+        if self._key is None or (self._key.group, self._key.kind) in KINDS.removable:
+            return [self._output_root]  # what is over may go without a trace among the outputs
+        return places_of(self._key, self._output_root)
+
+    def _texts(self, commits: "Sequence[Commit]") -> dict[str, bytes]:
+        """Return what the changed outputs held."""
+        from reconciler.audit.history.commit_events import needed
+
+        changes = (self._revisions.changes(commit) for commit in commits)
+        blobs = (blob for listed in changes for blob in needed(listed, self._output_root))
+        return self._revisions.texts(blobs)

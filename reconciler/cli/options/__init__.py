@@ -1,0 +1,1 @@
+"""Options that verbs share, and what they stand for: values, files, the environment."""

@@ -1,0 +1,223 @@
+"""Options that several verbs share, and the objects that they stand for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli.objects import complete
+from reconciler.cli.options.option_group import Option, gathered
+from reconciler.cli.options.output_branch import keep_output_branch
+from reconciler.cli.options.remote_access import RemoteAccess, access_options
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.shell.git.identity import CommitIdentity
+
+FIRST_YEAR, LAST_YEAR = 1970, 2999  # ours: leaves room for every timeout that is added
+
+
+class Moment(click.ParamType[datetime]):
+    """A moment in RFC 3339, such as 2026-01-02T15:04:05Z."""
+
+    name = "moment"
+
+    def convert(
+        self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """Parse it."""
+        if isinstance(value, datetime):
+            return value
+        from reconciler.manifests.names import shown
+        from reconciler.model.moments import parse_moment
+
+        try:
+            moment = parse_moment(value)
+        except ValueError:
+            self.fail(f"{shown(value)} must be a moment such as 2026-01-02T15:04:05Z", param, ctx)
+        if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+            years = f"{FIRST_YEAR} to {LAST_YEAR}"
+            self.fail(f"{shown(value)} must be a moment of the years {years}", param, ctx)
+        return moment
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Which branch is served, and who commits.
+
+    `branch` of `None` is the one that is checked out, `remote` of `None` a checkout here,
+    `mirror` of `None` a folder below the user's cache.
+    """
+
+    branch: str | None
+    remote: str | None
+    mirror: Path | None
+    access: RemoteAccess
+    output_root: str
+    author: str
+
+
+at_option = click.option(
+    "--at",
+    metavar="REV",
+    default="HEAD",
+    show_default=True,
+    shell_complete=complete.revisions,
+    help="As at a revision.",
+)
+"""Which revision a question is about."""
+
+read_branch_option = click.option(
+    "--branch",
+    metavar="NAME",
+    envvar="RECONCILER_BRANCH",
+    shell_complete=complete.branches,
+    help="Branch to read  [default: HEAD]",
+)
+"""Which branch is followed."""
+
+poll_option = click.option(
+    "--poll-seconds",
+    type=click.FloatRange(min=0.1),
+    default=5.0,
+    show_default=True,
+    help="With --watch: look at least this often.",
+)
+
+
+class Format(click.Choice[str]):
+    """One of some formats; `md` is short for markdown where that is one of them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Read it."""
+        short = {"md": "markdown"}.get(value, value)
+        return super().convert(short if short in self.choices else value, param, ctx)
+
+
+def output_option(*formats: str, says: str = "How to print it.") -> Option:
+    """Return the option `-o` that chooses among formats, the first by default."""
+    return click.option(
+        "-o",
+        "output",
+        type=Format(formats),
+        default=formats[0],
+        show_default=True,
+        help=says,
+    )
+
+
+def _settle_root(context: click.Context, _parameter: click.Parameter, output_root: str) -> str:
+    """Hand the verb the root: the folder of `-C`, or else the one that is found from here."""
+    check_output_root(output_root)
+    if context.obj is None:
+        from reconciler.shell.root import find_root
+
+        context.obj = find_root(Path(), output_root)
+    return output_root
+
+
+_output_root = click.option(
+    "--output-root",
+    metavar="DIR",
+    envvar="RECONCILER_OUTPUT_ROOT",
+    default="status",
+    show_default=True,
+    callback=_settle_root,
+    help="Folder of the root that the reconciler owns.",
+)
+_output_branch = click.option(
+    "--output-branch",
+    metavar="NAME",
+    envvar="RECONCILER_OUTPUT_BRANCH",
+    shell_complete=complete.branches,
+    expose_value=False,
+    callback=keep_output_branch,
+    help="Branch of the outputs, where it is not that of the inputs.",
+)
+
+
+def output_root_option(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that say where the outputs are; every verb about a repository has them.
+
+    The root is told by its outputs. The verb gets their folder; what opens the repository asks
+    `output_branch`.
+    """
+    return _output_root(_output_branch(function))
+
+
+def here() -> Path:
+    """Return the folder from which a person names paths: that of `-C`, or the present one."""
+    named: Path | None = click.get_current_context().find_root().params["directory"]
+    return named or Path()
+
+
+SERVICE_OPTIONS = (
+    click.option(
+        "--branch",
+        metavar="NAME",
+        shell_complete=complete.branches,
+        envvar="RECONCILER_BRANCH",
+        help="Branch to serve; the one that is checked out by default (main for --remote).",
+    ),
+    click.option(
+        "--remote",
+        metavar="URL",
+        envvar="RECONCILER_REMOTE",
+        help="Serve this remote through a mirror of its own instead of a checkout.",
+    ),
+    click.option(
+        "--mirror",
+        metavar="DIR",
+        envvar="RECONCILER_MIRROR",
+        type=click.Path(path_type=Path),
+        help="Where the mirror of --remote is kept  [default: ~/.cache/reconciler/...]",
+    ),
+    access_options,
+    output_root_option,
+    click.option(
+        "--author",
+        metavar="'NAME <EMAIL>'",
+        envvar="RECONCILER_AUTHOR",
+        default="reconciler <reconciler@localhost>",
+        show_default=True,
+        help="Author of the commits.",
+    ),
+)
+
+
+def service_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options that say which branch is served; the verb gets them as its `service`."""
+    return gathered(function, "service", Service, SERVICE_OPTIONS)
+
+
+def check_output_root(folder: str) -> str:
+    """Return the folder of outputs if it is a plain folder inside of the repository.
+
+    Raises:
+        UsageError: It is not.
+    """
+    from reconciler.manifests.names import shown
+
+    parts = folder.split("/")
+    if not all(part.isprintable() and part.strip(". ") and "\\" not in part for part in parts):
+        raise UsageError(f"--output-root {shown(folder)} must be a folder inside of the repository")
+    if any(part.startswith(".") for part in parts):
+        raise UsageError(f"--output-root {shown(folder)} must not begin with a dot")
+    return folder
+
+
+def parse_author(text: str) -> "CommitIdentity":
+    """Return the identity that `NAME <EMAIL>` names."""
+    from reconciler.manifests.names import shown
+    from reconciler.shell.git.identity import CommitIdentity, check_identity
+
+    name, bracket, rest = text.partition(" <")
+    if not bracket or not rest.endswith(">"):
+        raise UsageError(f"--author {shown(text)} must be NAME <EMAIL>")
+    try:
+        return check_identity(CommitIdentity(name.strip(), rest[:-1]))
+    except ValueError as error:
+        raise UsageError(f"--author: {error}") from None

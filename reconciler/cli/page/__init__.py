@@ -1,0 +1,1 @@
+"""What the page computes, in a process of its own."""

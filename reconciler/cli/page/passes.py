@@ -1,0 +1,157 @@
+"""The passes of a branch as the page shows them: a window of its history, read when asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from reconciler.audit.fleet.placed_objects import PlacedObjects, changed_owners
+from reconciler.audit.history.commit_events import needed
+from reconciler.audit.history.commit_moves import differences, moves_of_commit
+from reconciler.audit.history.revisions import UnreadableRevision, pass_of
+from reconciler.errors import UsageError
+from reconciler.page.links import Anchor, Links
+from reconciler.page.matrix import MatrixQuery, called, matrix_view, named
+from reconciler.page.timeline import PassStep, TimelineView, drawn, moved_objects
+
+if TYPE_CHECKING:
+    from reconciler.audit.history.commit_moves import ObjectMoves
+    from reconciler.audit.history.revisions import Commit
+    from reconciler.model.identity import ObjectKey
+    from reconciler.model.world import World
+    from reconciler.shell.reading.revisions import GitRevisions
+
+WINDOW = 20  # passes on one slider
+LOOKED_AT = 400  # commits in which they are looked for
+MOST_BLOBS = 400  # versions of outputs that are read for what one pass moved
+
+
+@dataclass(slots=True, eq=False)
+class PassLine:
+    """The passes that lead to a commit."""
+
+    revisions: "GitRevisions"
+    head: str
+    world: "World"
+    links: Links
+    known: dict[str, PassStep]
+
+    def newest(self, count: int) -> list[PassStep]:
+        """Return the newest passes with what they moved, the newest first."""
+        return [self._step(commit) for commit in self._passes(self.head, count)]
+
+    def window(self, newest: str, count: int) -> list[PassStep]:
+        """Return passes with what they moved, the oldest first, back from a commit."""
+        return [self._step(commit) for commit in reversed(self._passes(newest, count))]
+
+    def view(
+        self, *, at: str = "", newest: str = "", step: str = "", since: str = ""
+    ) -> TimelineView:
+        """Return the fleet at a pass, and what was moved.
+
+        Args:
+            at: Full hex id of the pass that is shown.
+            newest: That of the newest one on the slider, `""` for the head.
+            step: Which one on the slider is shown, counted from 0.
+            since: Full hex id of a commit that it is compared with.
+
+        Raises:
+            UsageError: One of them is none of this history.
+        """
+        ids = self.revisions.lineage(self.head, whole=False).revisions
+        for name, revision in (("at", at), ("newest", newest), ("since", since)):
+            if revision and revision not in ids:
+                raise UsageError(f"{name} must be a commit of this branch, as a full hex id")
+        start = newest or self.head
+        steps = self.window(start, WINDOW)
+        if at and at not in (one.revision for one in steps):
+            start, steps = at, self.window(at, WINDOW)
+        if not steps:
+            return TimelineView(steps=(), chosen=0)
+        chosen = _chosen(steps, at, step)
+        here = steps[chosen]
+        then = self._world(here.revision)
+        older = self._passes(steps[0].revision, 2)[1:]
+        return TimelineView(
+            steps=steps,
+            chosen=chosen,
+            then=matrix_view(then, PlacedObjects(then), MatrixQuery(), self.links),
+            compared=self._compared(since, here, then) if since else None,
+            earlier=self._window_at(older[0].revision, "older passes") if older else None,
+            later=self._window_at("", "newest passes") if start != self.head else None,
+            newest=start,
+        )
+
+    def _window_at(self, newest: str, text: str) -> Anchor:
+        return Anchor(text, self.links.view("timeline", newest=newest))
+
+    def _compared(self, since: str, here: PassStep, after: "World") -> tuple[PassStep, PassStep]:
+        """Return two passes, the later one with all that moved in between."""
+        commit = self.revisions.commit_at(since)
+        before = self._world(since)
+        first, last = (self._bare(commit), here)
+        changed = changed_owners(after, before)  # the rest is where it was
+        earlier, later = (
+            {key: found[key] for key in changed if key in found}
+            for found in (PlacedObjects(before), PlacedObjects(after))
+        )
+        if first.at > last.at:
+            first, last, earlier, later = last, first, later, earlier
+        found = differences(earlier, later)
+        return first, self._moving(last, found)
+
+    def _world(self, revision: str) -> "World":
+        found = self.revisions.world_at(revision)
+        if isinstance(found, UnreadableRevision):
+            raise UsageError(found.reason)
+        return found
+
+    def _passes(self, newest: str, count: int) -> "list[Commit]":
+        """Return the newest passes up to a commit, the newest first."""
+        line = self.revisions.lineage(newest, whole=False)
+        found: list[Commit] = []
+        for position in range(min(len(line.revisions), LOOKED_AT)):
+            if len(found) == count:
+                break
+            if pass_of(line[position]) is not None:
+                found.append(line[position])
+        return found
+
+    def _bare(self, commit: "Commit") -> PassStep:
+        """Return a pass without what it moved."""
+        read = pass_of(commit)
+        return PassStep(
+            revision=commit.revision,
+            at=commit.committed_at if read is None else read.at,
+            subject=commit.subject,
+            anchor=Anchor(commit.subject, self.links.view("timeline", at=commit.revision)),
+        )
+
+    def _step(self, commit: "Commit") -> PassStep:
+        """Return a pass with what it moved."""
+        if commit.revision not in self.known:
+            self.known[commit.revision] = self._read(commit)
+        return self.known[commit.revision]
+
+    def _read(self, commit: "Commit") -> PassStep:
+        """Return a pass with what it moved, told from its files."""
+        changes = self.revisions.changes(commit)
+        blobs = list(needed(changes, self.world.output_root))
+        if len(blobs) > MOST_BLOBS:
+            return replace(self._bare(commit), rest=None)
+        texts = self.revisions.texts(blobs)
+        found = moves_of_commit(changes, texts, self.world.output_root)
+        return self._moving(self._bare(commit), found)
+
+    def _moving(self, step: PassStep, found: "Sequence[ObjectMoves]") -> PassStep:
+        """Return a step with what was moved."""
+        names: dict[ObjectKey, str] = {one.key: called(named(self.world, one.key)) for one in found}
+        moved, rest = moved_objects(found, names, self.links)
+        return replace(step, moved=moved, rest=rest, drawing=drawn(found))
+
+
+def _chosen(steps: Sequence[PassStep], at: str, step: str) -> int:
+    """Return which step is shown: the one that is named, or the newest."""
+    if at:
+        return next(i for i, one in enumerate(steps) if one.revision == at)
+    number = int(step) if step.isdecimal() and len(step) < 6 else len(steps) - 1
+    return min(number, len(steps) - 1)

@@ -1,0 +1,62 @@
+"""The page of a branch for a listener: the processes that answer it, and who may see it."""
+
+import ipaddress
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.cli.options.output_branch import output_branch
+from reconciler.cli.options.user_cache import chosen_cache
+
+if TYPE_CHECKING:
+    from reconciler.shell.http.page_access import PageAccess
+    from reconciler.shell.http.page_endpoints import PageEndpoints
+
+
+@contextmanager
+def open_page(
+    directory: Path,
+    branch: str,
+    output_root: str,
+    access: "PageAccess",
+    *,
+    below: str = "",
+    home: str = "",
+) -> "Iterator[PageEndpoints]":
+    """Answer the page while the block lasts.
+
+    Args:
+        directory: The repository.
+        branch: Name of the branch, as people call it.
+        output_root: Folder of the outputs.
+        access: Who may see it.
+        below: Folder of it that matters, from there; it need not be there yet.
+        home: Where the list of the roots is, as the page sees it; `""` where there is none.
+    """
+    from reconciler.shell.http.page_endpoints import PageEndpoints
+    from reconciler.shell.http.page_news import PageNews
+    from reconciler.shell.http.page_process import PageProcesses
+
+    words = [sys.executable, "-m", "reconciler.cli.page.worker", "-C", str(directory.resolve())]
+    words += ["--branch", branch, "--output-root", output_root, "--below", below, "--home", home]
+    words += ["--output-branch", found] if (found := output_branch()) else []
+    words += ["--cache-dir", cache] if (cache := chosen_cache()) else []
+    processes = PageProcesses(words)
+    try:
+        yield PageEndpoints(processes, PageNews(), access)
+    finally:
+        processes.close()
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches a host.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

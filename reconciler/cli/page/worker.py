@@ -1,0 +1,68 @@
+"""The process that answers the page: questions come in lines, answers go out in lines, as JSON.
+
+It is started by the listener's process, which ends it when an answer takes too long. It bounds its
+own memory before it reads anything.
+"""
+
+import gc
+import json
+import resource
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from reconciler.cli.main import COLLECTIONS
+from reconciler.cli.options.options import output_root_option
+
+
+@click.command(name="page-worker")
+@click.option("-C", "directory", type=click.Path(path_type=Path), required=True)
+@click.option("--below", default="")
+@click.option("--home", default="")
+@click.option("--cache-dir")
+@click.option("--branch", required=True)
+@click.option("--memory-bytes", type=int, required=True)
+@output_root_option
+@click.pass_context
+def command(
+    context: click.Context,
+    *,
+    directory: Path,
+    below: str,
+    home: str,
+    cache_dir: str | None,
+    branch: str,
+    memory_bytes: int,
+    output_root: str,
+) -> int:
+    """Answer questions until there are no more."""
+    del context, cache_dir
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks ends this one
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    gc.set_threshold(*COLLECTIONS)
+    from reconciler.cli.objects.world import fleet_of
+    from reconciler.cli.page.answers import PageAnswers
+    from reconciler.cli.page.views import MOST_REPLAYED, new_memory
+    from reconciler.dialects.object_boundary import trace_of
+    from reconciler.shell.git.repository import Repository
+
+    repository = Repository.open(directory)
+    if below:
+        repository = repository.below(below)
+    fleet = fleet_of(directory / below, repository, output_root)
+    answers = PageAnswers(fleet, branch, new_memory(fleet.revisions, MOST_REPLAYED), home)
+    for line in sys.stdin:
+        question = json.loads(line)
+        try:
+            found = answers.answer(question["view"], question["query"], question["head"])
+        except Exception as error:  # noqa: BLE001  # one view that fails ends no other
+            print(trace_of(error), file=sys.stderr)
+            found = answers.mistake(question["view"], error)
+        print(json.dumps({"status": found.status, "html": found.html}), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    command()

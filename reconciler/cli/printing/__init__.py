@@ -1,0 +1,1 @@
+"""How answers are put for people and for machines."""

@@ -1,0 +1,72 @@
+"""How a pass is shown to people."""
+
+from collections.abc import Sequence
+
+import click
+
+from reconciler.audit.printable import printable
+from reconciler.core.changes import DeleteFile
+from reconciler.core.message import decision_line, is_told
+from reconciler.model.moments import format_moment
+from reconciler.shell.git.checkout.kept_edits import KeptEdit
+from reconciler.shell.passes.pass_report import PassReport
+
+MOST_SHOWN = 20
+
+
+def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -> None:
+    """Print what a pass decided to standard output."""
+    outcome = report.outcome
+    for decision in outcome.decisions:
+        if is_told(decision):
+            click.echo(decision_line(decision))
+        if decision.problem:
+            click.echo(f"{printable(decision.subject)}: {printable(decision.problem)}")
+    if dry_run:
+        for change in outcome.files:
+            verb = "delete" if isinstance(change, DeleteFile) else "write "
+            click.echo(f"{verb} {printable(change.path)}")
+    click.echo(_summary(report, branch, dry_run=dry_run, moved=moved))
+    for warning in outcome.warnings:
+        click.echo(f"warning: {printable(warning)}", err=True)
+    _print_beside(report)
+    beside = (edit for one in report.beside for edit in one.kept)
+    _print_kept([*report.kept, *beside])
+    for path in sorted(report.waiting):
+        click.echo(f"{printable(path)} is being edited, so what is over stays in it", err=True)
+    if outcome.recheck_at is not None:
+        click.echo(f"next look at {format_moment(outcome.recheck_at)}", err=True)
+
+
+def _print_kept(edits: Sequence[KeptEdit]) -> None:
+    """Print the files of checkouts that keep a person's edit."""
+    for edit in edits[:MOST_SHOWN]:
+        click.echo(f"warning: {printable(str(edit))}", err=True)
+    if len(edits) > MOST_SHOWN:
+        click.echo(f"warning: {len(edits) - MOST_SHOWN} more files keep an edit", err=True)
+
+
+def _print_beside(report: PassReport) -> None:
+    """Print what became of other branches."""
+    for one in report.beside:
+        if one.commit is not None:
+            files = f"{one.files} file{'s' if one.files != 1 else ''}"
+            click.echo(f"{files} delivered in {one.commit[:12]} on {printable(one.branch)}")
+        for fault in one.faults:
+            click.echo(f"{printable(one.branch)}: {printable(fault.message)}", err=True)
+            click.echo(f"  right: {printable(fault.expected)}", err=True)
+
+
+def _summary(report: PassReport, branch: str, *, dry_run: bool, moved: bool) -> str:
+    """Return the last line: what became of the pass."""
+    count = len(report.outcome.files)
+    files = f"{count} file{'s' if count != 1 else ''}"
+    if not count:
+        return "nothing to do"
+    if dry_run:
+        return f"{files} would change"
+    if report.commit is None:
+        return "nothing to do"
+    if not moved:
+        return f"{files} changed in {report.commit}, which no branch points to"
+    return f"{files} changed in {report.commit[:12]} on {printable(branch)}"

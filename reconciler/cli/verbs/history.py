@@ -1,0 +1,121 @@
+"""`reconciler history`: the decisions about one object over time."""
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reconciler.cli.objects.subject import SEVERAL, AskedObject, about_object, open_subject
+
+if TYPE_CHECKING:
+    from reconciler.audit.history.decision_history import Event
+    from reconciler.audit.history.revisions import Commit
+    from reconciler.library.subject import Subject
+    from reconciler.model.decision import Placed
+
+SHORT_ID = 12
+
+
+@click.command(name="history")
+@about_object("text", "json")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many at most; 0 shows all.",
+)
+@click.pass_obj
+def command(directory: Path, asked: AskedObject, *, limit: int) -> int:
+    r"""Print what was decided about an object, the newest first, and whose commit caused it.
+
+    OBJECT is kind/name; a workload stands for its binding. Every decision is computed again from
+    its inputs. Where time alone was the cause, such as a toleration that ended, it says so.
+
+    \b
+    Examples:
+      reconciler history deployment/shop
+      reconciler history rb/shop-deployment -n default -o json
+      reconciler history placement/reports --at v1.4
+    """
+    from reconciler.audit.json_shapes import moved_json, object_json
+    from reconciler.cli.printing.print_json import print_json
+
+    subject = open_subject(directory, asked)
+    events = subject.events(first=min(limit or SEVERAL, SEVERAL))
+    found = list(islice(events, limit or None))
+    if asked.output == "json":
+        decisions = [moved_json(event) for event in found]
+        print_json({"object": object_json(subject.key), "decisions": decisions})
+    else:
+        _print(found)
+    if not found:
+        click.echo(nothing_said(subject, asked.at), err=True)
+        return 1
+    if limit and len(found) == limit and next(events, None) is not None:
+        click.echo(f"older decisions exist; --limit 0 shows all, not only {limit}", err=True)
+    return 0
+
+
+def nothing_said(subject: "Subject", at: str) -> str:
+    """Return the line for an object about which nothing was ever decided."""
+    from reconciler.audit.named_object import near, spelled
+    from reconciler.audit.printable import printable
+
+    world, named = subject.world, subject.named
+    known = named in world.inputs or named in world.outputs
+    others = "" if known else near(world, named)
+    if carriers := subject.carriers():
+        others = f"; {carriers} carries it, ask about that"
+    return printable(f"nothing was decided about {spelled(named)} in the history of {at}{others}")
+
+
+def _print(events: "list[Event]") -> None:
+    """Print a table; the notes come below."""
+    from reconciler.audit.printable import printable
+    from reconciler.cli.printing.table import print_table
+    from reconciler.model.moments import format_moment
+
+    rows = [
+        [
+            event.commit.revision[:SHORT_ID],
+            format_moment(event.at),
+            placed_text(event.before),
+            placed_text(event.after),
+            event.why,
+            by_whom(event),
+        ]
+        for event in events
+    ]
+    if rows:
+        print_table(["COMMIT", "WHEN", "FROM", "TO", "WHY", "BY"], rows)
+    for event in events:
+        place = event.commit.revision[:SHORT_ID]
+        if event.decision is not None and event.decision.problem:
+            click.echo(printable(f"{place}: {event.decision.problem}"))
+        if event.decision is not None and event.note:
+            click.echo(printable(f"{place}: {event.note}"))
+
+
+def placed_text(placed: "Placed | None") -> str:
+    """Return clusters with their replicas, `nowhere` if there are none, `?` if unknown."""
+    from reconciler.model import decision
+
+    return "?" if placed is None else decision.placed_text(placed)
+
+
+def by_whom(event: "Event") -> str:
+    """Return whose commit caused it: name, short id and subject."""
+    causes = event.causes
+    if not causes:
+        return "?" if event.decision is None else "time"
+    return "; ".join(
+        f"{name_of(cause)}: {cause.subject} ({cause.revision[:SHORT_ID]})" for cause in causes
+    )
+
+
+def name_of(commit: "Commit") -> str:
+    """Return the author's name without the address."""
+    return commit.author.partition(" <")[0]

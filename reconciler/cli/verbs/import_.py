@@ -1,0 +1,132 @@
+"""`reconciler import`: what kubectl prints, as files of the repository."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli.edits.delivery import Delivery, delivery_options
+from reconciler.cli.edits.import_work import ImportOptions, compute, message_of, print_result
+from reconciler.cli.options.options import output_option, output_root_option
+from reconciler.cli.options.remote_access import access_options
+from reconciler.cli.options.trust import signing_options
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.shell.git.repository import Repository
+
+
+@click.command(name="import")
+@click.argument("sources", nargs=-1, metavar="[FILE|DIR|-]...")
+@click.option("--context", metavar="NAME", help="Ask kubectl for this context instead of files.")
+@click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --context: the file that has it  [default: kubectl's]",
+)
+@click.option(
+    "-n", "--namespace", metavar="NS", default="", help="With --context: of this namespace only."
+)
+@click.option(
+    "--timeout-seconds",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    show_default=True,
+    help="With --context: limit of one answer.",
+)
+@click.option(
+    "--cluster",
+    metavar="NAME",
+    default="",
+    help="It is an export of this member cluster: its nodes and pods become the cluster's room, "
+    "the status of workloads becomes feedback.",
+)
+@click.option(
+    "--workloads",
+    metavar="TYPE,...",
+    multiple=True,
+    help="Take workloads of these types, too, such as deployments,services; all takes all.",
+)
+@click.option("--adopt", is_flag=True, help="Make live decisions our state; nothing moves.")
+@click.option(
+    "--tolerance",
+    metavar="PERCENT",
+    type=click.IntRange(0, 100),
+    default=5,
+    show_default=True,
+    help="Amounts of clusters that changed by no more stay as they are.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be written, write nothing.")
+@output_option("text", "json")
+@delivery_options
+@click.option(
+    "--remote",
+    metavar="URL",
+    envvar="RECONCILER_IMPORT_REMOTE",
+    help="With --branch: commit onto that branch of this remote, and push it; if somebody else "
+    "pushes meanwhile, all is computed again.",
+)
+@access_options
+@signing_options
+@output_root_option
+@click.pass_obj
+def command(directory: Path, /, **asked: Any) -> int:
+    r"""Write what kubectl prints of a live control plane into the files that are read here.
+
+    Clusters, policies, placements and scores get a file each, with nothing that a server made. An
+    object that has a file is brought up to date there, comments kept; nothing is written if nothing
+    that counts has changed.
+
+    \b
+    Examples:
+      kubectl get clusters.cluster.karmada.io -o json | reconciler import -
+      reconciler import --context hub --dry-run
+      reconciler import --context hub --workloads deployments,services --adopt
+      reconciler import --context member1 --cluster member1 --branch report-member1
+    \b
+    Exit codes: 0 done, 1 something could not be imported or written, 2 wrong usage.
+    """
+    options = ImportOptions(directory=directory, **asked)
+    options.check()
+    if options.remote is not None:
+        from reconciler.cli.edits.import_push import import_and_push
+
+        return import_and_push(options)
+    return import_here(options)
+
+
+def import_here(options: ImportOptions) -> int:
+    """Import into the files of the checkout, or onto a new branch."""
+    from reconciler.cli.edits.edited_world import edited_world
+    from reconciler.shell.git.repository import Repository
+
+    repository = Repository.open(options.directory)
+    delivery = Delivery(
+        directory=options.directory,
+        repository=repository,
+        base=_base(repository, options),
+        branch=options.branch,
+        author=options.author,
+    )
+    delivery.check()
+    world, content = edited_world(delivery, options.output_root)
+    result = compute(options, world, content)
+    said = "nothing that counts has changed"
+    if result.files:
+        said = f"nothing is written (--dry-run); {len(result.files)} files would be"
+        if not options.dry_run:
+            said = delivery.deliver(result.files, message_of(options))
+    print_result(options, result)
+    click.echo(said, err=True)
+    return result.code
+
+
+def _base(repository: "Repository", options: ImportOptions) -> str:
+    """Return the commit that is imported onto, `""` if there is none yet."""
+    found = repository.find(repository.head_branch())
+    if found is None and (options.adopt or options.branch is not None):
+        raise UsageError(
+            "the repository has no commit yet; make one first: git commit --allow-empty -m Start"
+        )
+    return found or ""

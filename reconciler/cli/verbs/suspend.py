@@ -1,0 +1,29 @@
+"""`reconciler suspend`: leave an object, or everything, where it is."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reconciler.cli.edits.suspension import hold, holding_options
+
+
+@click.command(name="suspend")
+@holding_options
+@click.pass_obj
+def command(directory: Path, /, **asked: Any) -> int:
+    r"""Leave what an object governs where it is, until it is resumed.
+
+    OBJECT is kind/name of a policy, a placement, a workload, or a rebalancer with a schedule. Its
+    file is edited by a line or two and stays as it is otherwise: in the checkout, uncommitted, or
+    with --branch on a new branch. It takes effect once it is merged.
+
+    \b
+    Examples:
+      reconciler suspend pp/shop
+      reconciler suspend deployment/shop --branch hold-shop
+      reconciler suspend --all
+    \b
+    Exit codes: 0 done, 1 it cannot be written, 2 no such object.
+    """
+    return hold(directory, suspend=True, **asked)

@@ -1,0 +1,22 @@
+"""What the webhooks of each API would refuse; checking a file needs no scheduler."""
+
+from collections.abc import Mapping
+
+from reconciler.core.dialects import DIALECTS, KINDS
+from reconciler.core.freeze import refuse_configuration
+from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
+from reconciler.model.known_kinds import Kind
+from reconciler.model.settings import CONFIGURATION
+from reconciler.rebalance.admission import rebalance_admissions
+
+ADMISSIONS: Mapping[Kind, Admission] = {
+    **rebalance_admissions(KINDS),
+    CONFIGURATION: refuse_configuration,
+    **{kind: refuse for one in DIALECTS for kind, refuse in one.admissions(KINDS).items()},
+}
+"""By kind."""
+
+UPDATES: Mapping[Kind, UpdateAdmission] = {
+    kind: refuse for one in DIALECTS for kind, refuse in one.updates().items()
+}
+"""What they would refuse of an edit, by kind."""

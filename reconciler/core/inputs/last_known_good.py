@@ -1,0 +1,281 @@
+"""Last known good: which earlier documents stand in for what cannot be understood now.
+
+The last good version of an object belongs to its identity as well as to its path. A path that held
+objects holds them until it parses again. And if in one step a file became unreadable while the file
+of an object vanished, that object stays, too: what looks like a removal may be a rename with a slip
+of the pen. Removed is what a person removed plainly: a deleted file, a document taken out of a file
+that parses, a file of blanks and comments only, or one that is not covered any more.
+
+Source: ours; an API server keeps the last object that it accepted.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.core.inputs.input_index import InputIndex
+from reconciler.core.inputs.update_admission import without_refused_edits
+from reconciler.core.step import EarlierVersion, Step
+from reconciler.manifests.admission import digest
+from reconciler.model.enumeration import enumerated
+from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import CONFIGURATION_PATH
+from reconciler.model.world import Fault, HeldFile, Manifest
+
+FILE_LINK = "file-link"
+FILE_UNRECOGNIZED = "file-unrecognized"
+FILE_VANISHED = "file-vanished"
+NAMED = 3
+
+Broken = Mapping[str, tuple[tuple[Fault, ObjectKey | None], ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastKnownGood:
+    """What stands in for what cannot be understood, and every fault of the input tree.
+
+    Attributes:
+        manifests: The documents of earlier versions that are in force.
+        held: Where they come from, sorted.
+        faults: What a person must edit.
+    """
+
+    manifests: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
+    held: tuple[HeldFile, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """Documents of one earlier version that stay; `named` if a broken document says who it is."""
+
+    offer: EarlierVersion
+    keys: tuple[ObjectKey, ...]
+    beside: tuple[str, ...] = ()
+    named: bool = False
+
+    @property
+    def path(self) -> str:
+        """Path of the file."""
+        return self.offer.inspection.path
+
+
+def last_known_good(
+    index: InputIndex, step: Step | None, *, allow: str | None = None
+) -> LastKnownGood:
+    """Put the last good documents in the place of what cannot be understood.
+
+    Args:
+        index: What the input tree holds now.
+        step: From the last committing pass to now, with its versions; `None` before the first
+            pass, and where nothing is in doubt.
+        allow: Digest by which a person lets go of the objects whose files vanished.
+    """
+    if step is None:
+        return LastKnownGood(faults=tuple(_told(index.broken, index.foreign)))
+    step = without_refused_edits(step)
+    broken = _all_broken(step)
+    unheard = frozenset(path for path in index.foreign if not _had_documents(step, path))
+    kept = list(_at_their_paths(step, broken))
+    gone = list(_gone(step, broken, unheard, {key for one in kept for key in one.keys}))
+    unnamed = [one for one in gone if not one.named]
+    let_go = digest(sorted(str(key) for one in unnamed for key in one.keys))
+    if allow == let_go:
+        gone = [one for one in gone if one.named]
+        unnamed = []
+    kept += gone
+    return LastKnownGood(
+        manifests={key: one.offer.manifests[key] for one in kept for key in one.keys},
+        held=tuple(
+            sorted(
+                HeldFile(one.path, one.offer.inspection.blob, one.keys, one.beside) for one in kept
+            )
+        ),
+        faults=(*_told(broken, unheard), *(_vanished(one, let_go) for one in unnamed)),
+    )
+
+
+def _told(broken: Broken, unheard: frozenset[str]) -> Iterator[Fault]:
+    """Yield the faults of the files that are ours, each once."""
+    told = {fault for path, faults in broken.items() if path not in unheard for fault, _ in faults}
+    yield from sorted(told)
+
+
+def _had_documents(step: Step, path: str) -> bool:
+    """Return whether an earlier version of a file held manifests."""
+    return any(offer.inspection.documents for offer in step.offers_at(path))
+
+
+def _all_broken(step: Step) -> Broken:
+    """Return the faults of the survey, and those of files that only their past shows."""
+    broken = defaultdict(list, {path: list(found) for path, found in step.index.broken.items()})
+    for path in sorted(step.index.partial):
+        lost = _missing(step, _lost_documents(step, path))
+        if lost:
+            broken[path].append((_unrecognized(path, lost), None))
+    links = defaultdict(list)
+    for path, link in step.linked():
+        links[link].append(path)
+    for link, paths in links.items():
+        lost_at = {path: _missing(step, step.offers_at(path)) for path in paths}
+        lost = [key for found in lost_at.values() for key in found]
+        for path, found in lost_at.items():
+            if found:
+                broken[path].append((_link(link, lost), None))
+    return {path: tuple(broken[path]) for path in sorted(broken)}
+
+
+def _lost_documents(step: Step, path: str) -> Iterator[EarlierVersion]:
+    """Yield the versions of a file that had fewer documents that are no manifests."""
+    present = step.index.partial[path]
+    for offer in step.offers_at(path):
+        if present.ignored > offer.inspection.ignored and not offer.beside:
+            yield offer
+
+
+def _missing(step: Step, offers: Iterable[EarlierVersion]) -> list[ObjectKey]:
+    """Return what earlier versions of a file held that stands nowhere now, sorted."""
+    found = {key for offer in offers for key in offer.manifests}
+    refused = {key for faults in step.index.broken.values() for _, key in faults}
+    return sorted(found - step.index.keys - refused)
+
+
+def _at_their_paths(step: Step, broken: Broken) -> Iterator[_Kept]:
+    """Yield what a broken file held before.
+
+    If it cannot be told whose a broken document is, it may be any object that stood in the file
+    and stands nowhere now.
+    """
+    taken = set(step.index.keys)
+    for path, faults in broken.items():
+        wanted = {key for _, key in faults}
+        for offer in step.offers_at(path):
+            asked = offer.manifests.keys() if None in wanted else offer.manifests.keys() & wanted
+            keys = tuple(sorted(asked - taken))
+            if keys:
+                taken.update(keys)
+                yield _Kept(offer=offer, keys=keys)
+
+
+def _gone(
+    step: Step, broken: Broken, unheard: frozenset[str], taken: set[ObjectKey]
+) -> Iterator[_Kept]:
+    """Yield what stood in files that are gone and may stand in files that cannot be understood."""
+    paths_by_key: dict[ObjectKey, list[str]] = defaultdict(list)
+    for path, faults in broken.items():
+        for _, key in faults:
+            if key is not None:
+                paths_by_key[key].append(path)
+    fresh = tuple(path for path in broken if path not in unheard and _became(step, broken, path))
+    known = taken | step.index.keys
+    for offer, beside in _offers_of_the_gone(step, broken, fresh):
+        grouped: dict[tuple[str, ...], list[ObjectKey]] = defaultdict(list)
+        for key in sorted(offer.manifests.keys() - known):
+            grouped[tuple(paths_by_key.get(key, ()))].append(key)
+        for named, keys in grouped.items():
+            if named or beside:
+                known.update(keys)
+                yield _Kept(
+                    offer=offer, keys=tuple(keys), beside=named or beside, named=bool(named)
+                )
+
+
+def _offers_of_the_gone(
+    step: Step, broken: Broken, fresh: tuple[str, ...]
+) -> Iterator[tuple[EarlierVersion, tuple[str, ...]]]:
+    """Yield each version whose file is gone, and the files beside which it vanished, if any."""
+    for path, blob in step.vanished():
+        inspection = step.versions.get((path, blob))
+        if inspection is not None:
+            yield step.offer(inspection), fresh
+    for entry in step.last.held:
+        if entry.beside:
+            still = tuple(path for path in entry.beside if _is_unclear(step, broken, path, entry))
+            follow = any(path not in step.now.files for path in entry.beside)
+            yield step.held_offer(entry), still or (fresh if follow else ())
+        elif entry.path not in step.now.files and not step.now.link_at(entry.path):
+            yield step.held_offer(entry), fresh
+
+
+def _became(step: Step, broken: Broken, path: str) -> bool:
+    """Return whether a file cannot be told apart into objects, and could at the last pass."""
+    if all(key is not None for _, key in broken[path]):
+        return False
+    then = step.then_at(path)
+    if path not in step.index.broken:  # what only its past shows
+        return then is not None and bool(then.documents)
+    if then is None:
+        return True
+    changed = step.then.files[path] != step.now.files.get(path)
+    return changed and all(one.identity is not None for one in then.broken)
+
+
+def _is_unclear(step: Step, broken: Broken, path: str, entry: HeldFile) -> bool:
+    """Return whether a file may still be the one that an object moved to."""
+    if path in broken:
+        return any(key is None or key in entry.keys for _, key in broken[path])
+    partial = step.index.partial.get(path)
+    return partial is not None and not partial.documents
+
+
+def _vanished(kept: _Kept, let_go: str) -> Fault:
+    """Return what keeps objects whose file is gone."""
+    files = enumerated(kept.beside, NAMED)
+    one = len(kept.keys) == 1
+    return Fault(
+        path=kept.path,
+        line=0,
+        column=0,
+        field="",
+        rule=FILE_VANISHED,
+        message=(
+            f"the file is gone and {files} cannot be understood, so {_named(kept.keys)} "
+            f"{'stays as it was' if one else 'stay as they were'}"
+        ),
+        expected=(
+            f"{files} mended or deleted; or `allow: {let_go}` below `spec.safety` in "
+            f"{CONFIGURATION_PATH} to let go of what vanished"
+        ),
+        subject=str(kept.keys[0]) if one else "",
+    )
+
+
+def _unrecognized(path: str, lost: list[ObjectKey]) -> Fault:
+    """Return what a file lacks that held objects."""
+    return Fault(
+        path=path,
+        line=1,
+        column=1,
+        field="",
+        rule=FILE_UNRECOGNIZED,
+        message=f"the file holds something that is no manifest in the place of {_named(lost)}",
+        expected="the manifest; or a file without it, or no file, to remove it",
+        subject=str(lost[0]) if len(lost) == 1 else "",
+    )
+
+
+def _link(link: str, lost: list[ObjectKey]) -> Fault:
+    """Return what stands in the place of files that held objects."""
+    return Fault(
+        path=link,
+        line=0,
+        column=0,
+        field="",
+        rule=FILE_LINK,
+        message=(
+            "a symbolic link or a submodule, which is never followed, has taken the place of "
+            f"{_named(lost)}"
+        ),
+        expected="the manifest itself; or nothing at this path, to remove it",
+        subject=str(lost[0]) if len(lost) == 1 else "",
+    )
+
+
+def _named(keys: Iterable[ObjectKey]) -> str:
+    """Return the first objects of a list as people call them, and how many more there are."""
+    return enumerated((_plain(key) for key in keys), NAMED)
+
+
+def _plain(key: ObjectKey) -> str:
+    scope = f"{key.namespace}/" if key.namespace else ""
+    return f"{key.kind} {scope}{key.name}"

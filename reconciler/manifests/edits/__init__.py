@@ -1,0 +1,1 @@
+"""Edits of what people wrote, which keep every other byte."""

@@ -1,0 +1,1 @@
+"""Documents against the JSON Schema of their kind."""

@@ -1,0 +1,1 @@
+"""Text to documents and back: strict YAML, JSON, and the canonical form of ours."""

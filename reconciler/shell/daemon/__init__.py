@@ -1,0 +1,1 @@
+"""The daemon: when it looks, what it says of itself, how it ends."""

@@ -1,0 +1,173 @@
+"""The daemon: a pass whenever the branch moves or a moment comes, until it is told to stop.
+
+It keeps nothing that matters: kill it anywhere, the next start goes on. This is the only file that
+catches what the outside refused, and unforeseen exceptions: it says so, backs off, and tries again,
+at once when the branch moves. So it never ends for what a repository holds.
+"""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+import structlog
+
+from reconciler import __version__
+from reconciler.dialects.object_boundary import trace_of
+from reconciler.model.moments import earliest
+from reconciler.model.settings import settings_in
+from reconciler.shell.daemon.events import (
+    BranchRead,
+    DaemonEvent,
+    LoopTurned,
+    Observer,
+    PassBegun,
+    PassFailed,
+    PassFinished,
+)
+from reconciler.shell.daemon.pass_log import PassLog
+from reconciler.shell.passes.one_pass import Passes
+from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.processes.machine_limits import limit_met
+from reconciler.shell.reading.sources import Heads
+
+FIRST_DELAY_SECONDS = 1.0
+LONGEST_DELAY_SECONDS = 60.0
+MOST_DOUBLED = 16  # far beyond the longest delay; a power of all failures has no float one day
+SHORTEST_SLEEP_SECONDS = 0.05
+LEAST_SHARE = 0.9  # of the time between two polls: daemons spread, and none looks too rarely
+
+
+class WakeupSource(Protocol):
+    """What the daemon sleeps on."""
+
+    @property
+    def problem(self) -> str:
+        """Why there are no events and it only polls, `""` if there are."""
+
+    def wait(self, timeout_seconds: float, /) -> bool:
+        """Return when something may have changed or time is up; false says to stop."""
+
+
+class _Seen(NamedTuple):
+    """What the last pass left: the branches, the next moment, the files that wait for a person.
+
+    `feedback_branch` is the one that clusters report on, `""` for none of their own.
+    """
+
+    heads: Heads
+    feedback_branch: str
+    recheck_at: datetime | None
+    waiting: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """Runs passes until it is told to stop.
+
+    Attributes:
+        passes: How a pass is run.
+        wakeups: Wakes it when the branch may have moved.
+        poll_seconds: It looks at least this often.
+        observers: Who is told what it does, beside the log.
+        stopwatch: Seconds since some moment, for how long passes take.
+    """
+
+    passes: Passes
+    wakeups: WakeupSource
+    poll_seconds: float
+    observers: tuple[Observer, ...] = ()
+    stopwatch: Callable[[], float] = time.monotonic
+
+    def run(self) -> None:
+        """Run until the wakeups say to stop; a pass that has begun is finished."""
+        log = structlog.get_logger()
+        log.info("serving", branch=self.passes.branch.name, version=__version__)
+        if self.wakeups.problem:
+            log.warning("no file events, polling", reason=self.wakeups.problem)
+        observers: tuple[Observer, ...] = (PassLog(str(self.passes.author)), *self.observers)
+        known: set[str] = set()
+
+        def say(event: DaemonEvent) -> None:
+            for observer in observers:
+                error = _error_of(observer, event)
+                limit, trace = limit_met(error), "" if error is None else trace_of(error)
+                if limit is not None:
+                    log.warning("what watches the daemon was not told", reason=limit)
+                elif trace and trace not in known:
+                    known.add(trace)
+                    log.error("a mistake of the reconciler in what watches it", trace=trace)
+
+        self._serve(say)
+        log.info("stopped")
+
+    def _serve(self, say: Observer) -> None:
+        """Run passes, saying what happens."""
+        passes = replace(self.passes, began=lambda revision: say(PassBegun(revision)))
+        failures = 0
+        seen: _Seen | None = None
+        sleep_seconds = 0.0
+        while self.wakeups.wait(sleep_seconds):
+            try:
+                say(LoopTurned())
+                if seen is None or self._due(seen, say):
+                    began = self.stopwatch()
+                    report = passes.run()
+                    seconds = self.stopwatch() - began
+                    first, before = seen is None, None if seen is None else seen.heads
+                    seen = _Seen(
+                        report.left,
+                        settings_in(report.world).feedback_branch,
+                        _recheck_at(report),
+                        report.waiting,
+                    )
+                    moved = report.heads != before
+                    say(PassFinished(report=report, seconds=seconds, moved=moved, first=first))
+                failures, rested = 0, not passes.rest()
+            except Exception as error:  # noqa: BLE001  # the daemon outlives any pass
+                failures += 1
+                seen = None
+                say(PassFailed(error, failures))
+                rested = True
+            sleep_seconds = self._sleep_seconds(seen, failures) if rested else 0.0
+
+    def _due(self, seen: _Seen, say: Observer) -> bool:
+        """Return whether the branch moved, a moment has come, or a person's edit is waited for."""
+        self.passes.branch.recover()  # or else what others leave waits for the next commit
+        if seen.waiting:
+            return True
+        heads = self.passes.branches.heads(seen.feedback_branch)
+        say(BranchRead(heads.inputs))
+        if heads != seen.heads:
+            return True
+        return seen.recheck_at is not None and self.passes.clock.now() >= seen.recheck_at
+
+    def _sleep_seconds(self, seen: _Seen | None, failures: int) -> float:
+        """Return how long to sleep at most."""
+        if failures:
+            doubled = min(failures - 1, MOST_DOUBLED)
+            delay: float = min(FIRST_DELAY_SECONDS * 2**doubled, LONGEST_DELAY_SECONDS)
+            return random.uniform(0.5, 1.0) * delay  # noqa: S311  # only spreads the retries
+        poll = random.uniform(LEAST_SHARE, 1.0) * self.poll_seconds  # noqa: S311  # spreads polls
+        recheck_at = seen.recheck_at if seen is not None else None
+        if recheck_at is None:
+            return poll
+        left = (recheck_at - self.passes.clock.now()).total_seconds()
+        return min(poll, max(left, SHORTEST_SLEEP_SECONDS))
+
+
+def _error_of(observer: Observer, event: DaemonEvent) -> Exception | None:
+    """Call an observer; return what stopped it, `None` if nothing did. It fails no pass."""
+    try:
+        observer(event)
+    except Exception as error:  # noqa: BLE001  # whatever it is
+        return error
+    return None
+
+
+def _recheck_at(report: PassReport) -> datetime | None:
+    """Return when a pass is due though nothing moves, `None` if no such moment is known."""
+    contested = report.contested
+    return earliest(report.outcome.recheck_at, None if contested is None else contested.until)

@@ -1,0 +1,1 @@
+"""Folders that have a branch checked out, and how their files follow it."""

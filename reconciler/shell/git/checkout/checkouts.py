@@ -1,0 +1,204 @@
+"""Which folders have a branch checked out, and what stands in the way of moving their files."""
+
+import contextlib
+import os
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reconciler.shell.git.checkout.configuration import may_configure
+from reconciler.shell.git.checkout.index_entries import IndexEntries
+from reconciler.shell.git.command import Git
+from reconciler.shell.git.errors import CheckoutBusy
+from reconciler.shell.git.objects import ChangedFile
+from reconciler.shell.git.repository import Repository
+
+PLAIN_HEAD = re.compile(rb"ref: (refs/heads/(?!\.)[^\n]+)\n?")
+"""Source: gitrepository-layout(5). Where references are in tables, it names `.invalid`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkout:
+    """A folder of files that follows a branch. `git` runs in it and never runs a filter."""
+
+    folder: Path
+    git_dir: Path
+    git: Git
+
+
+def find_checkouts(repository: Repository, branch: str) -> list[Checkout]:
+    """Return every checkout of a branch, linked worktrees included, sorted by folder.
+
+    A worktree whose folder is gone has no files to move and is left out.
+
+    Raises:
+        CheckoutBusy: The branch is being rebased in one of them.
+    """
+    folders = _listed(repository) if _may_list_others(repository) else {}
+    if repository.work_tree is not None and repository.work_tree not in folders:
+        # Not listed if its git folder lies elsewhere.
+        folders[repository.work_tree] = checked_out(repository.git, repository.git_dir)
+    found: dict[Path, Checkout] = {}
+    for folder, reference in folders.items():
+        if not (folder / ".git").exists():
+            continue
+        checkout = open_checkout(repository, folder)
+        if reference.strip() == f"refs/heads/{branch}".encode(errors="surrogateescape"):
+            found.setdefault(checkout.git_dir, checkout)
+        else:
+            _refuse_rebase(checkout, branch)
+    return sorted(found.values(), key=lambda checkout: checkout.folder)
+
+
+def _may_list_others(repository: Repository) -> bool:
+    """Return whether git may know other checkouts than the one that was opened.
+
+    They are linked worktrees, or the folder that holds a `.git`.
+    """
+    try:
+        if any((repository.common_dir / "worktrees").iterdir()):
+            return True
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return True
+    common_dir = repository.common_dir
+    return common_dir.name == ".git" and common_dir.parent != repository.work_tree
+
+
+def checked_out(git: Git, git_dir: Path) -> bytes:
+    """Return the full name of the branch that is checked out, empty if none is.
+
+    Git is asked where `HEAD` is not the plain file that it nearly always is.
+    """
+    with contextlib.suppress(OSError):
+        named = PLAIN_HEAD.fullmatch((git_dir / "HEAD").read_bytes())
+        if named is not None:
+            return named[1]
+    return git.run("symbolic-ref", "--quiet", "HEAD").stdout.removesuffix(b"\n")
+
+
+def _listed(repository: Repository) -> dict[Path, bytes]:
+    """Return the folders that git knows, each with the reference that is checked out."""
+    listed = repository.git.output("worktree", "list", "--porcelain", "-z")
+    folders = {}
+    for record in listed.split(b"\0\0"):
+        facts = dict(line.partition(b" ")[::2] for line in record.split(b"\0") if line)
+        if b"worktree" in facts and b"bare" not in facts:
+            folder = Path(facts[b"worktree"].decode(errors="surrogateescape"))
+            folders[folder] = facts.get(b"branch", b"")
+    return folders
+
+
+def refuse_obstacles(
+    checkout: Checkout, index: IndexEntries, changes: Sequence[ChangedFile]
+) -> None:
+    """Refuse if a file that must move is not as its last commit has it.
+
+    This asks what `git read-tree -m -u` does not: it would overwrite an ignored file, and bring
+    back a file that a person deleted.
+
+    Args:
+        checkout: The folder to look into; no symlink is followed.
+        index: What its index has for the paths of the changes.
+        changes: What differs between the two commits.
+
+    Raises:
+        CheckoutBusy: Something is in the way; it names the file.
+    """
+    if index.unmerged is not None:  # wherever it is, git moves no file of this checkout
+        raise CheckoutBusy(
+            f'{checkout.folder}: "{index.unmerged}" has a merge conflict; resolve it and commit, '
+            "or undo the merge with git merge --abort"
+        )
+    if index.obstacle is not None:
+        raise CheckoutBusy(
+            f'{checkout.folder}: "{index.obstacle}" is staged where a folder must be, or where a '
+            "file must be its folder; commit or unstage it"
+        )
+    for change in changes:
+        entry = index.by_path.get(change.path)
+        mark = None if entry is None else entry.mark
+        if mark is not None and mark.islower():
+            raise _busy(
+                checkout, change, 'is marked "assume unchanged"', "unmark it with git update-index"
+            )
+        if (change.before is None) != (mark is None):
+            state = "is staged for deletion" if mark is None else "is staged already"
+            raise _busy(checkout, change, state, "commit or unstage it")
+        _refuse_file(checkout, change, expected=change.before is not None and mark != "S")
+
+
+def _refuse_file(checkout: Checkout, change: ChangedFile, *, expected: bool) -> None:
+    """Look at one path of the work tree, part by part."""
+    place = checkout.folder
+    *folders, name = change.path.split("/")
+    for folder in folders:
+        place /= folder
+        found = _mode(place)
+        if found is None:
+            break
+        if not stat.S_ISDIR(found):
+            link = "is a symbolic link" if stat.S_ISLNK(found) else "is not a folder"
+            relative = place.relative_to(checkout.folder).as_posix()
+            raise CheckoutBusy(
+                f'{checkout.folder}: "{relative}" {link}, and "{change.path}" goes below it; '
+                "move it away"
+            )
+    present = _mode(checkout.folder.joinpath(*folders, name))
+    if present is None and expected:
+        raise _busy(checkout, change, "was deleted", "commit the deletion or restore the file")
+    if present is not None and not expected:
+        raise _busy(checkout, change, "is in the way and not under version control", "move it away")
+
+
+def _mode(place: Path) -> int | None:
+    """Return the mode of what stands at `place`, links not followed; `None` if nothing does."""
+    try:
+        return os.lstat(place).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _busy(checkout: Checkout, change: ChangedFile, state: str, advice: str) -> CheckoutBusy:
+    return CheckoutBusy(f'{checkout.folder}: "{change.path}" {state}; {advice}')
+
+
+def open_checkout(repository: Repository, folder: Path) -> Checkout:
+    """Return a checkout in which git runs no filter."""
+    git = Git(
+        folder=folder,
+        options=(f"--git-dir={folder / '.git'}", f"--work-tree={folder}"),
+        variables=repository.git.variables,
+    )
+    opened = folder == repository.work_tree
+    git_dir = repository.git_dir if opened else Path(git.line("rev-parse", "--absolute-git-dir"))
+    filters = _no_filters(git) if may_configure(repository, "filter") else {}
+    return Checkout(folder=folder, git_dir=git_dir, git=git.having(settings=filters))
+
+
+def _no_filters(git: Git) -> dict[str, str]:
+    """Return settings that switch off every filter that the repository's configuration names.
+
+    A filter is a program, run for each file that an attribute gives to it.
+    """
+    listed = git.output("config", "--list", "--name-only", "-z").decode(errors="surrogateescape")
+    settings: dict[str, str] = {}
+    for key in listed.split("\0"):
+        if key.startswith("filter."):
+            name = key.rpartition(".")[0]
+            settings |= {f"{name}.{part}": "" for part in ("clean", "smudge", "process")}
+            settings[f"{name}.required"] = "false"
+    return settings
+
+
+def _refuse_rebase(checkout: Checkout, branch: str) -> None:
+    for name in ("rebase-merge/head-name", "rebase-apply/head-name"):
+        marker = checkout.git_dir / name
+        if marker.is_file() and marker.read_text().strip() == f"refs/heads/{branch}":
+            raise CheckoutBusy(
+                f'{checkout.folder}: branch "{branch}" is being rebased; '
+                "finish it, or give it up with git rebase --abort"
+            )

@@ -1,0 +1,1 @@
+"""Remotes, and our own copies of them."""

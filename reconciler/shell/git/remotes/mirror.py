@@ -1,0 +1,296 @@
+"""Our own bare copy of a remote: fetched by URL, pushed by URL, configured by us alone."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from reconciler.errors import UsageError
+from reconciler.shell.git.command import Finished, Git
+from reconciler.shell.git.commits import check_path
+from reconciler.shell.git.errors import GitError, LostRace, RemoteMisconfigured, RemoteRefused
+from reconciler.shell.git.import_folder import remove_dead_imports
+from reconciler.shell.git.publish import BranchMove, publish
+from reconciler.shell.git.remotes.access import Access
+from reconciler.shell.git.remotes.answers import answer_to_push, answer_to_transport
+from reconciler.shell.git.remotes.mirror_folder import MirrorFolder, open_folder
+from reconciler.shell.git.remotes.remote import Remote, parse_remote
+from reconciler.shell.git.remotes.upkeep import Upkeep
+from reconciler.shell.git.repository import Repository, check_branch
+from reconciler.shell.git.revisions import check_forward, is_ancestor
+
+NEVER_THERE = "refs/heads/reconciler-checks-whether-it-may-push"
+
+
+class Mirror:
+    """A remote, and the bare repository in which it is read and written.
+
+    Branches have the names that they have at the remote. Only one process uses a folder at a time;
+    once it is shared its threads do, and take turns.
+    """
+
+    def __init__(
+        self, remote: Remote, place: MirrorFolder, repository: Repository, access: Access
+    ) -> None:
+        """Use `Mirror.open`."""
+        self.remote = remote
+        self.folder = place.folder
+        self.repository = repository
+        self.upkeep = Upkeep(repository.git)
+        self._place = place
+        self._access = access
+        self._closed = False
+        self._turn = threading.RLock()
+
+    @classmethod
+    def open(
+        cls,
+        url: str,
+        folder: Path,
+        *,
+        insecure: bool = False,
+        prefix: str = "",
+        object_format: str = "sha1",
+        access: Access | None = None,
+        timeout_seconds: float = 120.0,
+    ) -> "Mirror":
+        """Make or reuse the mirror of a remote.
+
+        Args:
+            url: Of the remote. Credentials in it reach git through its environment only.
+            folder: Where the mirror is kept; made if absent. It is ours alone.
+            insecure: Accept http and git, which anybody on the way can read and change.
+            prefix: The folder of the repository that matters, POSIX; `""` for all of it.
+            object_format: `sha1`, or `sha256` if the remote is so.
+            access: How the operator lets git into the remote; `None` adds nothing to the URL.
+            timeout_seconds: Limit for a fetch or a push. Locks twice as old are removed.
+
+        Raises:
+            UsageError: The URL or the access is not accepted, or the folder holds something else.
+            MirrorBusy: Another process uses the folder.
+        """
+        remote = parse_remote(url, insecure=insecure)
+        access = access or Access()
+        access.check(remote)
+        place = open_folder(
+            folder.resolve(),
+            remote,
+            object_format=object_format,
+            limit_seconds=2 * timeout_seconds,
+        )
+        try:
+            git = _git(place, remote, timeout_seconds)
+            if not place.is_readable(git, thoroughly=False):
+                place.rebuild()
+            repository = Repository(
+                git=git,
+                git_dir=place.repository,
+                common_dir=place.repository,
+                work_tree=None,
+                prefix=check_path(prefix) if prefix else "",
+                object_format=object_format,
+            )
+        except BaseException:
+            os.close(place.lock)
+            raise
+        return cls(remote, place, repository, access)
+
+    def share(self) -> None:
+        """Let threads use it together: leftovers go once no command can be writing them still."""
+        self.recover()
+        limit_seconds = 2 * self.repository.git.timeout_seconds
+        self._place = replace(self._place, youngest_seconds=limit_seconds)
+
+    def recover(self) -> None:
+        """Remove what git commands left that were killed since; call it before a pass."""
+        with self._turn:
+            if not self.upkeep.is_running():  # or else what it is writing would go
+                self._place.remove_leftovers()
+            remove_dead_imports(self.repository)
+
+    def repair(self) -> bool:
+        """Begin anew if git cannot read the mirror, and return whether that was so.
+
+        All in it can be had again from the remote, but for what was accepted last: that is counted
+        from the operator's anchor again. What was not pushed will be decided again.
+        """
+        with self._turn:
+            if self._place.is_readable(self.repository.git, thoroughly=True):
+                return False
+            self._rebuild()
+            return True
+
+    def fetch(self, branch: str) -> str | None:
+        """Bring a branch here as the remote has it, rewinds included.
+
+        Returns:
+            Full hex id of its head; `None` if the remote has no such branch.
+
+        Raises:
+            RemoteUnreachable: Back off and retry.
+            RemoteMisconfigured: An operator must act.
+        """
+        git, reference = self.repository.git, f"refs/heads/{check_branch(branch)}"
+        with self._turn:
+            finished = self._fetch(reference)
+            if finished.code != 0 and not self._place.is_readable(git, thoroughly=False):
+                self._rebuild()
+                finished = self._fetch(reference)
+            if finished.code == 0:
+                return self.repository.find(branch)
+            if f"couldn't find remote ref {reference}" in finished.stderr:
+                git.output("update-ref", "-d", reference)
+                return None
+        raise answer_to_transport(self.remote.url, finished)
+
+    def try_push(self) -> None:
+        """See whether the remote would take a push from us; nothing is sent.
+
+        Raises:
+            RemoteUnreachable: Back off and retry.
+            RemoteMisconfigured: An operator must act.
+        """
+        finished = self._run(
+            "push", "--dry-run", "--porcelain", "--no-verify", "--recurse-submodules=no",
+            "--end-of-options", self.remote.url, f":{NEVER_THERE}",
+        )  # fmt: skip
+        if finished.code not in (0, 1):  # 1: the remote let us in, and has no such branch
+            raise answer_to_transport(self.remote.url, finished)
+
+    def _fetch(self, reference: str) -> Finished:
+        return self._run(
+            "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
+            "--no-auto-maintenance", "--force", "--update-head-ok", "--end-of-options",
+            self.remote.url, f"+{reference}:{reference}",
+        )  # fmt: skip
+
+    def _rebuild(self) -> None:
+        self.upkeep.end()
+        self._place.rebuild()
+
+    def push(self, branch: str, *, old: str | None, new: str) -> None:
+        """Move a branch at the remote from `old` to `new`, or leave it as it was.
+
+        Whatever happens to the connection, the answer is certain if this returns or says
+        `LostRace`: after a failure of transport the remote is asked what it has.
+
+        Args:
+            branch: Name without `refs/heads/`.
+            old: Full hex id that the remote must be at; `None` if it must have no such branch.
+            new: Full hex id of a commit that has `old` among its ancestors.
+
+        Raises:
+            LostRace: The remote is not at `old`. Fetch, reconcile again, push again.
+            RemoteRefused: A hook or protection rule said no.
+            RemoteUnreachable: Nothing is known, or the remote is busy; back off and retry.
+            RemoteMisconfigured: An operator must act.
+            ValueError: `new` does not come after `old`: it would remove commits of others.
+        """
+        finished = self._push([BranchMove(branch, old, new)])
+        if finished.code != 0:
+            self._finish(branch, finished, old=old, new=new)
+        self._follow(branch, new)
+
+    def push_together(self, moves: Sequence[BranchMove]) -> bool:
+        """Move branches at the remote in one transaction, or none of them.
+
+        Why it could not be done is not told: a push of one branch after the other finds out, also
+        what arrived where the answer was lost.
+
+        Args:
+            moves: From where to where, full hex ids.
+
+        Returns:
+            Whether all of them have moved for certain.
+        """
+        if self._push(moves, "--atomic").code != 0:
+            return False
+        for move in moves:
+            self._follow(move.name, move.new)
+        return True
+
+    def _push(self, moves: Sequence[BranchMove], *options: str) -> Finished:
+        """Push branches, each only from where it must be, and only forward."""
+        leases, pairs = [], []
+        for move in moves:
+            check_forward(self.repository, move.old, move.new)
+            leases.append(f"--force-with-lease={move.reference}:{move.old or ''}")
+            pairs.append(f"{move.new}:{move.reference}")
+        return self._run(
+            "push", "--porcelain", *options, "--no-follow-tags", "--recurse-submodules=no",
+            "--no-verify", *leases, "--end-of-options", self.remote.url, *pairs,
+        )  # fmt: skip
+
+    def _follow(self, branch: str, new: str) -> None:
+        """Move a branch here to where it is at the remote; if not, the next fetch does."""
+        with self._turn, contextlib.suppress(GitError):
+            publish(self.repository, branch, old=self.repository.find(branch), new=new)
+
+    def _finish(self, branch: str, finished: Finished, *, old: str | None, new: str) -> None:
+        """Find out what became of a push that did not succeed; raise unless it arrived."""
+        answer = answer_to_push(self.remote.url, finished)
+        if isinstance(answer, LostRace | RemoteRefused):
+            raise answer
+        try:
+            present = self.fetch(branch)
+        except GitError:
+            raise answer from None
+        if present is not None and is_ancestor(self.repository, new, present):
+            return
+        if present != old:
+            raise LostRace(f"{self.remote.url} moved while it was not reachable") from answer
+        raise answer
+
+    def _run(self, *arguments: str) -> Finished:
+        """Run a command that talks to the remote; a time limit gone by is no answer."""
+        try:
+            remote = self._access.applied(self.remote)
+        except UsageError as error:  # the file of a credential was there when we began
+            raise RemoteMisconfigured(str(error)) from None
+        try:
+            return _reaching(self.repository.git, remote).run(*arguments)
+        except GitError as error:
+            return Finished(128, b"", str(error))
+
+    def maintain(self) -> None:
+        """Go on with the upkeep, which is due every hour; call it while no pass is due.
+
+        Git's own is off, so that it never runs in the middle of a pass. This one may: it starts a
+        process or looks at one, and waits for none.
+        """
+        with self._turn:
+            self.upkeep.go_on()
+
+    def close(self) -> None:
+        """Let another process use the folder."""
+        if not self._closed:
+            self.upkeep.end()
+            os.close(self._place.lock)
+            self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _git(place: MirrorFolder, remote: Remote, timeout_seconds: float) -> Git:
+    """Return git in the mirror; what lets a command into the remote is added when it runs."""
+    return Git(
+        folder=place.folder,
+        options=(f"--git-dir={place.repository}",),
+        variables={"GIT_ASKPASS": str(place.askpass), "GIT_ALLOW_PROTOCOL": remote.protocol},
+        secrets=remote.secrets,
+        timeout_seconds=timeout_seconds,
+        inherited=(place.lock,),
+    )
+
+
+def _reaching(git: Git, remote: Remote) -> Git:
+    """Return git with what lets it into the remote."""
+    git = git.having(variables=remote.variables, settings=remote.settings)
+    return replace(git, secrets=remote.secrets)

@@ -1,0 +1,122 @@
+"""What the listener answers: /livez, /readyz, /metrics, /hook where there is a secret, the page.
+
+But for the page (`page_endpoints.py`), answers need no credentials, so they hold no name and no
+content of a repository, but for the reason why a pass fails, from which credentials are taken out.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol
+
+import structlog
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route, Router
+
+from reconciler.dialects.object_boundary import trace_of
+from reconciler.shell.git.masking import mask_of
+from reconciler.shell.http.page_endpoints import PageEndpoints
+from reconciler.shell.http.page_roots import PageOfRoots
+from reconciler.shell.http.webhook import Webhook
+from reconciler.shell.processes.machine_limits import limit_met
+
+
+class HealthOfDaemons(Protocol):
+    """Who is asked whether the daemon, or all daemons, are well."""
+
+    def not_alive(self) -> str:
+        """Return why it counts as stuck, `""` if it does not."""
+
+    def not_ready(self) -> str:
+        """Return why nobody should rely on it, `""` if it is ready."""
+
+
+class MetricsPage(Protocol):
+    """What is counted."""
+
+    def text(self) -> bytes:
+        """Return all series in Prometheus's text format."""
+
+
+def new_app(
+    health: HealthOfDaemons,
+    metrics: MetricsPage,
+    webhook: Webhook | None,
+    *,
+    secrets: Iterable[str] = (),
+    page: PageEndpoints | PageOfRoots | None = None,
+) -> Starlette:
+    """Return the app.
+
+    Args:
+        health: Whether the daemon lives and is ready.
+        metrics: What is counted.
+        webhook: What wakes the daemon; `None` for no webhook.
+        secrets: Texts that no answer may hold.
+        page: The page for people; `None` for none.
+    """
+    mask = mask_of(secrets)
+
+    def answer(word: str, reason_of: Callable[[], str]) -> Callable[[Request], Response]:
+        def endpoint(request: Request) -> Response:
+            reason = mask(reason_of())
+            status = 503 if reason else 200
+            if "application/json" in request.headers.get("accept", ""):
+                return JSONResponse({word: not reason, "reason": reason}, status)
+            return PlainTextResponse(f"{reason or 'ok'}\n", status)
+
+        return endpoint
+
+    async def serve_metrics(_: Request) -> Response:
+        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    async def serve_alive(request: Request) -> Response:
+        return answer("alive", health.not_alive)(request)
+
+    async def serve_ready(request: Request) -> Response:
+        return answer("ready", health.not_ready)(request)
+
+    routes = [
+        Route("/livez", serve_alive),
+        Route("/readyz", serve_ready),
+        Route("/metrics", serve_metrics),
+    ]
+    if webhook is not None:
+        routes.append(Route("/hook", webhook.answer, methods=["POST"]))
+    if page is not None:
+        routes += page.routes()
+    return _app(routes)
+
+
+def page_app(page: PageEndpoints) -> Starlette:
+    """Return an app that has the page and nothing else."""
+    return _app(page.routes())
+
+
+def _app(routes: list[Route]) -> Starlette:
+    """Return the app of some routes."""
+    app = Starlette(exception_handlers={Exception: _mistake_logger()})
+    app.router = Router(routes, redirect_slashes=False)  # a redirect would repeat the Host header
+    return app
+
+
+def _mistake_logger() -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Return what answers after a mistake of our own; each is logged once, however often asked."""
+    logged: set[str] = set()
+
+    async def answer(request: Request, error: Exception) -> Response:
+        if told := limit_met(error):
+            return PlainTextResponse(f"{told}\n", 503, {"retry-after": "10"})
+        trace = trace_of(error)
+        place = trace.rpartition("\n")[0]  # what follows may hold the request's own words
+        if place not in logged:
+            logged.add(place)
+            structlog.get_logger().error(
+                "a request failed for a mistake of the reconciler itself",
+                path=request.scope["path"][:100],
+                trace=trace,
+            )
+        return PlainTextResponse("a mistake of the reconciler itself; see its log\n", 500)
+
+    return answer

@@ -1,0 +1,1 @@
+"""Passes for real: what may be decided from, what is written, where it goes."""

@@ -1,0 +1,290 @@
+"""Delivery to other branches, which follow the one that is served."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from reconciler.core.changes import Change, DeleteFile, WriteFile
+from reconciler.core.commit_purpose import CommitPurpose, Purpose
+from reconciler.core.memo import undelivered
+from reconciler.delivery.deliver import deliver_to
+from reconciler.delivery.delivered import Delivered
+from reconciler.delivery.destinations import roots_of
+from reconciler.delivery.memory import DeliveryMemory
+from reconciler.delivery.record import destinations_in
+from reconciler.delivery.settings import decode_delivery
+from reconciler.errors import ShellError, UserError
+from reconciler.manifests.paths import DELIVERY
+from reconciler.manifests.text.emitter import encode
+from reconciler.manifests.text.limits import Oversized
+from reconciler.manifests.text.reader import read
+from reconciler.model.moments import format_moment
+from reconciler.model.settings import Settings, settings_in
+from reconciler.model.world import Body, Fault, World
+from reconciler.shell.git.checkout.kept_edits import KeptEdit
+from reconciler.shell.git.commits import write_commit
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.history import read_commits
+from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.git.objects import TreeEntry, read_blobs
+from reconciler.shell.git.publish import BranchMove
+from reconciler.shell.git.repository import COMMIT_ID, Repository
+from reconciler.shell.git.signing import CommitSigning, SigningKey
+from reconciler.shell.passes.untrusted_edits import restored
+from reconciler.shell.reading.branch_files import on_branch
+from reconciler.shell.reading.delivered_files import DeliveredFiles
+from reconciler.shell.reading.listings import Listings
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.sources import ServedBranches, Sources
+from reconciler.shell.reading.trees import GitTrees
+
+RECORD = f"{DELIVERY.name}.yaml"
+DELIVERED_FROM, INPUTS_FROM = "Delivered-From", "Delivered-Inputs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchDelivered:
+    """What came of one branch: its commit and how many files differ, or why nothing could be.
+
+    `kept` are a person's edits that stay in checkouts of it.
+    """
+
+    branch: str
+    commit: str | None
+    files: int
+    faults: tuple[Fault, ...]
+    kept: tuple[KeptEdit, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class _Followed:
+    """What is known of one branch; it only saves work."""
+
+    files: DeliveredFiles
+    memory: DeliveryMemory = field(default_factory=undelivered)
+    listings: Listings | None = None
+    seen: tuple[Sources, str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedDelivery:
+    """What a branch is to become: where it goes from its head, and what is told of it then."""
+
+    head: str | None
+    told: BranchDelivered
+
+    @property
+    def move(self) -> BranchMove | None:
+        """Where the branch goes, `None` if it stays."""
+        new = self.told.commit
+        return None if new is None else BranchMove(self.told.branch, self.head, new)
+
+
+@dataclass(slots=True, eq=False)
+class BranchDelivery:
+    """Delivers what was decided to the branches that the configuration names.
+
+    They move together with the decision, unless the remote has no transactions, or a checkout must
+    follow one of them. Then the decision comes first; a branch that lags, as after a crash, catches
+    up with the next pass.
+
+    Attributes:
+        key: Who signs the commits, `None` for nobody.
+    """
+
+    key: SigningKey | None = None
+    _followed: dict[str, _Followed] = field(default_factory=dict)
+
+    def deliver(
+        self,
+        served: ServedBranches,
+        loader: Loader,
+        author: CommitIdentity,
+        sources: Sources,
+        at: datetime,
+    ) -> list[BranchDelivered]:
+        """Bring all branches to what a commit asks for, and return those that moved or could not.
+
+        Raises:
+            LostRace: A branch moved meanwhile; deliver again.
+            ShellError: As `prepare` says.
+        """
+        found = []
+        for one in self.prepare(served, loader, author, sources, at):
+            told = one.told
+            if one.move is not None:
+                try:
+                    kept = served.publish_other(one.move)
+                except BaseException:
+                    self.forget()
+                    raise
+                told = replace(told, kept=kept)
+            found.append(told)
+        return found
+
+    def prepare(
+        self,
+        served: ServedBranches,
+        loader: Loader,
+        author: CommitIdentity,
+        sources: Sources,
+        at: datetime,
+    ) -> Iterator[PreparedDelivery]:
+        """Write what a commit asks for to each branch, and yield those that move or cannot.
+
+        Args:
+            served: What is served; other branches are beside it.
+            loader: Loads the world of the served branch.
+            author: Who commits.
+            sources: The commits of what is served.
+            at: The moment of its pass.
+
+        Raises:
+            ShellError: Git or the remote refused, or a branch is the served one.
+        """
+        world = sources.load(loader)
+        settings = settings_in(world)
+        if settings.suspend:
+            return
+        names = decode_delivery(settings).branches
+        for name in (served.inputs.name, served.moved):
+            if name in names:
+                raise ShellError(
+                    f"delivery names the branch {name}, which is served; leave `branch` out"
+                )
+        for name in names:
+            asked = (world, settings, sources)
+            one = self._prepare(name, served, loader, author, asked, at)
+            if one is not None:
+                yield one
+
+    def forget(self) -> None:
+        """Forget what is known of the branches, which is of what was prepared and never came."""
+        self._followed.clear()
+
+    def _prepare(
+        self,
+        name: str,
+        served: ServedBranches,
+        loader: Loader,
+        author: CommitIdentity,
+        asked: tuple[World, Settings, Sources],
+        at: datetime,
+    ) -> PreparedDelivery | None:
+        """Write what a commit asks for to one branch, which stays where it is."""
+        world, settings, sources = asked
+        known = self._followed.setdefault(name, _Followed(DeliveredFiles(name)))
+        head, trusted = served.other(name)
+        if known.seen == (sources, head):
+            return None
+        repository = served.repository
+        known.listings = known.listings or Listings(GitTrees(repository), DELIVERY.name)
+        listed = {} if trusted is None else known.listings.entries(trusted)
+        record = record_in(repository, listed)
+        configured = decode_delivery(settings).on(name).destinations
+        had = () if record is None else destinations_in(record)
+        roots = roots_of((*configured, *(replace(one, branch=name) for one in had)))
+        before = known.memory.world or _before(repository, loader, trusted) or world
+        there = on_branch(before, name, known.listings, trusted, known.files, roots)
+        found = deliver_to(name, there, world, settings, record, known.memory)
+        changes = tuple(_changes(name, found, record))
+        folders = (RECORD, *(root.removeprefix(f"{name}:") for root in roots))
+        changes += _put_back(repository, head, trusted, changes, folders)
+        new = head or trusted
+        if changes:
+            message = _message(changes, sources, at)
+            new = self._write(repository, name, changes, new, message, at, author)
+        known.seen = (sources, new)
+        moved = None if new == head else new
+        count = 0 if moved is None else len(changes)
+        told = BranchDelivered(branch=name, commit=moved, files=count, faults=found.faults)
+        return PreparedDelivery(head=head, told=told) if moved or found.faults else None
+
+    def _write(
+        self,
+        repository: Repository,
+        name: str,
+        changes: tuple[Change, ...],
+        parent: str | None,
+        message: str,
+        at: datetime,
+        author: CommitIdentity,
+    ) -> str:
+        """Write a commit for a branch, and sign it for that one."""
+        purpose = CommitPurpose(Purpose.DELIVERY, name, repository.prefix)
+        return write_commit(
+            repository,
+            changes,
+            parent=parent,
+            message=message,
+            at=at,
+            author=author,
+            signing=CommitSigning.by(self.key, purpose),
+        )
+
+
+def _put_back(
+    repository: Repository,
+    head: str | None,
+    trusted: str | None,
+    changes: tuple[Change, ...],
+    folders: tuple[str, ...],
+) -> tuple[Change, ...]:
+    """Return what undoes in folders of delivery what came after the commit that is trusted."""
+    if trusted is None or head is None or head == trusted:
+        return ()
+    written = {change.path for change in changes}
+    return tuple(restored(repository, trusted, head, folders=folders, but=written))
+
+
+def record_in(repository: Repository, listed: Mapping[str, TreeEntry]) -> Body | None:
+    """Return what the files of a branch say of its delivery, `None` if nothing that can be read."""
+    entry = listed.get(RECORD)
+    if entry is None:
+        return None
+    for _, content in read_blobs(repository, [entry.blob]):
+        if not isinstance(content, Oversized):
+            documents = read(content, RECORD).documents
+            return documents[0].body if documents else None
+    return None
+
+
+def _before(repository: Repository, loader: Loader, head: str | None) -> World | None:
+    """Return the world that a branch was delivered from, `None` if it cannot be told."""
+    told = delivered_from(repository, head) if head else None
+    try:
+        return told.load(loader) if told else None
+    except (GitError, ShellError, UserError):
+        return None
+
+
+def delivered_from(repository: Repository, head: str) -> Sources | None:
+    """Return what a commit of another branch follows, `None` if it names nothing."""
+    for commit in read_commits(repository, [head]):
+        trailers = dict(commit.trailers)
+        outputs = trailers.get(DELIVERED_FROM, "")
+        inputs = trailers.get(INPUTS_FROM, outputs)
+        if COMMIT_ID.fullmatch(outputs) and COMMIT_ID.fullmatch(inputs):
+            return Sources(inputs, outputs)
+    return None
+
+
+def _changes(name: str, found: Delivered, record: Body | None) -> Iterator[Change]:
+    """Yield the changes on a branch, its record among them."""
+    prefix = f"{name}:"
+    for path, text in found.written.items():
+        yield WriteFile(path.removeprefix(prefix), text)
+    for path in sorted(found.gone):
+        yield DeleteFile(path.removeprefix(prefix))
+    if found.record is not None and found.record != record:
+        yield WriteFile(RECORD, encode(found.record))
+
+
+def _message(changes: tuple[Change, ...], sources: Sources, at: datetime) -> str:
+    """Return the message of a commit on another branch."""
+    files = f"{len(changes)} file{'s' if len(changes) != 1 else ''}"
+    inputs = f"{INPUTS_FROM}: {sources.inputs}\n" if sources.inputs != sources.outputs else ""
+    return (
+        f"Deliver {files}\n\n{DELIVERED_FROM}: {sources.outputs}\n{inputs}"
+        f"Reconciled-At: {format_moment(at)}\n"
+    )

@@ -1,0 +1,300 @@
+"""One pass for real: read, decide, commit, move the branch; again if it moved meanwhile."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from reconciler import __version__
+from reconciler.core.changes import Outcome
+from reconciler.core.memo import Memo
+from reconciler.core.message import commit_message
+from reconciler.core.reconcile import reconcile
+from reconciler.core.record import last_pass
+from reconciler.delivery.settings import decode_delivery
+from reconciler.errors import ReconcilerError
+from reconciler.model.settings import settings_in
+from reconciler.model.world import World
+from reconciler.shell.clock import Clock
+from reconciler.shell.git.commits import write_commit
+from reconciler.shell.git.errors import (
+    GitError,
+    LostRace,
+    RemoteMisconfigured,
+    RemoteRefused,
+    RemoteUnreachable,
+)
+from reconciler.shell.git.history import read_history
+from reconciler.shell.git.identity import CommitIdentity
+from reconciler.shell.passes.branch_delivery import BranchDelivered, BranchDelivery
+from reconciler.shell.passes.branches import Branch
+from reconciler.shell.passes.clock_behind import SHORT_WAIT, ClockBehind, behind, later
+from reconciler.shell.passes.commit_causes import causing_commits
+from reconciler.shell.passes.contest import Contest
+from reconciler.shell.passes.lost_passes import write_lost_again
+from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.passes.reruns import find_reruns
+from reconciler.shell.passes.step_times import StepTimes
+from reconciler.shell.passes.trust import RefusedCommit, Trust
+from reconciler.shell.passes.untrusted_edits import put_back
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.sources import Heads, ServedBranches
+
+RACES = 5  # several writers on one branch settle in two or three rounds
+PIECES = 10  # of parsed documents, written between two looks at the branch; half a second
+
+
+def _delivered_to(report: PassReport) -> tuple[str, ...]:
+    """Return the names of the other branches that a world is delivered to."""
+    return decode_delivery(settings_in(report.world)).branches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passes:
+    """Runs passes on one branch.
+
+    Attributes:
+        branch: Where to read and to publish.
+        loader: Reads the worlds of that branch.
+        clock: Where `now` comes from.
+        author: Who commits.
+        pause: Waits for a number of seconds.
+        memo: What earlier passes remember; it only saves work.
+        delivery: Brings what was decided to other branches.
+        output_branch: Name of the branch that it commits to, `None` for the one that is read.
+        contest: What others undo of what it writes.
+        trust: Tells which commits are decided from, `None` if all are.
+        began: Is told which commit of people a pass looks at, as it begins.
+    """
+
+    branch: Branch
+    loader: Loader
+    clock: Clock
+    author: CommitIdentity
+    pause: Callable[[float], None] = time.sleep
+    memo: Memo = field(default_factory=Memo)
+    delivery: BranchDelivery = field(default_factory=BranchDelivery)
+    output_branch: str | None = None
+    contest: Contest = field(default_factory=Contest)
+    trust: Trust | None = None
+    began: Callable[[str], None] = lambda _: None
+
+    @property
+    def branches(self) -> ServedBranches:
+        """All that it reads and moves."""
+        return ServedBranches(self.branch, self.output_branch, self.trust)
+
+    def decide(self, *, at: datetime | None = None, times: StepTimes | None = None) -> PassReport:
+        """Compute a pass without committing anything.
+
+        Args:
+            at: Moment of the pass; `None` takes the clock's.
+            times: Where the time that it takes is counted.
+
+        Raises:
+            ClockBehind: The moment is not later than the last pass.
+        """
+        branches, times = self.branches, times or StepTimes()
+        with times.step("fetch"):
+            heads = branches.heads()
+        self.began(heads.inputs)
+        with times.step("load"):
+            world = branches.load(self.loader, heads)
+        heads = heads._replace(reports=world.reported_at or None)
+        now = self._moment(world) if at is None else later(world, at)
+        with times.step("schedule"):
+            outcome, waiting = self._reconcile(world, now, heads)
+        return PassReport(
+            world=world,
+            outcome=outcome,
+            now=now,
+            heads=heads,
+            commit=None,
+            waiting=waiting,
+            refused=self._refused(),
+        )
+
+    def run(self, *, at: datetime | None = None, publish: bool = True) -> PassReport:
+        """Compute a pass and commit it; if the branch moved meanwhile, compute again.
+
+        Args:
+            at: Moment of the pass; `None` takes the clock's.
+            publish: Whether the branch moves. If not, the commit exists and is named in the report.
+
+        Raises:
+            LostRace: The branch moved each time.
+            ShellError: Git or the remote refused.
+        """
+        self.branch.recover()
+        with self.branch.repository.held:
+            try:
+                return self._delivered(self._run(at=at, publish=publish), publish=publish)
+            except (RemoteRefused, RemoteUnreachable, RemoteMisconfigured, LostRace):
+                raise
+            except GitError:
+                if not self._repaired():
+                    raise
+                return self._delivered(self._run(at=at, publish=publish), publish=publish)
+
+    def _repaired(self) -> bool:
+        """Write again what is lost, if there is anything and that can be done."""
+        if self.branch.repair():
+            return True
+        names = dict.fromkeys((self.branches.inputs.name, self.branches.moved))
+        repository = self.branch.repository
+        written = [write_lost_again(repository, self.loader, name) for name in names]
+        return any(written)
+
+    def rest(self) -> bool:
+        """Do a little of what no pass waits for, and return whether more is left."""
+        self.branch.maintain()
+        return self.loader.keep_documents(pieces=PIECES)
+
+    def _delivered(self, report: PassReport, *, publish: bool) -> PassReport:
+        """Bring other branches to what was decided, and tell what waits there, too."""
+        if publish and not report.beside and _delivered_to(report):
+            found = self.delivery.deliver(
+                self.branches, self.loader, self.author, report.sources, report.now
+            )
+            report = replace(report, beside=tuple(found))
+        return replace(report, refused=self._refused())
+
+    def _refused(self) -> tuple[RefusedCommit, ...]:
+        """Return the commits that wait on any branch."""
+        return () if self.trust is None else tuple(self.trust.refused.values())
+
+    def _publish(self, report: PassReport) -> PassReport:
+        """Publish a decision, together with what it delivers to other branches if that can be done.
+
+        Returns:
+            The report with what became of the other branches, and of the checkouts.
+        """
+        told = self._publish_together(report)
+        kept = () if told is not None else self.branches.publish(report.heads, report.outputs)
+        self.branch.repository.held.put_again()
+        return replace(report, beside=told or (), kept=kept)
+
+    def _publish_together(self, report: PassReport) -> tuple[BranchDelivered, ...] | None:
+        """Publish a decision and what it delivers to other branches at once, if that can be done.
+
+        Returns:
+            What became of the other branches; `None` if none has moved.
+
+        Raises:
+            LostRace: A branch is elsewhere, and none has moved.
+        """
+        names = _delivered_to(report)
+        try:
+            if not names or not self.branches.may_move_with(names):
+                return None
+            found = self.delivery.prepare(
+                self.branches, self.loader, self.author, report.sources, report.now
+            )
+            prepared = list(found)
+            moves = [one.move for one in prepared if one.move is not None]
+            if moves and self.branches.publish_together(report.heads, report.outputs, moves):
+                return tuple(one.told for one in prepared)
+        except LostRace:
+            self.delivery.forget()
+            raise
+        except ReconcilerError:
+            pass  # what is wrong with another branch is told after the decision, which goes first
+        self.delivery.forget()
+        return None
+
+    def _run(self, *, at: datetime | None, publish: bool) -> PassReport:
+        times = StepTimes()
+        for race in range(RACES + 1):
+            report = replace(self.decide(at=at, times=times), steps=times.seconds)
+            if not report.outcome.changes:
+                if publish:
+                    self.branches.bring_back(report.heads)
+                return report
+            contested = self.contest.fought_over(report.world, report.outcome, report.now)
+            if contested is not None:
+                return replace(report, contested=contested)
+            report = replace(report, editors=tuple(self._editors(report)))
+            with times.step("commit"):
+                commit = self._commit(report)
+            if commit == report.heads.parent:
+                return report
+            decided = replace(report, commit=commit, races=race)
+            try:
+                if publish:
+                    with times.step("push"):
+                        published = self._publish(decided)
+                    self.contest.wrote(report.world, report.outcome, report.now)
+                    return published
+            except LostRace:
+                if race == RACES:
+                    raise
+                self.pause(random.uniform(0.01, 0.1) * 2**race)  # noqa: S311  # only spreads writers
+                continue
+            return decided
+        raise AssertionError("the last race raises")
+
+    def _reconcile(
+        self, world: World, now: datetime, heads: Heads
+    ) -> tuple[Outcome, frozenset[str]]:
+        """Return the outcome, and the files that stay since a person is editing them."""
+        outcome = reconcile(world, now, memo=self.memo)
+        taken = {removal.path for removal in outcome.removals}
+        waiting = self._busy(taken, heads) if taken else frozenset()
+        if waiting:  # or else the checkout could not follow, and nothing would be committed
+            outcome = reconcile(world, now, busy=waiting, memo=self.memo)
+        return outcome, waiting
+
+    def _busy(self, taken: set[str], heads: Heads) -> frozenset[str]:
+        """Return the files that stay: those that a person edits, and all while commits wait."""
+        return frozenset(taken) if heads.tip else self.branch.busy(taken, at=heads.inputs)
+
+    def _commit(self, report: PassReport) -> str:
+        """Write the commit of a pass."""
+        world, outcome = report.world, report.outcome
+        message = commit_message(
+            outcome,
+            revision=world.revision,
+            now=report.now,
+            version=__version__,
+            output_root=world.output_root,
+            reported_at=world.reported_at,
+            editors=report.editors,
+            reruns=find_reruns(self.branch.repository, report.outputs, world, outcome),
+            over="" if world.apart else report.heads.tip or "",
+            outputs=report.heads.outputs or "" if report.heads.tip else "",
+            caused=causing_commits(
+                self.branch.repository, report.heads.inputs, world, outcome.decisions
+            ),
+        )
+        return write_commit(
+            self.branch.repository,
+            (*outcome.files, *put_back(self.branch.repository, report.heads, world, outcome)),
+            parent=report.heads.parent,
+            message=message,
+            at=report.now,
+            author=self.author,
+            signing=self.branches.signing(self.delivery.key),
+        )
+
+    def _editors(self, report: PassReport) -> list[tuple[str, str]]:
+        """Return who edited outputs by hand, as the history tells."""
+        editors = []
+        for key in report.outcome.edited:
+            path = report.world.outputs[key].origin.path
+            commits = [*read_history(self.branch.repository, report.outputs, limit=1, path=path)]
+            editors.append((str(key), str(commits[0].author) if commits else "someone"))
+        return editors
+
+    def _moment(self, world: World) -> datetime:
+        """Return the clock's moment, waiting shortly until it is later than the last pass."""
+        last = last_pass(world.outputs)
+        now = self.clock.now()
+        if last is None or now > last.at:
+            return now
+        if last.at - now > SHORT_WAIT:
+            raise ClockBehind(behind(last.at, now))
+        while now <= last.at:
+            self.pause((last.at - now).total_seconds() + 1 if now < last.at else 0.05)
+            now = self.clock.now()
+        return now

@@ -1,0 +1,265 @@
+"""Which commits of a branch are decided from: those that allowed keys signed, one after the other.
+
+A branch is followed along first parents from the commit that was accepted last. That one is kept in
+a reference of our own, outside of every tree, one for each root; where there is none, the operator
+names a commit that is trusted as it is, or else the whole line must be signed. A commit that no
+allowed key has signed, one of our own that was signed for another place, and all that come after
+it, wait: passes go on at the last one that was accepted.
+"""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from reconciler.audit.history.revisions import OUTPUTS
+from reconciler.core.commit_purpose import Purpose
+from reconciler.errors import ShellError
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.git.history import CommitRecord, read_commit, read_commits
+from reconciler.shell.git.repository import Repository, check_branch
+from reconciler.shell.git.revisions import is_ancestor, list_range
+from reconciler.shell.git.signatures import AllowedKeys, Signature, read_signatures
+from reconciler.shell.passes.commit_places import CommitPlaces
+from reconciler.shell.passes.kept_commits import ACCEPTED, Kept, list_kept, reference_of
+
+SIGN_IT = "sign it by an allowed key, or name it with --trust-from once it is reviewed"
+TAKE_IT_OFF = "take it off the branch, or name it with --trust-from once it is reviewed"
+BRING_IT_BACK = "push that again, or name a newer commit of the branch with --trust-from"
+
+
+class RefusedCommit(NamedTuple):
+    """A commit that is not decided from: where, which, by whom, why, how many wait, what helps."""
+
+    branch: str
+    revision: str
+    author: str
+    problem: str
+    waiting: int
+    expected: str = SIGN_IT
+
+    def __str__(self) -> str:
+        after = f" and {self.waiting - 1} after it" if self.waiting > 1 else ""
+        return (
+            f"{self.branch} has {self.revision[:12]} by {self.author}, which waits{after}: "
+            f"{self.problem}; {self.expected}"
+        )
+
+
+class AcceptedLine(NamedTuple):
+    """How far a branch is trusted.
+
+    `commit` was accepted last. `written` is the newest pass of the root that the daemon itself
+    signed since, or else `commit`: there the outputs are. `refused` is the first commit that waits.
+    """
+
+    commit: str
+    written: str
+    refused: RefusedCommit | None = None
+
+
+class NothingTrusted(ShellError):
+    """No commit of a branch can be decided from."""
+
+
+@dataclass(slots=True, eq=False)
+class Trust:
+    """Tells how far branches are trusted, and keeps what was accepted last.
+
+    Attributes:
+        repository: Where the branches are, and the root that is served.
+        output_root: Folder of that root that passes write to.
+        allowed: Whose signatures count.
+        own: Fingerprint of the key of the daemon.
+        anchors: Full hex ids of commits that are trusted as they are, with all before them.
+        refused: Branch to the commit that waits there.
+    """
+
+    repository: Repository
+    output_root: str
+    allowed: AllowedKeys
+    own: str
+    anchors: tuple[str, ...] = ()
+    refused: dict[str, RefusedCommit] = field(default_factory=dict)
+    _known: dict[str, tuple[tuple[str, str | None], AcceptedLine]] = field(default_factory=dict)
+
+    def accepted(self, branch: str) -> str | None:
+        """Return the commit of a branch that was accepted last, `None` if there is none.
+
+        A root that has accepted nothing yet goes on from what was accepted for all roots, as was
+        done before each had its own.
+        """
+        found = self.repository.find_reference(reference_of(self.repository, Kept.ACCEPTED, branch))
+        return found or self.repository.find_reference(f"{ACCEPTED}{check_branch(branch)}")
+
+    def accept(
+        self, branch: str, head: str, before: str | None, *, purpose: Purpose = Purpose.DECISIONS
+    ) -> AcceptedLine:
+        """Accept what allowed keys signed on a branch, and return how far it is trusted.
+
+        Args:
+            branch: Its name.
+            head: Full hex id of its commit.
+            before: What `accepted` returned before the head was looked at. Asked for later, it
+                could be what another daemon accepted of a newer head, and look like a branch that
+                was set back.
+            purpose: What commits of the daemon do on that branch.
+            purpose: What commits of the daemon do on that branch.
+
+        Raises:
+            NothingTrusted: There is no such commit, nor one that was accepted earlier.
+        """
+        question = (head, before)
+        if branch in self._known and self._known[branch][0] == question:
+            return self._known[branch][1]
+        line = self.follow(branch, head, before, purpose=purpose)
+        self._keep(branch, line.commit, before)
+        self._keep_waiting(branch, line.refused)
+        self.refused.pop(branch, None)
+        if line.refused is not None:
+            self.refused[branch] = line.refused
+        self._known[branch] = ((head, line.commit), line)
+        return line
+
+    def accept_own(self, branch: str, commit: str, before: str | None) -> None:
+        """Accept what the daemon itself wrote on top of the commit that was accepted last.
+
+        Where that cannot be kept now, whoever looks at the branch next accepts it.
+        """
+        with contextlib.suppress(GitError):
+            self._keep(branch, commit, before)
+
+    def _keep(self, branch: str, commit: str, before: str | None) -> None:
+        """Keep what was accepted, unless another daemon of the root has kept something meanwhile.
+
+        What it kept stays: the next pass goes on from there.
+        """
+        reference = reference_of(self.repository, Kept.ACCEPTED, branch)
+        present = self.repository.find_reference(reference)
+        if present == commit or present not in (before, None):
+            return
+        try:
+            self.repository.git.output(
+                "update-ref", reference, commit, present or "0" * len(commit)
+            )
+        except GitError:
+            if self.repository.find_reference(reference) == present:
+                raise
+
+    def _keep_waiting(self, branch: str, refused: RefusedCommit | None) -> None:
+        """Keep which commit waits, for whoever asks how the repository stands."""
+        present = self.repository.find_reference(
+            reference_of(self.repository, Kept.WAITING, branch)
+        )
+        if refused is not None and refused.revision != present:
+            reference = reference_of(self.repository, Kept.WAITING, branch)
+            self.repository.git.output("update-ref", reference, refused.revision)
+        elif refused is None and present is not None:
+            reference = reference_of(self.repository, Kept.WAITING, branch)
+            self.repository.git.output("update-ref", "-d", reference)
+
+    def follow(
+        self, branch: str, head: str, before: str | None, *, purpose: Purpose = Purpose.DECISIONS
+    ) -> AcceptedLine:
+        """Return how far a branch is trusted, and keep nothing of it; see `accept`."""
+        if head == before:
+            return AcceptedLine(head, head)
+        bases = self._bases(branch, head, before)
+        if before is not None and not bases:
+            problem = f"{before[:12]}, which was accepted last, is no part of the branch any more"
+            refused = self._refusal(branch, head, problem, 1)._replace(expected=BRING_IT_BACK)
+            return AcceptedLine(before, self._written_since(branch, head, before, purpose), refused)
+        line = list_range(self.repository, head, but=bases)
+        signed, misplaced = self._judged(line[::-1], branch, purpose)
+        good = next((i for i, one in enumerate(signed) if one.problem), len(signed))
+        if good == len(signed):
+            return AcceptedLine(head, head)
+        bad = signed[good]
+        others = sum(1 for one in signed[good:] if one.problem or one.key != self.own)
+        refused = self._refusal(branch, bad.revision, bad.problem, others)
+        if bad.revision in misplaced:
+            refused = refused._replace(expected=TAKE_IT_OFF)
+        commit = self._newest([one.revision for one in signed[:good]], line[-1], bases)
+        if commit is None:
+            raise NothingTrusted(str(refused))
+        passes = [one.revision for one in self._passes(signed[good:])]
+        after = [one for one in passes if self._leads(commit, one)]
+        return AcceptedLine(commit, after[-1] if after else commit, refused)
+
+    def _judged(
+        self, line: Sequence[str], branch: str, purpose: Purpose
+    ) -> tuple[list[Signature], Mapping[str, str]]:
+        """Return who signed commits, and which of them are out of their place, and why."""
+        signed = read_signatures(self.repository, line, self.allowed)
+        misplaced = self._places.find_misplaced(signed, branch=branch, purpose=purpose)
+        told = [replace(one, problem=misplaced.get(one.revision, one.problem)) for one in signed]
+        return told, misplaced
+
+    @property
+    def _places(self) -> CommitPlaces:
+        """What tells which commits of ours are out of their place."""
+        return CommitPlaces(repository=self.repository, output_root=self.output_root, own=self.own)
+
+    def _bases(self, branch: str, head: str, before: str | None) -> tuple[str, ...]:
+        """Return the trusted commits that lead to a head.
+
+        What the operator names counts where it says more than what was accepted, of this branch or
+        of another one: whoever can push may set any of them to a commit that another one is at.
+        """
+        named = [one for one in self.anchors if self._leads(one, head)]
+        if before is None:
+            return tuple(named)
+        if named:
+            accepted = (before, *self._elsewhere(branch))
+            named = [one for one in named if not any(self._leads(one, at) for at in accepted)]
+        return (*named, *([before] if self._leads(before, head) else []))
+
+    def _elsewhere(self, branch: str) -> list[str]:
+        """Return what was accepted of other branches."""
+        found = list_kept(self.repository, Kept.ACCEPTED)
+        return [commit for name, commit in found.items() if name != branch]
+
+    def _leads(self, ancestor: str, revision: str) -> bool:
+        return is_ancestor(self.repository, ancestor, revision)
+
+    def _newest(self, signed: Sequence[str], first: str, bases: Sequence[str]) -> str | None:
+        """Return the newest commit that counts on a line, `None` if none does.
+
+        One beside what is trusted counts once a signed commit joins it to that: until then it would
+        set the branch back.
+        """
+        base = self._base(first, bases)
+        if base is None:
+            return signed[-1] if signed else None
+        return next((one for one in reversed(signed) if self._leads(base, one)), base)
+
+    def _base(self, first: str, bases: Sequence[str]) -> str | None:
+        """Return the trusted commit that the first one of a line stands on, `None` if none does."""
+        parents = read_commit(self.repository, first).parents
+        on_line = [one for one in bases if parents and self._leads(parents[0], one)]
+        return next(iter(on_line or bases), None)
+
+    def _passes(self, signed: Sequence[Signature]) -> list[CommitRecord]:
+        """Return the commits that the daemon itself signed for this root, in their place.
+
+        A pass of another root does not count: it leaves here what commits that wait did.
+        """
+        ours = [one.revision for one in signed if one.key == self.own and not one.problem]
+        return [one for one in read_commits(self.repository, ours) if self._places.is_of_root(one)]
+
+    def _written_since(self, branch: str, head: str, before: str, purpose: Purpose) -> str:
+        """Return the newest of our passes on a branch that no longer has what was accepted.
+
+        Each must say that its outputs are those that were accepted, or those of such a pass: a line
+        that was left may be pushed again, with passes that are older.
+        """
+        line = list_range(self.repository, head, but=(before,))
+        found = [before]
+        for one in self._passes(self._judged(line[::-1], branch, purpose)[0]):
+            if purpose is Purpose.DELIVERY or dict(one.trailers).get(OUTPUTS) in found:
+                found.append(one.revision)
+        return found[-1]
+
+    def _refusal(self, branch: str, revision: str, problem: str, waiting: int) -> RefusedCommit:
+        author = str(read_commit(self.repository, revision).author)
+        return RefusedCommit(branch, revision, author, problem, waiting)

@@ -1,0 +1,1 @@
+"""Processes and what the machine grants them: signals, threads, memory, the disk."""

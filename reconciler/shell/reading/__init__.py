@@ -1,0 +1,1 @@
+"""From commits and folders to worlds, and only what differs is read again."""

@@ -1,0 +1,152 @@
+"""Parsed documents kept on disk, so that the next start need not parse them.
+
+Whatever is wrong with the table (cut off, edited, another program's, locked for long, on a full
+disk) costs time, never an answer: what is not found there is read from the repository.
+"""
+
+import contextlib
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from reconciler.core.inputs.file_validation import FileValidation
+from reconciler.core.inputs.stored_validation import (
+    decode_validations,
+    encode_validation,
+    is_storable,
+)
+from reconciler.manifests.file_names import is_escaped
+from reconciler.model.known_kinds import KnownKinds
+from reconciler.shell.reading.entry_table import TOGETHER, EntryTable, remove_table
+
+INPUTS, OUTPUTS = "inputs", "outputs"  # names of rules
+FEW = 500  # ours: fewer files are parsed before a table would have been asked
+MOST_BYTES = 1 << 30  # ours: 100,000 manifests take some 200 MB
+PIECE = 2000  # files that are written together; some 50 ms
+SAMPLE = 200  # files by which it is guessed how many are there
+
+Pair = tuple[str, str]
+"""Path and blob id."""
+
+
+class DocumentCache:
+    """What was found in the files without faults, by blob, rules and build."""
+
+    def __init__(
+        self,
+        folder: Path,
+        build: Callable[[], str],
+        known: KnownKinds,
+        *,
+        few: int = FEW,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        """Remember where the table is; it is opened when many files are first asked for.
+
+        Args:
+            folder: Ours alone; made if absent.
+            build: Returns what stands for the code that reads: other code, other entries.
+            known: The kinds.
+            few: From how many files on it is worth asking.
+            most_bytes: How large the table may grow.
+        """
+        self._folder = folder
+        self._build = build
+        self._known = known
+        self._few = few
+        self._most_bytes = most_bytes
+        self._table: EntryTable | None = None
+        self._is_open = False
+        self._prefix = b""
+        self._pending: list[tuple[bytes, FileValidation]] = []
+        self.problem = ""
+        """Why the table is not used, `""` while it is."""
+
+    def find(self, rules: str, pairs: Sequence[Pair]) -> Iterator[FileValidation]:
+        """Yield what was found in those files that are known, without their texts.
+
+        Args:
+            rules: The name of the rules that they are held against.
+            pairs: The files.
+        """
+        if self._opened(len(pairs)) is None:
+            return
+        shared: dict[str, str] = {}
+        for start in range(0, len(pairs), TOGETHER):
+            piece = pairs[start : start + TOGETHER]
+            keys = [self._key(rules, *pair) for pair in piece]
+            texts = self._read(keys)
+            stored = [
+                (*pair, texts[key]) for pair, key in zip(piece, keys, strict=True) if key in texts
+            ]
+            yield from decode_validations(stored, shared)
+
+    def unknown(self, rules: str, pairs: Sequence[Pair]) -> int:
+        """Return how many of some files are not known, by a sample."""
+        if self._opened(len(pairs)) is None:
+            return len(pairs)
+        sample = {self._key(rules, *pair) for pair in pairs[:: len(pairs) // SAMPLE + 1]}
+        return len(pairs) * (len(sample) - len(self._read(list(sample)))) // max(len(sample), 1)
+
+    def add(self, rules: str, file: FileValidation) -> None:
+        """Note what was found in a file, to be written by `save`."""
+        if self._table is not None and is_storable(file, self._known):
+            self._pending.append((self._key(rules, file.path, file.blob), file))
+
+    def save(self, *, pieces: int | None = None) -> bool:
+        """Write what was noted, and return whether more is left.
+
+        Args:
+            pieces: How many at most; `None` for all.
+        """
+        while self._table is not None and (self._pending or self._table.has_news()):
+            if pieces == 0:
+                return True
+            pieces = None if pieces is None else pieces - 1
+            piece, self._pending = self._pending[:PIECE], self._pending[PIECE:]
+            entries = [(key, encode_validation(file)) for key, file in piece]
+            with self._guarded():
+                self._table.write(entries, most_bytes=self._most_bytes)
+        return False
+
+    def _opened(self, count: int) -> EntryTable | None:
+        """Return the table, if there is one and so many files are worth it."""
+        if not self._is_open and count >= self._few:
+            self._is_open = True
+            self._prefix = f"{self._build()}\0".encode()
+            with self._guarded():
+                self._table = EntryTable.open(self._folder)
+        return self._table if count >= self._few else None
+
+    def _read(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """Return the texts that are there."""
+        found: dict[bytes, str] = {}
+        with self._guarded():
+            if self._table is not None:
+                found.update(self._table.read(keys))
+        return found
+
+    def _key(self, rules: str, path: str, blob: str) -> bytes:
+        """Return what a file is filed under: of odd names and JSON other things are found."""
+        sort = "odd" if is_escaped(path) else "json" if path.endswith(".json") else "yaml"
+        said = self._prefix + f"{rules}\0{sort}\0{blob}".encode()
+        return hashlib.blake2b(said, digest_size=16).digest()
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Go on without the table where it cannot be used; make room where it is damaged."""
+        try:
+            yield
+        except (sqlite3.OperationalError, OSError) as error:
+            self._give_up(error)
+        except sqlite3.DatabaseError as error:
+            self._give_up(error)
+            remove_table(self._folder)
+
+    def _give_up(self, error: Exception) -> None:
+        """Let go of the table for the rest of this process."""
+        self.problem = str(error)
+        if self._table is not None:
+            self._table.close()
+        self._table, self._pending = None, []

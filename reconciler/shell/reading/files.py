@@ -1,0 +1,163 @@
+"""The only file that reads manifests from a folder instead of from git."""
+
+import glob
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.errors import UsageError
+from reconciler.manifests.file_names import is_manifest_name, shown_path, stored_path
+from reconciler.manifests.selection import selects
+from reconciler.manifests.text.limits import MAX_READ_BYTES, Oversized
+from reconciler.shell.reading.manifest_source import FoundManifests, chosen_by, skipped_as
+
+STDIN = "<stdin>"
+"""What standard input is called where a path is expected; no file can be named so by accident."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSource:
+    """Manifests as they are on disk, committed or not; see `ManifestSource`.
+
+    `root` is the root, `base` the folder where paths start, `None` for the root.
+    """
+
+    root: Path
+    base: Path | None = None
+
+    def is_root(self, path: Path) -> bool:
+        """Return whether a path is the root itself."""
+        return (self._start / path).resolve() == self.root.resolve()
+
+    def is_file(self, path: Path) -> bool:
+        """Return whether a path names one file."""
+        return (self._start / path).is_file()
+
+    def find(
+        self, paths: Sequence[Path], *, output_root: str, rules: Rules, forced: bool = True
+    ) -> FoundManifests:
+        """Return the files to check; a folder outside of the root has no configuration."""
+        covers = chosen_by(partial(_written, self.root), output_root, rules)
+        root, start = self.root.resolve(), self._start
+
+        def is_read(path: str) -> bool:
+            return not path.startswith("/") and covers(path)
+
+        files: set[str] = set()
+        links: set[str] = set()
+        for path in paths or [root]:
+            place = start / path
+            if str(path) == "-":
+                files.add(STDIN)
+            elif place.is_file():
+                relative = _relative(root, place)
+                if forced or is_read(relative):
+                    files.add(relative)
+            elif place.is_dir() and not place.resolve().is_relative_to(root):
+                files.update(_outside(place.resolve()))
+            elif place.is_dir():
+                files.update(name for name in _named(root, _files(place)) if is_read(name))
+                links.update(name for name in _links(root, place) if is_read(skipped_as(name)))
+            else:
+                files.update(name for name in _named(root, _matching(start, path)) if is_read(name))
+        return FoundManifests(tuple(sorted(files)), tuple(sorted(links)))
+
+    def contents(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | Oversized]]:
+        """Yield files with their content."""
+        return ((path, read_file(self.root, stored_path(path))) for path in paths)
+
+    def records(self, output_root: str, kind: str) -> list[str]:
+        """Return the files below the output root that hold one kind's status, sorted."""
+        folder, root = self.root / output_root / kind, self.root.resolve()
+        return sorted(_named(root, _files(folder))) if folder.is_dir() else []
+
+    @property
+    def _start(self) -> Path:
+        return self.root if self.base is None else self.base
+
+
+def _outside(folder: Path) -> Iterator[str]:
+    """Yield the manifest files of a folder that is not in the root."""
+    for file in _files(folder):
+        if selects(_relative(folder, file), include=(), exclude=()):
+            yield file.as_posix()
+
+
+def _matching(start: Path, path: Path) -> list[Path]:
+    """Return the plain files that a glob matches.
+
+    Raises:
+        UsageError: No file matches.
+    """
+    names = glob.glob(str(path), root_dir=start, recursive=True)  # noqa: PTH207  # takes absolute globs, too
+    files = [start / name for name in names if _is_named_like_one(name)]
+    files = [file for file in files if file.is_file() and not file.is_symlink()]
+    if not files:
+        raise UsageError(f'"{start / path}" does not exist')
+    return files
+
+
+def read_file(directory: Path, path: str) -> bytes | Oversized:
+    """Return the content of a file that `find_manifests` named, or its size if it is too large.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    if path == STDIN:
+        data = sys.stdin.buffer.read(MAX_READ_BYTES + 1)
+        return Oversized(len(data)) if len(data) > MAX_READ_BYTES else data
+    try:
+        size_bytes = (directory / path).stat().st_size
+        if size_bytes > MAX_READ_BYTES:
+            return Oversized(size_bytes)
+        return (directory / path).read_bytes()
+    except OSError as error:
+        raise UsageError(f'"{path}" cannot be read: {error.strerror}') from None
+
+
+def _written(directory: Path, path: str) -> Iterator[bytes | Oversized]:
+    """Yield what a file of a folder holds, nothing if there is none."""
+    if (directory / path).is_file():
+        yield read_file(directory, path)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the plain files of a folder that are named like manifests."""
+    return (file for file in _walk(folder) if not file.is_symlink() and file.is_file())
+
+
+def _links(root: Path, folder: Path) -> Iterator[str]:
+    """Yield the symbolic links of a folder that may lead to manifests, as they are called there."""
+    for link in _walk(folder):
+        if link.is_symlink():
+            yield f"{_relative(root, link.parent)}/{shown_path(link.name)}".removeprefix("./")
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Yield what is named like a manifest, and links to folders; dot-folders are not entered."""
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (link for name in folders if (link := Path(parent, name)).is_symlink())
+        yield from (Path(parent, name) for name in sorted(names) if _is_named_like_one(name))
+
+
+def _is_named_like_one(name: str) -> bool:
+    """Return whether the name of a file is that of a manifest."""
+    return is_manifest_name(shown_path(name))
+
+
+def _named(root: Path, files: Iterable[Path]) -> Iterator[str]:
+    """Yield files as they are called in the root."""
+    return (_relative(root, file) for file in files)
+
+
+def _relative(root: Path, path: Path) -> str:
+    """Return a path relative to the root, or absolute if it is elsewhere; as it is shown."""
+    resolved = path.resolve()
+    if resolved.is_relative_to(root):
+        return shown_path(resolved.relative_to(root).as_posix())
+    return shown_path(resolved.as_posix())

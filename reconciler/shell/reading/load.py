@@ -1,0 +1,291 @@
+"""From a commit to a World: which files there are, what they hold, and what held before.
+
+What a commit changed is told by git, and patched into what was known, so a warm load costs that.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from reconciler.core.dialects import KINDS
+from reconciler.core.inputs.admissions import ADMISSIONS
+from reconciler.core.inputs.document_rules import Rules
+from reconciler.core.inputs.file_validation import FileValidation
+from reconciler.core.inputs.input_files import InputFiles, input_files
+from reconciler.core.inputs.input_index import InputIndex, follow_inputs, index_inputs
+from reconciler.core.inputs.last_known_good import LastKnownGood
+from reconciler.core.inputs.past_versions import with_past
+from reconciler.core.inputs.world_composition import compose, configuration_of
+from reconciler.core.record import LastPass, last_pass
+from reconciler.core.state import StateTree, blocks_of, check_ours, follow_state, read_state
+from reconciler.delivery.destinations import roots_of
+from reconciler.delivery.record import recorded
+from reconciler.delivery.settings import Destination, decode_delivery
+from reconciler.manifests.paths import RECORD, output_path
+from reconciler.manifests.schemas.schema import Schemas
+from reconciler.manifests.scope import CRD
+from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
+from reconciler.model.world import World
+from reconciler.shell.git.errors import GitError
+from reconciler.shell.reading.delivered_files import DeliveredFiles
+from reconciler.shell.reading.document_cache import INPUTS, OUTPUTS, DocumentCache
+from reconciler.shell.reading.earlier_files import EarlierFiles
+from reconciler.shell.reading.edited_inputs import EditedInputs
+from reconciler.shell.reading.format_guard import FormatGuard
+from reconciler.shell.reading.good_versions import GoodVersions
+from reconciler.shell.reading.listings import Listings
+from reconciler.shell.reading.reported_trees import ReportedTrees, Reports, SourcesOf, paired
+from reconciler.shell.reading.tree_cache import Below, Track, TreeCache, untracked
+from reconciler.shell.reading.trees import Trees
+from reconciler.shell.work.validators import FileValidators, file_validators
+
+
+class Loader:
+    """Loads the worlds of one repository; what it remembers only saves work."""
+
+    def __init__(
+        self,
+        trees: Trees,
+        schemas: Schemas,
+        *,
+        output_root: str,
+        track: Track = untracked,
+        processes: int = 1,
+        documents: DocumentCache | None = None,
+        past: bool = False,
+        sources: SourcesOf | None = None,
+    ) -> None:
+        """Remember where to read and what is ours there.
+
+        Up to so many processes read where there are thousands of files; `documents` are those that
+        were parsed before, `None` for none. With `past` the versions that clusters are held on are
+        read even where nothing is delivered. `sources` returns the commits of inputs and outputs at
+        a revision where outputs have a branch of their own.
+        """
+        trees = ReportedTrees(trees)
+        self._output_root = output_root
+        self._sources = sources
+        self._reads_past = past
+        self._processes = processes
+        self._rules = {
+            INPUTS: Rules(schemas, ADMISSIONS, KINDS),
+            OUTPUTS: Rules(schemas, {}, KINDS, status_only=True),
+        }
+        self._listings = Listings(trees, output_root)
+        self._output_listings = Listings(trees, output_root) if sources else self._listings
+        self._documents = documents
+        self._formats = FormatGuard(trees)
+        self._inputs, self._outputs = (
+            TreeCache(trees, listings, name, track=track, documents=documents)
+            for name, listings in ((INPUTS, self._listings), (OUTPUTS, self._output_listings))
+        )
+        self._good_versions = GoodVersions(self._listings, self.version)
+        self._edited = EditedInputs(trees, self._listings)
+        self._earlier = EarlierFiles(trees, self._inputs, self.version)
+        self._surveyed: InputIndex | None = None
+        self._state: StateTree | None = None
+        self._delivered = DeliveredFiles()
+        self._delivers: tuple[Destination, ...] = ()
+        self._last: tuple[tuple[str, str], str, World] | None = None
+
+    @property
+    def output_root(self) -> str:
+        """Root-relative folder of the outputs."""
+        return self._output_root
+
+    @property
+    def apart(self) -> bool:
+        """Whether outputs have a branch of their own."""
+        return self._sources is not None
+
+    def sources_of(self, revision: str) -> tuple[str, str]:
+        """Return the commits of inputs and outputs at a revision."""
+        return (revision, revision) if self._sources is None else self._sources(revision)
+
+    def load(
+        self, revision: str, *, outputs: str | None = None, reports: Reports | None = None
+    ) -> World:
+        """Return the world at a commit.
+
+        Args:
+            revision: Full hex id of the commit or tree that has the inputs.
+            outputs: Full hex id of the one that has the outputs; `None` means the same, or those
+                that belong to it on their own branch.
+            reports: Returns the commit of the branch that clusters report on, where the
+                configuration names one; `None` takes that of the last pass.
+
+        Returns:
+            The very same world if the one before was asked for; documents that did not change are
+            the very same ones.
+
+        Raises:
+            GitError: The commit cannot be read.
+            ShellError: The last good version of a faulty file is not in this repository.
+            UsageError: The output root is a folder of people's manifests.
+        """
+        if outputs is None:
+            revision, outputs = self.sources_of(revision)
+        asked = (revision, outputs)
+        if self._last is not None and self._last[0] == asked:
+            _, branch, world = self._last
+            if reports is None or not branch or (reports(branch) or "") == world.reported_at:
+                return world
+        total = 0 if self._last is not None else self._unparsed(revision)
+        try:
+            with file_validators(self._rules, total, processes=self._processes) as by:
+                branch, world = self._load(*asked, reports, by)
+        except BaseException:
+            self._state = self._surveyed = None  # they may lag behind their files
+            raise
+        self._last = (asked, branch, world)
+        return world
+
+    def has_outputs(self, revision: str) -> bool:
+        """Return whether a commit has the record of a pass."""
+        return output_path(self._output_root, RECORD) in self._listings.entries(revision)
+
+    def keep_documents(self, *, pieces: int) -> bool:
+        """Write so many pieces of what was parsed, and return whether more is left."""
+        return self._documents is not None and self._documents.save(pieces=pieces)
+
+    def _unparsed(self, revision: str) -> int:
+        """Return about how many files of a commit were not parsed before."""
+        entries = self._listings.entries(revision)
+        if self._documents is None:
+            return len(entries)
+        sides: dict[str, list[tuple[str, str]]] = {INPUTS: [], OUTPUTS: []}
+        is_output = Below(self._output_root)
+        for path, entry in entries.items():
+            sides[OUTPUTS if is_output(path) else INPUTS].append((path, entry.blob))
+        return sum(self._documents.unknown(*side) for side in sides.items())
+
+    def _load(
+        self, revision: str, outputs: str, reports: Reports | None, by: FileValidators
+    ) -> tuple[str, World]:
+        """Read what changed since the world before, and compose this one.
+
+        Returns:
+            The branch that clusters report on, `""` for none of its own, and the world.
+        """
+        record = output_path(self._output_root, RECORD)
+        self._formats.check(record, self._output_listings.entries(outputs).get(record))
+        state = self._follow_state(outputs, by)
+        self._delivers = recorded(state.manifests)
+        last = last_pass(state.manifests)
+        reported_at = "" if last is None else last.reported_at
+        used: set[tuple[str, str]] = set()
+        settings = self._settings(self._as_before(revision), last, used)
+        branch = settings.feedback_branch
+        if branch and reports is not None:
+            reported_at = reports(branch) or ""
+        inputs = paired(revision, reported_at) if branch else revision
+        roots = self._delivery_roots(settings)
+        self._output_listings.watch(roots)
+        covers = input_files(settings, self._output_root, state.manifests)
+        index = self._follow_survey(inputs, covers, by)
+        versions = self._edited.find(last, inputs, covers)
+        edited = {path: self._inputs.kinds_at(path) for path in versions}
+        good_versions = partial(
+            self._good_versions.find,
+            last=last,
+            covers=covers,
+            recorded=state.manifests,
+            used=used,
+            allow=settings.safety.allow,
+            edited=edited,
+        )
+        index, good = self._with_scopes(index, partial(good_versions, revision=inputs))
+        world = compose(
+            index,
+            good,
+            state,
+            revision=revision,
+            output_root=self._output_root,
+            reported_at=reported_at if branch else "",
+            apart=self.apart,
+            delivered=self._delivered.follow(self._output_listings.entries(outputs), roots),
+            obstacles=self._output_listings.listing(outputs).in_the_way(roots),
+            edited=edited,
+            last=None if self._last is None else self._last[-1],
+        )
+        earlier = self._earlier.find(world.inputs, versions, last, index.scopes)
+        world = replace(world, earlier=earlier)
+        if self._reads_past or self._delivers or decode_delivery(settings).destinations:
+            world = with_past(world, index.scopes, partial(self._past, used))
+        self._inputs.keep(used)
+        self._outputs.keep(())
+        return branch, world
+
+    def _with_scopes(
+        self, index: InputIndex, find: Callable[[InputIndex], LastKnownGood]
+    ) -> tuple[InputIndex, LastKnownGood]:
+        """Return the inputs with their last good versions, of which a CRD still says its scope."""
+        good = find(index)
+        if any((key.group, key.kind) == CRD for key in good.manifests):
+            index = index_inputs(self._inputs.files, KINDS, good.manifests.values())
+            good = find(index)
+        return index, good
+
+    def _as_before(self, revision: str) -> str:
+        """Return a commit with the reports of the world before: a listing is told from its like."""
+        if self._last is None or not self._last[1]:
+            return revision
+        return paired(revision, self._last[-1].reported_at)
+
+    def _past(self, used: set[tuple[str, str]], path: str, blob: str) -> FileValidation | None:
+        """Return what an earlier version of a file holds, `None` if it is not there any more."""
+        try:
+            found = self.version(path, blob)
+        except GitError:
+            return None
+        used.add((path, blob))
+        return found
+
+    def _follow_state(self, revision: str, by: FileValidators) -> StateTree:
+        """Read the files below the output root."""
+        move = self._outputs.follow(revision, Below(self._output_root), by)
+        listing = self._output_listings.listing(revision)
+        blocks = blocks_of(listing.links | listing.others, self._output_root, KINDS)
+        if self._state is None:
+            self._state = read_state(move.files.values(), self._output_root, KINDS, blocks)
+        else:
+            self._state = follow_state(self._state, move, self._output_root, KINDS, blocks)
+        check_ours(self._state, self._output_root)
+        return self._state
+
+    def _follow_survey(self, revision: str, covers: InputFiles, by: FileValidators) -> InputIndex:
+        """Read the files of people."""
+        move = self._inputs.follow(revision, covers, by)
+        if self._surveyed is None:
+            self._surveyed = index_inputs(move.files.values(), KINDS)
+        else:
+            self._surveyed = follow_inputs(self._surveyed, move)
+        return self._surveyed
+
+    def _delivery_roots(self, settings: Settings) -> frozenset[str]:
+        """Return the folders that delivery has, had, or is to have."""
+        wanted = decode_delivery(settings).on("").destinations
+        return frozenset(roots_of((*self._delivers, *wanted))) - {""}
+
+    def _settings(
+        self, revision: str, last: LastPass | None, used: set[tuple[str, str]]
+    ) -> Settings:
+        """Read the configuration first, since it says which files are read."""
+        entry = self._listings.entries(revision).get(CONFIGURATION_PATH)
+        self._formats.check(CONFIGURATION_PATH, entry)
+        found = [] if entry is None else [self.version(CONFIGURATION_PATH, entry.blob)]
+        used.update((CONFIGURATION_PATH, file.blob) for file in found)
+        index = index_inputs(found, KINDS)
+        good = self._good_versions.find(
+            index,
+            revision,
+            last=last,
+            covers=CONFIGURATION_PATH.__eq__,
+            recorded={} if self._state is None else self._state.manifests,
+            used=used,
+        )
+        return decode_settings(configuration_of(index, good))
+
+    def version(self, path: str, blob: str) -> FileValidation:
+        """Return what a version of an input file holds."""
+        return self._inputs.version(path, blob, FileValidators(self._rules))

@@ -1,0 +1,104 @@
+"""The two worlds that a preview compares: a branch as it is, and as it would be after a merge."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reconciler.model.world import World
+from reconciler.shell.git.checkout.snapshot import take_files
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.revisions import resolve_revision
+from reconciler.shell.git.scratch import merge_trees, scratch
+from reconciler.shell.reading.document_cache import DocumentCache
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.sources import finding_sources
+from reconciler.shell.reading.tree_cache import Track, untracked
+from reconciler.shell.reading.trees import GitTrees
+from reconciler.shell.resources import load_schemas
+from reconciler.shell.work.workers import processors
+
+FILES = "the files of this checkout"
+SERVED = ("refs/heads/main", "refs/remotes/origin/main", "refs/remotes/origin/HEAD")
+"""Where the branch that is served is looked for, if it is not named; HEAD comes last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """What is compared.
+
+    Attributes:
+        base: The world of the branch that is merged into.
+        merged: The world after the merge.
+        base_revision: Full hex id of the base.
+        head_revision: Full hex id of what is merged; of the commit that is checked out where the
+            files of the checkout are.
+        base_name: The base as the person named it.
+        head_name: What is merged, in words.
+        uncommitted: How many files of the checkout differ from that commit.
+    """
+
+    base: World
+    merged: World
+    base_revision: str
+    head_revision: str
+    base_name: str
+    head_name: str
+    uncommitted: int = 0
+
+
+@contextlib.contextmanager
+def open_sides(
+    repository: Repository,
+    *,
+    base: str | None,
+    head: str | None,
+    output_root: str,
+    track: Track = untracked,
+    documents: DocumentCache | None = None,
+    output_branch: str | None = None,
+) -> Iterator[Sides]:
+    """Merge in a throw-away database, and load both worlds.
+
+    Args:
+        repository: Where both sides are.
+        base: A revision; `None` takes the branch that is served.
+        head: A revision; `None` takes the files of the checkout, committed or not.
+        output_root: Root-relative folder that the daemon owns.
+        track: Shows how far reading is.
+        documents: Those that were parsed before, `None` for none.
+        output_branch: The branch of the outputs, `None` where it is that of the inputs.
+    """
+    base_name = base or _served(repository)
+    base_revision = resolve_revision(repository, base_name)
+    head_revision = resolve_revision(repository, head or "HEAD")
+    with scratch(repository) as private:
+        theirs, uncommitted = head_revision, 0
+        if head is None:
+            theirs, uncommitted = take_files(repository, private, head_revision)
+        tree = merge_trees(private, base_revision, theirs)
+        loader = Loader(
+            GitTrees(private),
+            load_schemas(),
+            output_root=output_root,
+            track=track,
+            processes=processors(),
+            documents=documents,
+            past=True,
+            sources=finding_sources(repository, output_branch),
+        )
+        outputs = loader.sources_of(base_revision)[1] if output_branch else None
+        reports = repository.find_fetched
+        yield Sides(
+            base=loader.load(base_revision, outputs=outputs, reports=reports),
+            merged=loader.load(tree, outputs=outputs, reports=reports),
+            base_revision=base_revision,
+            head_revision=head_revision,
+            base_name=base_name.removeprefix("refs/heads/").removeprefix("refs/remotes/"),
+            head_name=head or FILES,
+            uncommitted=uncommitted,
+        )
+
+
+def _served(repository: Repository) -> str:
+    """Return the branch that the daemon most likely serves."""
+    return next((name for name in SERVED if repository.find_reference(name)), "HEAD")

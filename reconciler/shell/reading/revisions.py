@@ -1,0 +1,226 @@
+"""The history of a repository as the audit asks for it; see `audit/history/revisions.py`."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reconciler.audit.history.revisions import Commit, FileChange, UnreadableRevision
+from reconciler.errors import ReconcilerError
+from reconciler.manifests.text.limits import Oversized
+from reconciler.model.world import World
+from reconciler.shell.git.history import CommitRecord, read_commits
+from reconciler.shell.git.objects import REGULAR, ChangedFile, changed_files, read_blobs
+from reconciler.shell.git.repository import EMPTY_TREES, Repository
+from reconciler.shell.git.revisions import (
+    changes_of,
+    check_whole,
+    is_ancestor,
+    list_brought,
+    list_range,
+)
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.sources import finding_sources
+from reconciler.shell.reading.trees import GitTrees
+from reconciler.shell.resources import load_schemas
+
+PLAIN = REGULAR[0]
+NEAR = 8  # commits that are read together; few lie between two passes
+NOTHING = frozenset(EMPTY_TREES.values())
+MOST_BROUGHT = 3  # commits of one merge, told beside it
+
+
+@dataclass(slots=True)
+class GitRevisions:
+    """Answers from a repository; what it remembers only saves work."""
+
+    repository: Repository
+    loader: Loader
+    _changes: dict[str, tuple[FileChange, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def open(
+        cls, directory: Path, *, output_root: str, output_branch: str | None = None
+    ) -> "GitRevisions":
+        """Open the repository that a folder is in."""
+        repository = Repository.open(directory)
+        sources = finding_sources(repository, output_branch)
+        trees = GitTrees(repository)
+        return cls(
+            repository, Loader(trees, load_schemas(), output_root=output_root, sources=sources)
+        )
+
+    def commits(
+        self, head: str, *, but: str | None = None, paths: Sequence[str] = (), whole: bool = True
+    ) -> list[Commit]:
+        """Return the commits that lead to `head` along first parents, the newest first.
+
+        Args:
+            head: Full hex commit id.
+            but: A commit that they must not be part of, nor its ancestors; `None` for none.
+            paths: Only commits that changed something there, relative to the root; none for all.
+            whole: Whether a history that a shallow clone cuts off is refused.
+
+        Raises:
+            HistoryMissing: It is cut off.
+        """
+        lineage = self.lineage(head, but=but, paths=paths, whole=whole)
+        return [_commit(record) for record in read_commits(self.repository, lineage.revisions)]
+
+    def lineage(
+        self, head: str, *, but: str | None = None, paths: Sequence[str] = (), whole: bool = True
+    ) -> "CommitLine":
+        """Return the same commits, to be read when they are asked for."""
+        places = [self.repository.from_top(path) for path in paths]
+        head, but = self.moved_at(head), None if but is None else self.moved_at(but)
+        but = None if but in NOTHING else but
+        listed = (
+            []
+            if head in NOTHING
+            else list_range(self.repository, head, but=() if but is None else (but,), paths=places)
+        )
+        if whole:
+            check_whole(self.repository, listed)
+        return CommitLine(self.repository, listed)
+
+    def moved_at(self, revision: str) -> str:
+        """Return the commit of the branch that passes move, as at a revision of the inputs."""
+        return self.loader.sources_of(revision)[1]
+
+    def prepare(self, commits: Sequence[Commit]) -> None:
+        """Read the changes of many commits at once; `changes` then answers from memory."""
+        records = read_commits(self.repository, [commit.revision for commit in commits])
+        found = changes_of(self.repository, list(records))
+        prefix = f"{self.repository.prefix}/" if self.repository.prefix else ""
+        self._changes = {
+            commit.revision: tuple(
+                _change(changed, prefix) for changed in found.get(commit.revision, ())
+            )
+            for commit in commits
+        }
+
+    def changes(self, commit: Commit, /) -> tuple[FileChange, ...]:
+        """Return what a commit changed against its first parent, everything for a root commit."""
+        if commit.revision not in self._changes:
+            self.prepare([commit])
+        return self._changes[commit.revision]
+
+    @property
+    def apart(self) -> bool:
+        """Whether outputs have a branch of their own."""
+        return self.loader.apart
+
+    def world(
+        self, inputs: str, outputs: str | None, /, *, reports: str | None = None
+    ) -> World | UnreadableRevision:
+        """Return the inputs of one commit with the outputs of another."""
+        nothing = EMPTY_TREES[self.repository.object_format]
+        return load_pair(self.loader, inputs, outputs or nothing, reports)
+
+    def world_at(self, revision: str, /) -> World | UnreadableRevision:
+        """Return the world at a commit of the branch that passes move."""
+        try:
+            return self.loader.load(revision)
+        except ReconcilerError as error:
+            return UnreadableRevision(str(error))
+
+    def between(self, old: str, new: str, /) -> tuple[Commit, ...]:
+        """Return the commits that lead to one and not to an older one, the newest first."""
+        listed = list_range(self.repository, new, but=(old,))
+        return tuple(map(_commit, read_commits(self.repository, listed)))
+
+    def commit_at(self, revision: str, /) -> Commit:
+        """Return one commit."""
+        [found] = read_commits(self.repository, [revision])
+        return _commit(found)
+
+    def brought(self, commit: Commit, paths: Iterable[str], /) -> tuple[Commit, ...]:
+        """Return the commits that a merge brought and that changed some files, the oldest first."""
+        if commit.parent is None or len(commit.parents) == 1:
+            return ()
+        places = [self.repository.from_top(path) for path in paths]
+        listed = list_brought(
+            self.repository, commit.revision, commit.parent, paths=places, most=MOST_BROUGHT
+        )
+        return tuple(map(_commit, read_commits(self.repository, listed)))
+
+    def differences(self, old: str, new: str, /) -> tuple[FileChange, ...]:
+        """Return what differs between the trees of two commits, below the root."""
+        prefix = self.repository.prefix
+        found = changed_files(self.repository, old, new, prefix=prefix)
+        return tuple(_change(changed, "") for changed in found)
+
+    def text(self, blob: str, /) -> str:
+        """Return the content of a blob for people to read."""
+        return text_of(read_blobs(self.repository, [blob]))
+
+    def texts(self, blobs: Iterable[str]) -> dict[str, bytes]:
+        """Return the contents of many blobs at once; one that is too large is empty."""
+        wanted = dict.fromkeys(blobs)
+        return {
+            blob: b"" if isinstance(content, Oversized) else content
+            for blob, content in read_blobs(self.repository, wanted)
+        }
+
+    def leads_to(self, ancestor: str, revision: str, /) -> bool:
+        """Return whether a commit exists and is the other one or one of its ancestors."""
+        return ancestor == revision or is_ancestor(self.repository, ancestor, revision)
+
+
+def load_pair(
+    loader: Loader, inputs: str, outputs: str, reports: str | None
+) -> World | UnreadableRevision:
+    """Return the inputs of one commit with the outputs of another, or why they cannot be read."""
+    asked = None if reports is None else lambda _: reports
+    try:
+        return loader.load(inputs, outputs=outputs, reports=asked)
+    except ReconcilerError as error:
+        return UnreadableRevision(str(error))
+
+
+def text_of(found: Iterable[tuple[str, bytes | Oversized]]) -> str:
+    """Return the content of the blob that was read; one that is too large is empty."""
+    for _, content in found:
+        return "" if isinstance(content, Oversized) else content.decode(errors="replace")
+    return ""
+
+
+class CommitLine:
+    """Commits by their ids; those beside the one that is asked for are read with it."""
+
+    def __init__(self, repository: Repository, revisions: Sequence[str]) -> None:
+        """Remember where to read them."""
+        self.revisions = revisions
+        self._repository = repository
+        self._read: dict[int, Commit] = {}
+
+    def __getitem__(self, position: int, /) -> Commit:
+        """Return one of them."""
+        if position not in self._read:
+            wanted = self.revisions[position : position + NEAR]
+            records = read_commits(self._repository, wanted)
+            self._read.update(enumerate(map(_commit, records), start=position))
+        return self._read[position]
+
+
+def _commit(record: CommitRecord) -> Commit:
+    """Return a commit without what only git needs."""
+    return Commit(
+        revision=record.revision,
+        author=str(record.author),
+        authored_at=record.authored_at,
+        committed_at=record.committed_at,
+        subject=record.subject,
+        trailers=record.trailers,
+        parents=record.parents,
+    )
+
+
+def _change(changed: ChangedFile, prefix: str) -> FileChange:
+    """Return a change with its path relative to the root."""
+    path, before, after = changed.path, changed.before, changed.after
+    return FileChange(
+        path=path.removeprefix(prefix) if path.startswith(prefix) else f"/{path}",
+        before=None if before is None else before.blob,
+        after=None if after is None else after.blob,
+        plain=after is None or after.mode == PLAIN,
+    )

@@ -1,0 +1,263 @@
+"""Which commits a world is made from: outputs and reports may have branches of their own."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from reconciler.audit.history.revisions import FROM
+from reconciler.core.commit_purpose import CommitPurpose, Purpose
+from reconciler.errors import ShellError, UsageError
+from reconciler.model.world import World
+from reconciler.shell.git.checkout.kept_edits import KeptEdit
+from reconciler.shell.git.history import read_commits
+from reconciler.shell.git.publish import BranchMove
+from reconciler.shell.git.repository import COMMIT_ID, EMPTY_TREES, Repository, check_branch
+from reconciler.shell.git.revisions import is_ancestor, list_range
+from reconciler.shell.git.signing import CommitSigning, SigningKey
+from reconciler.shell.passes.branches import Branch
+from reconciler.shell.passes.trust import NothingTrusted, Trust
+from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.reported_trees import SourcesOf
+
+
+class Sources(NamedTuple):
+    """Full hex ids of the commits that have the inputs and the outputs, mostly the same one."""
+
+    inputs: str
+    outputs: str
+
+    def load(self, loader: Loader, reports: Callable[[str], str | None] | None = None) -> World:
+        """Return the world; see `Loader.load`."""
+        return loader.load(self.inputs, outputs=self.outputs, reports=reports)
+
+
+class Heads(NamedTuple):
+    """Where the branches are that a pass reads; `None` for one that is not there, or not read.
+
+    `tip` is where the branch is that a pass moves, if that is not accepted; `None` if it is. `gone`
+    says that somebody deleted the branch of the outputs, which are those that were accepted last.
+    """
+
+    inputs: str
+    outputs: str | None
+    reports: str | None
+    tip: str | None = None
+    gone: bool = False
+
+    @property
+    def parent(self) -> str | None:
+        """The commit that a pass writes its own on; `None` for one without history."""
+        return self.tip or self.outputs
+
+    @property
+    def old(self) -> str | None:
+        """Where the branch is that a pass moves, `None` if it is not there."""
+        return None if self.gone else self.parent
+
+
+@dataclass(frozen=True, slots=True)
+class ServedBranches:
+    """The branches of a pass.
+
+    Attributes:
+        inputs: The branch of what people write.
+        output_branch: Name of the one that passes commit to, `None` where that is the same.
+        trust: Tells which commits are decided from, `None` if all are.
+    """
+
+    inputs: Branch
+    output_branch: str | None = None
+    trust: Trust | None = None
+
+    @property
+    def repository(self) -> Repository:
+        """Where commits are written."""
+        return self.inputs.repository
+
+    @property
+    def moved(self) -> str:
+        """Name of the branch that passes move."""
+        return self.inputs.name if self.output_branch is None else self.output_branch
+
+    def signing(self, key: SigningKey | None) -> CommitSigning | None:
+        """Return how a key signs what passes decide, `None` if there is none."""
+        root = self.repository.prefix
+        return CommitSigning.by(key, CommitPurpose(Purpose.DECISIONS, self.moved, root))
+
+    def heads(self, feedback_branch: str = "") -> Heads:
+        """Return where the branches are; reports only where they have a branch of their own."""
+        reports = self.reports(feedback_branch) if feedback_branch else None
+        before = self._accepted()
+        inputs = self.inputs.head()
+        outputs = inputs if self.output_branch is None else self.inputs.beside(self.output_branch)
+        heads = Heads(inputs, outputs, reports)
+        return heads if self.trust is None else self._trusted(heads, self.trust, before)
+
+    def _accepted(self) -> dict[str, str | None]:
+        """Return what was accepted last, by branch."""
+        if self.trust is None:
+            return {}
+        return {name: self.trust.accepted(name) for name in {self.inputs.name, self.moved}}
+
+    def _trusted(self, heads: Heads, trust: Trust, before: Mapping[str, str | None]) -> Heads:
+        """Return the commits to decide from: those that are accepted."""
+        line = trust.accept(self.inputs.name, heads.inputs, before[self.inputs.name])
+        inputs, head = line.commit, heads.outputs
+        if head is None:
+            outputs = before[self.moved]
+            return heads._replace(inputs=inputs, outputs=outputs, gone=outputs is not None)
+        if self.output_branch is not None:
+            begun = before[self.output_branch] or self._begun(trust, head)
+            line = trust.accept(self.output_branch, head, begun)
+        tip = None if line.refused is None else head
+        return heads._replace(inputs=inputs, outputs=line.written, tip=tip)
+
+    def accepted_of(self, trust: Trust, branch: str, head: str) -> str | None:
+        """Return what counts of a branch before its head is looked at, `None` if nothing does."""
+        return trust.accepted(branch) or self._begun(trust, head)
+
+    def _begun(self, trust: Trust, head: str) -> str | None:
+        """Return where another branch begins at what was accepted of the served one, if it does."""
+        accepted = trust.accepted(self.inputs.name)
+        leads = accepted is not None and is_ancestor(self.repository, accepted, head)
+        return accepted if leads else None
+
+    def reports(self, name: str) -> str | None:
+        """Return the commit of a branch that clusters report on; `None` if there never was one."""
+        try:
+            before = None if self.trust is None else self.trust.accepted(name)
+            head = self.inputs.beside(name)
+        except UsageError:  # the configuration names what git takes for no branch
+            return None
+        if head is None or self.trust is None:
+            return head or before  # whoever deletes it takes back nothing that was accepted
+        try:
+            served = name in (self.inputs.name, self.moved)
+            purpose = Purpose.DECISIONS if served else Purpose.REPORTS
+            before = before or self._begun(self.trust, head)
+            return self.trust.accept(name, head, before, purpose=purpose).commit
+        except NothingTrusted as refused:
+            raise ShellError(f"reports cannot be read: {refused}") from None
+
+    def other(self, name: str) -> tuple[str | None, str | None]:
+        """Return where a branch is that is delivered to, and the commit of it that is trusted.
+
+        The first time it is taken as it is. Later on, whatever others did to it does not count; one
+        that was deleted has what was accepted of it.
+        """
+        before = None if self.trust is None else self.trust.accepted(name)
+        head = self.inputs.beside(name)
+        if self.trust is None or before is None or head is None:
+            return head, head or before
+        return head, self.trust.accept(name, head, before, purpose=Purpose.DELIVERY).written
+
+    def load(self, loader: Loader, heads: Heads) -> World:
+        """Return the world at some heads.
+
+        Raises:
+            UsageError: The branch of outputs is not there, and the inputs hold outputs.
+        """
+        outputs = heads.outputs
+        if outputs is None:
+            outputs = EMPTY_TREES[self.repository.object_format]
+            if loader.has_outputs(heads.inputs):
+                raise UsageError(
+                    f"the branch {self.output_branch} is not there, and {self.inputs.name} has "
+                    f"outputs: start it from them with git branch {self.output_branch} "
+                    f"{self.inputs.name}, and remove them from {self.inputs.name} afterwards"
+                )
+        return Sources(heads.inputs, outputs).load(loader, self.reports)
+
+    def may_move_with(self, others: Iterable[str]) -> bool:
+        """Return whether the branch of the outputs and others may move in one transaction."""
+        return self.inputs.may_move_together([self.moved, *others])
+
+    def publish_together(self, heads: Heads, new: str, others: Sequence[BranchMove]) -> bool:
+        """Move the branch of the outputs and others in one transaction; false if none has moved.
+
+        Raises:
+            LostRace: One of them is elsewhere, and none has moved.
+        """
+        moved = self.inputs.publish_together([BranchMove(self.moved, heads.old, new), *others])
+        if moved:
+            self._accept_own(heads, new)
+            for other in others:
+                self._accept_other(other)
+        return moved
+
+    def publish(self, heads: Heads, new: str) -> tuple[KeptEdit, ...]:
+        """Move the branch of the outputs, or raise `LostRace`; return the edits that stay."""
+        if self.output_branch is None:
+            kept = self.inputs.publish(old=heads.tip or heads.inputs, new=new)
+        else:
+            kept = self.inputs.publish_beside(self.output_branch, old=heads.old, new=new)
+        self._accept_own(heads, new)
+        return kept
+
+    def publish_other(self, move: BranchMove) -> tuple[KeptEdit, ...]:
+        """Move a branch that is delivered to, or raise `LostRace`; return the edits that stay."""
+        kept = self.inputs.publish_beside(move.name, old=move.old, new=move.new)
+        self._accept_other(move)
+        return kept
+
+    def _accept_other(self, move: BranchMove) -> None:
+        if self.trust is not None:
+            self.trust.accept_own(move.name, move.new, move.old)
+
+    def bring_back(self, heads: Heads) -> None:
+        """Set the branch of the outputs to what was accepted last, if somebody deleted it."""
+        if heads.gone and heads.outputs is not None:
+            self.publish(heads, heads.outputs)
+
+    def _accept_own(self, heads: Heads, new: str) -> None:
+        """Accept what a pass wrote on an accepted commit, so that nobody can undo it meanwhile."""
+        if self.trust is not None and heads.tip is None:
+            self.trust.accept_own(self.moved, new, heads.outputs)
+
+
+def finding_sources(repository: Repository, output_branch: str | None) -> SourcesOf | None:
+    """Return what finds the sources at a revision; `None` where outputs have no branch."""
+    if output_branch is None:
+        return None
+    return partial(sources_at, repository, output_branch=check_branch(output_branch))
+
+
+def sources_at(repository: Repository, revision: str, *, output_branch: str) -> Sources:
+    """Return the commits of the world at a revision of either branch.
+
+    Args:
+        repository: Where to look.
+        revision: Full hex id of a commit.
+        output_branch: The branch of the outputs.
+
+    Returns:
+        Of a commit of outputs, it and the inputs that it names. Of one of inputs, it and the
+        newest outputs that were made of it or of what came before it, or no outputs.
+    """
+    head = repository.find_fetched(output_branch)
+    line = [] if head is None else list_range(repository, head)
+    newest: str | None = None
+    if revision in line:
+        line = line[line.index(revision) :]
+        named = filter(None, _inputs_along(repository, line))
+        return Sources(next(named, revision), revision)
+    for outputs, inputs in zip(line, _inputs_along(repository, line), strict=True):
+        newest = outputs if newest is None else newest
+        if inputs is None:
+            continue
+        if inputs == revision or is_ancestor(repository, inputs, revision):
+            return Sources(revision, newest)
+        newest = None
+    return Sources(revision, EMPTY_TREES[repository.object_format])
+
+
+def inputs_named(trailers: tuple[tuple[str, str], ...]) -> str | None:
+    """Return the commit of the inputs that a commit names, `None` if it names none."""
+    found = dict(trailers).get(FROM, "")
+    return found if COMMIT_ID.fullmatch(found) else None
+
+
+def _inputs_along(repository: Repository, line: list[str]) -> Iterator[str | None]:
+    """Yield for each commit of outputs the inputs that it names, `None` for a person's."""
+    return (inputs_named(commit.trailers) for commit in read_commits(repository, line))

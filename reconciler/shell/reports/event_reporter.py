@@ -1,0 +1,136 @@
+"""Tells a webhook of ours what was decided and what is wrong, in one signed document a pass.
+
+The envelope has the fields of the events that Flux's notification-controller sends: severity,
+timestamp, message, reason, reportingController, metadata. The signature is its generic-hmac.
+
+Source: notification-controller docs/spec/v1beta3/providers.md, generic and generic-hmac.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from reconciler.audit.json_shapes import fault_json, object_json, placed_json
+from reconciler.core.message import is_told
+from reconciler.model.decision import Decision
+from reconciler.model.moments import format_moment
+from reconciler.model.world import Fault
+from reconciler.shell.clock import Clock
+from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
+from reconciler.shell.git.masking import masked
+from reconciler.shell.passes.pass_report import PassReport
+from reconciler.shell.reports.outbox import OutgoingRequest
+
+MOST_LISTED = 500  # decisions, and faults; their number is told, too
+
+
+class EventReporter:
+    """Makes documents of what passes decide, and of what is newly wrong.
+
+    Args:
+        url: Who gets them.
+        secret: What both sides know.
+        branch: The branch that is served.
+        root: The folder that is served, `""` if it is the only one.
+        clock: For failures, which have no moment of a pass.
+        post: Takes a request; it must not wait.
+        mask: Takes credentials out of a text.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        secret: str,
+        branch: str,
+        root: str = "",
+        clock: Clock,
+        post: Callable[[OutgoingRequest], None],
+        mask: Callable[[str], str] = masked,
+    ) -> None:
+        self._mask = mask
+        self._url = url
+        self._secret = secret.encode()
+        self._place = {"branch": branch, "root": root} if root else {"branch": branch}
+        self._clock = clock
+        self._post = post
+        self._faults: frozenset[Fault] = frozenset()
+        self._failed = False
+
+    def __call__(self, event: DaemonEvent) -> None:
+        """Send what an event tells that was not told before."""
+        match event:
+            case PassFinished():
+                self._finished(event.report)
+            case PassFailed() if not self._failed:
+                self._failed = True
+                self._send(
+                    "PassFailed", "error", self._mask(event.reason), self._clock.now(), {}, {}
+                )
+
+    def _finished(self, report: PassReport) -> None:
+        found = frozenset(report.outcome.faults)
+        decided = [one for one in report.outcome.decisions if is_told(one) or one.problem]
+        news = report.commit is not None and bool(decided)
+        if news or found != self._faults or self._failed:
+            reason = "DecisionsCommitted" if news else "FaultsChanged"
+            if self._failed and not news and found == self._faults:
+                reason = "PassRecovered"
+            metadata = {"revision": report.heads.inputs}
+            if report.commit is not None:
+                metadata["commit"] = report.commit
+            lists = {
+                "decisions": [_decision(one) for one in decided[:MOST_LISTED]] if news else [],
+                "faults": [fault_json(one) for one in report.outcome.faults[:MOST_LISTED]],
+            }
+            count = len(decided) if news else 0
+            says = f"{_counted(count, 'decision')}, {_counted(len(found), 'fault')}"
+            self._send(reason, "error" if found else "info", says, report.now, metadata, lists)
+        self._faults, self._failed = found, False
+
+    def _send(
+        self,
+        reason: str,
+        severity: str,
+        message: str,
+        at: datetime,
+        metadata: Mapping[str, str],
+        lists: Mapping[str, object],
+    ) -> None:
+        """Send a document; its id is the same whenever the same is told of the same commit."""
+        told = {
+            "severity": severity,
+            "reason": reason,
+            "message": message,
+            "reportingController": "reconciler",
+            "metadata": {**self._place, **metadata},
+            **lists,
+        }
+        name = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+        if not metadata:  # a failure is of a moment, not of a commit
+            name = hashlib.sha256(f"{name} {format_moment(at)}".encode()).hexdigest()[:32]
+        body = json.dumps({"id": name, "timestamp": format_moment(at), **told}).encode()
+        digest = hmac.new(self._secret, body, "sha256").hexdigest()
+        headers = {
+            "Content-Type": "application/json",
+            "X-Signature": f"sha256={digest}",
+            "X-Reconciler-Delivery": name,
+        }
+        self._post(OutgoingRequest(url=self._url, headers=headers, body=body, key=name))
+
+
+def _decision(decision: Decision) -> dict[str, object]:
+    return {
+        "object": object_json(decision.key),
+        "subject": decision.subject,
+        "cause": str(decision.cause),
+        "before": placed_json(decision.before),
+        "after": placed_json(decision.after),
+        "problem": decision.problem,
+    }
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

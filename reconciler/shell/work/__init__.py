@@ -1,0 +1,1 @@
+"""Long work, in pieces: here, by processes beside this one, or by a cluster."""
