@@ -49,7 +49,7 @@ laws: $(INSTALLED)
 
 # Every verb at every limit of the machine, and on every full field.
 limits: $(INSTALLED)
-	MACHINE_LIMITS=all $(MEMORY) $(BIN)/python -m pytest -n auto -q tests/cli/test_machine_limits.py tests/test_limits.py
+	MACHINE_LIMITS=all $(MEMORY) $(BIN)/python -m pytest -n auto -q tests/cli/test_machine_limits.py tests/documents/test_limits.py
 
 # At all points, signals as well: some hours.
 crash-all: $(INSTALLED)

@@ -33,7 +33,7 @@ class Difference(Generic[Q]):
     told: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Trials(Generic[Q]):
     """A decision, the question that it answers, and what decides the like of it again.
 

@@ -105,7 +105,7 @@ def take_inventory(
     return inventory
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Earlier(Generic[V]):
     """What is not as it was at the last pass: the keys, sorted, and what returns all as it was.
 

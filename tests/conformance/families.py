@@ -3,40 +3,61 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tests.conformance import (
-    front_karmada,
-    front_karmada_admission,
-    front_karmada_eviction,
-    front_karmada_policies,
-    front_karmada_rebalancer,
-    front_kubefleet,
-    front_kubefleet_admission,
-    front_kubefleet_placement,
-    front_kubefleet_snapshots,
-    front_ocm,
-)
-from tests.conformance.karmada import check_graceful, check_schedule, check_taints
-from tests.conformance.karmada_admission import check_admission as check_karmada_admission
-from tests.conformance.karmada_detector import check_detector
-from tests.conformance.karmada_policies import (
+from tests.conformance.direct.karmada import check_graceful, check_schedule, check_taints
+from tests.conformance.direct.karmada_admission import check_admission as check_karmada_admission
+from tests.conformance.direct.karmada_detector import check_detector
+from tests.conformance.direct.karmada_policies import (
     check_bindingfromtemplate,
     check_policyadmission,
     check_policymatch,
 )
-from tests.conformance.karmada_rebalancer import check_rebalancer
-from tests.conformance.karmada_render import check_render
-from tests.conformance.kubefleet import check_schedule as check_kubefleet_schedule
-from tests.conformance.kubefleet_admission import check_admission
-from tests.conformance.kubefleet_eviction import check_eviction
-from tests.conformance.kubefleet_override import check_override
-from tests.conformance.kubefleet_placement import check_resourceplacement
-from tests.conformance.kubefleet_rollout import check_rollout
-from tests.conformance.kubefleet_snapshots import check_policysnapshot, check_resourcesnapshot
-from tests.conformance.ocm import check_placement
-from tests.conformance.ocm_events import check_events
-from tests.conformance.ocm_rollout import check_rollout as check_ocm_rollout
-from tests.conformance.ocm_workreplicaset import check_workreplicaset
-from tests.conformance.ocm_workstatus import check_workstatus
+from tests.conformance.direct.karmada_rebalancer import check_rebalancer
+from tests.conformance.direct.karmada_render import check_render
+from tests.conformance.direct.kubefleet import check_schedule as check_kubefleet_schedule
+from tests.conformance.direct.kubefleet_admission import check_admission
+from tests.conformance.direct.kubefleet_eviction import check_eviction
+from tests.conformance.direct.kubefleet_override import check_override
+from tests.conformance.direct.kubefleet_placement import check_resourceplacement
+from tests.conformance.direct.kubefleet_rollout import check_rollout
+from tests.conformance.direct.kubefleet_snapshots import (
+    check_policysnapshot,
+    check_resourcesnapshot,
+)
+from tests.conformance.direct.ocm import check_placement
+from tests.conformance.direct.ocm_events import check_events
+from tests.conformance.direct.ocm_rollout import check_rollout as check_ocm_rollout
+from tests.conformance.direct.ocm_workreplicaset import check_workreplicaset
+from tests.conformance.direct.ocm_workstatus import check_workstatus
+from tests.conformance.door import (
+    karmada as front_karmada,
+)
+from tests.conformance.door import (
+    karmada_admission as front_karmada_admission,
+)
+from tests.conformance.door import (
+    karmada_eviction as front_karmada_eviction,
+)
+from tests.conformance.door import (
+    karmada_policies as front_karmada_policies,
+)
+from tests.conformance.door import (
+    karmada_rebalancer as front_karmada_rebalancer,
+)
+from tests.conformance.door import (
+    kubefleet as front_kubefleet,
+)
+from tests.conformance.door import (
+    kubefleet_admission as front_kubefleet_admission,
+)
+from tests.conformance.door import (
+    kubefleet_placement as front_kubefleet_placement,
+)
+from tests.conformance.door import (
+    kubefleet_snapshots as front_kubefleet_snapshots,
+)
+from tests.conformance.door import (
+    ocm as front_ocm,
+)
 
 Body = Mapping[str, object]
 Check = Callable[[Body], str | None]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import cast
 
 from tests.conformance import judgements
+from tests.conformance.door.door import LeftOut, Refused
 from tests.conformance.families import FAMILIES, Body, Check, dialect_of
-from tests.conformance.front_door import LeftOut, Refused
 from tests.conformance.upstream_refusals import rules_refusing, upstream_refuses
 
 UNKNOWN = "family is not built"

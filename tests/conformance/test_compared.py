@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from tests.conformance import judgements
+from tests.conformance.door.door import LeftOut
 from tests.conformance.families import FAMILIES, Body, Check
-from tests.conformance.front_door import LeftOut
 from tests.conformance.run import label_of, read_cases
 from tests.conformance.test_vectors import FILES
 

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from tests.crds.facts import LAST, Facts, Fields, KindVersion, limits_of
-from tests.manifests.schemas import documents
+from tests.manifests.shipped_schemas import documents
 
 AT_END = r"(?!\n)"  # Python's "$" also matches before a line end
 SEVERAL = ["integer", "string"]

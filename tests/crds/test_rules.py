@@ -26,7 +26,7 @@ from tests.crds.reasons import fits
 from tests.crds.rules import UNANSWERED, Answer
 from tests.crds.schema_facts import our_schemas
 from tests.crds.tables import ROOT
-from tests.manifests.schemas import schemas
+from tests.manifests.shipped_schemas import schemas
 
 VECTORS = ROOT / "fixtures/conformance/kubefleet/admission.jsonl.gz"
 

@@ -5,7 +5,7 @@ import pytest
 from reconciler.audit.findings import finding_of
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.input_index import index_inputs
-from tests.manifests.test_lists import faults, validated
+from tests.manifests.text.test_lists import faults, validated
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from reconciler.cli.main import run
-from tests.cli.test_operation import port_in
+from tests.cli.options.test_operation import port_in
 from tests.shell.fleet import eventually, new_fleet, running
 
 

@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from reconciler.cli.main import run
-from tests.cli.test_operation import port_in
+from tests.cli.options.test_operation import port_in
 from tests.page.served import VIEWS
+from tests.shell.daemon.test_roots import LATER, ROOTS, fleets, options
 from tests.shell.fleet import PATIENCE_SECONDS, eventually, running
 from tests.shell.repositories import Checkout, new_bare, new_checkout
-from tests.shell.test_roots import LATER, ROOTS, fleets, options
 
 PART_OF_THE_REASON = "the last pass failed"  # long enough for a token
 LISTEN = ("--poll-seconds", "0.2", "--listen", "0")

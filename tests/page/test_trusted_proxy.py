@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 
 from reconciler.cli.main import run
 from reconciler.shell.http.page_access import PageAccess
-from tests.cli.test_operation import port_in
+from tests.cli.options.test_operation import port_in
 from tests.page.served import VIEWS, ServedPage, served_page
 from tests.shell.fleet import new_fleet, run_pass, running
 

@@ -22,7 +22,7 @@ from reconciler.model.world import Manifest, World
 
 
 @dataclass(frozen=True, slots=True)
-class AskedPlacement:
+class DemandedPlacement:
     """A placement with everything that differs, or with a part of that."""
 
     manifest: Manifest
@@ -33,12 +33,12 @@ class AskedPlacement:
     suspended: bool = False
 
 
-PlacementDifference = Difference[AskedPlacement]
-Decide = Callable[[AskedPlacement], Part]
+PlacementDifference = Difference[DemandedPlacement]
+Decide = Callable[[DemandedPlacement], Part]
 
 
 def with_causes(
-    question: AskedPlacement, decide: Decide, world: World, clusters: Earlier[Members] | None
+    question: DemandedPlacement, decide: Decide, world: World, clusters: Earlier[Members] | None
 ) -> Part:
     """Decide a placement, and name all that it took.
 
@@ -87,7 +87,7 @@ def _of_clusters(clusters: Earlier[Members] | None) -> Iterator[PlacementDiffere
 
 
 def _differences(
-    question: AskedPlacement, unasked: Decision | None, earlier: Manifest | None
+    question: DemandedPlacement, unasked: Decision | None, earlier: Manifest | None
 ) -> Iterator[PlacementDifference]:
     """Yield who asks, who evicts, and that the placement is not as it was.
 

@@ -18,7 +18,7 @@ from reconciler.dialects.kubefleet.api.immutable_fields import refuse_edit, with
 from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, placement_key
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
-from reconciler.dialects.kubefleet.causes import AskedPlacement, with_causes
+from reconciler.dialects.kubefleet.causes import DemandedPlacement, with_causes
 from reconciler.dialects.kubefleet.drift_repair import WantedFiles, owner_of, repair_drift
 from reconciler.dialects.kubefleet.eviction.evictions import (
     NO_EVICTIONS,
@@ -193,7 +193,9 @@ class Fleets:
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a placement, and tell all that it took."""
         manifest, evictions = self.placements[key], self.evictions.get(key, NO_EVICTIONS)
-        question = AskedPlacement(manifest, self._placement(key), demand, self.members, evictions)
+        question = DemandedPlacement(
+            manifest, self._placement(key), demand, self.members, evictions
+        )
         return with_causes(question, self._decided, self.world, self.clusters_before)
 
     def _selected(self, key: ObjectKey) -> Selected | UserError:
@@ -216,7 +218,7 @@ class Fleets:
         told = refused_file(manifest, admitted.generation, kept, status, error.message, self.now)
         return Part(outputs={**present, key: told}, faults=(self.fault(key, error),))
 
-    def _decided(self, asked: AskedPlacement) -> Part:
+    def _decided(self, asked: DemandedPlacement) -> Part:
         """Return what becomes of a placement."""
         manifest, placement, members = asked.manifest, asked.placement, asked.members
         key, demand = manifest.key, asked.demand

@@ -23,7 +23,7 @@ from reconciler.model.world import Manifest
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementQuestion:
+class PlacementInTurn:
     """A placement with everything that differs, or with a part of that."""
 
     draft: Draft
@@ -36,11 +36,11 @@ class PlacementQuestion:
         return decide(self.draft, self.demand, self.decided, self.around).decision
 
 
-PlacementDifference = Difference[PlacementQuestion]
+PlacementDifference = Difference[PlacementInTurn]
 
 
 def with_causes(
-    part: Part, question: PlacementQuestion, earlier: Manifest | None, before: HubBefore
+    part: Part, question: PlacementInTurn, earlier: Manifest | None, before: HubBefore
 ) -> Part:
     """Return a part whose decision names all that it took.
 
@@ -54,7 +54,7 @@ def with_causes(
     decision = part.decision
     if decision is None or not is_explained(decision):
         return part
-    trials = Trials(decision, question, PlacementQuestion.decision)
+    trials = Trials(decision, question, PlacementInTurn.decision)
     hub = tuple(_of_hub(before))
     if question.draft.status_file is None:
         causes = [decision.cause, *_beside_creation(trials, hub)]
@@ -70,7 +70,7 @@ def with_causes(
 
 
 def _beside_creation(
-    trials: Trials[PlacementQuestion], hub: tuple[PlacementDifference, ...]
+    trials: Trials[PlacementInTurn], hub: tuple[PlacementDifference, ...]
 ) -> Iterator[Cause]:
     """Yield what a first placement would not be the same without."""
     if hub and not trials.is_same(trials.without(hub)):
@@ -78,7 +78,7 @@ def _beside_creation(
 
 
 def _as_told(
-    trials: Trials[PlacementQuestion],
+    trials: Trials[PlacementInTurn],
     own: tuple[PlacementDifference, ...],
     hub: tuple[PlacementDifference, ...],
 ) -> Iterator[PlacementDifference]:
@@ -94,7 +94,7 @@ def _as_told(
 
 
 def _differences(
-    question: PlacementQuestion, earlier: Manifest | None
+    question: PlacementInTurn, earlier: Manifest | None
 ) -> Iterator[PlacementDifference]:
     """Yield who asks, and that the placement is not as it was."""
     demand, draft = question.demand, question.draft
@@ -118,13 +118,13 @@ def _differences(
         yield Difference(_changed(draft), lambda asked: _with_manifest(asked, manifest))
 
 
-def _with_placement(asked: PlacementQuestion, *, disabled: str) -> PlacementQuestion:
+def _with_placement(asked: PlacementInTurn, *, disabled: str) -> PlacementInTurn:
     """Return the question of a placement that is switched off, or is not."""
     placement = replace(asked.draft.placement, disabled=disabled)
     return replace(asked, draft=replace(asked.draft, placement=placement))
 
 
-def _with_manifest(asked: PlacementQuestion, manifest: Manifest) -> PlacementQuestion:
+def _with_manifest(asked: PlacementInTurn, manifest: Manifest) -> PlacementInTurn:
     """Return the question of a placement as it was written, switched off if it is."""
     draft, disabled = asked.draft, asked.draft.placement.disabled
     was = draft_of(manifest, draft.status_file, draft.decisions, frozen=draft.frozen)
@@ -139,7 +139,7 @@ def _of_hub(before: HubBefore) -> Iterator[PlacementDifference]:
     """Yield what of the hub is not as it was."""
     clusters, scores = before.clusters, before.scores
 
-    def with_hub(asked: PlacementQuestion, hub: Hub) -> PlacementQuestion:
+    def with_hub(asked: PlacementInTurn, hub: Hub) -> PlacementInTurn:
         return replace(asked, around=replace(asked.around, hub=hub))
 
     if clusters is not None:

@@ -14,7 +14,7 @@ from reconciler.dialects.ocm.api.earlier_hub import HubBefore, hub_before
 from reconciler.dialects.ocm.api.hub import CLUSTER, admit_cluster, hub_of
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.api.settings import decode_resync
-from reconciler.dialects.ocm.causes import PlacementQuestion, with_causes
+from reconciler.dialects.ocm.causes import PlacementInTurn, with_causes
 from reconciler.dialects.ocm.decide import PlacementOutcome, Surroundings, decide, keep
 from reconciler.dialects.ocm.decisions.placement_decisions import (
     DecisionObject,
@@ -202,7 +202,7 @@ class PlacementsInTurn:
             waits=outcome.waits,
             explain=self._explain(draft, outcome, demand),
         )
-        question = PlacementQuestion(draft, demand, standing, self.around)
+        question = PlacementInTurn(draft, demand, standing, self.around)
         return with_causes(part, question, self.before.world.earlier.get(key), self.before.earlier)
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:

@@ -22,7 +22,7 @@ from tests.dialects.ocm.worlds import (
     run,
     score,
 )
-from tests.manifests.schemas import schemas
+from tests.manifests.shipped_schemas import schemas
 
 HUB = (cluster_set(), binding(), placement(numberOfClusters=1, prioritizerPolicy=BY_SCORE))
 TAINT = {"key": "down", "effect": "NoSelect"}

@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.dialects.ocm.api.admission import OCM_ADMISSIONS
 from reconciler.dialects.ocm.api.placement import GROUP, AddOnScore, Coordinate, decode_placement
-from tests.manifests.schemas import schemas
+from tests.manifests.shipped_schemas import schemas
 
 METADATA = {"name": "p", "namespace": "n"}
 

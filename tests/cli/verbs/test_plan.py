@@ -1,0 +1,451 @@
+"""`reconciler plan`, on real repositories."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.cli.main import run
+from tests.builders import (
+    cluster_policy,
+    configmap,
+    configuration,
+    rebalancer,
+    selector,
+    target,
+    text,
+)
+from tests.cli.history import FAILED, SCALED, answer, answer_json, told_fleet
+from tests.shell.fleet import EXAMPLE, new_fleet, reconciler, run_pass
+from tests.shell.git.test_hostile import set_traps, trap
+from tests.shell.repositories import Checkout, git
+
+__all__ = ["trap"]  # a fixture
+
+Capsys = pytest.CaptureFixture[str]
+LATER = ("--now", "2026-11-20T12:10:00Z")
+FORMATS = ("text", "markdown", "html", "json")
+PASSWORD = "hunter2"  # noqa: S105  # the secret that must not appear
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Checkout:
+    """A fleet that was passed once, with a topic branch checked out."""
+    checkout = new_fleet(tmp_path / "fleet")
+    run_pass(checkout.folder, 0)
+    checkout.git("checkout", "--quiet", "-b", "topic")
+    return checkout
+
+
+def test_a_branch_that_moves_work(fleet: Checkout, capsys: Capsys) -> None:
+    """A headline, then for each binding a table with the reason."""
+    fleet.commit(FAILED, "Fail member1")
+
+    code, out, err = answer(fleet, capsys, "plan", *LATER)
+
+    assert (0, "") == (code, err)
+    lines = out.splitlines()
+    assert "Plan: 3 bindings change; 6 replicas move" == lines[0]
+    assert "merged into main" in lines[1]
+    shop = lines.index(next(line for line in lines if line.startswith("~ default/shop")))
+    assert "evicted (member1: " in lines[shop]
+    assert [
+        ["CLUSTER", "BEFORE", "AFTER", "CHANGE"],
+        ["backup1", "-", "2", "+2"],
+        ["member1", "2", "-", "-2"],
+    ] == [line.split() for line in lines[shop + 1 : shop + 4]]
+
+
+def test_uncommitted_files_count_by_default(fleet: Checkout, capsys: Capsys) -> None:
+    """A person in a checkout sees what their files would do, and nothing is touched by it."""
+    fleet.write(SCALED)
+    (fleet.folder / "workloads/tools.yaml").unlink()
+    before = (fleet.status(), git(fleet.folder, "count-objects", "-v"))
+
+    code, out, _ = answer(fleet, capsys, "plan", *LATER)
+    committed = answer(fleet, capsys, "plan", "--head", "HEAD", *LATER)[1]
+
+    assert 0 == code
+    assert "2 of them not committed" in out
+    assert "~ default/shop (changed): replicas changed" in out
+    assert "Nothing moves" in committed
+    assert before == (fleet.status(), git(fleet.folder, "count-objects", "-v"))
+
+
+def test_the_merge_decides_not_the_branch(fleet: Checkout, capsys: Capsys) -> None:
+    """What the base got meanwhile stays: a topic that is behind undoes nothing."""
+    fleet.git("checkout", "--quiet", "main")
+    fleet.commit(FAILED, "Fail member1")
+    run_pass(fleet.folder, 100)
+    fleet.git("checkout", "--quiet", "topic")
+    fleet.commit(SCALED, "Scale the shop")
+
+    code, found = answer_json(fleet, capsys, ["plan", *LATER])
+
+    assert 0 == code
+    assert ["default/shop"] == [item["subject"] for item in found["objects"]]
+    assert [("backup1", 2, 5)] == [
+        (move["cluster"], move["before"], move["after"]) for move in found["objects"][0]["clusters"]
+    ]
+    assert [fleet.git("rev-parse", "main"), fleet.head()] == [
+        found[side]["commit"] for side in ("base", "head")
+    ]
+
+
+def test_placements_of_ocm_have_decisions(fleet: Checkout, capsys: Capsys) -> None:
+    """A binding is what Karmada and KubeFleet call it; together they are decisions, too."""
+    reports = "placements/reports.yaml"
+    text = (fleet.folder / reports).read_text()
+    fleet.commit({reports: text.replace("numberOfClusters: 1", "numberOfClusters: 2")}, "More")
+    ocm = answer(fleet, capsys, "plan", *LATER)[1]
+    fleet.commit(FAILED, "Fail member1")
+    both = answer(fleet, capsys, "plan", *LATER)[1]
+
+    assert "Plan: 1 decision changes" == ocm.splitlines()[0]
+    assert "Plan: 4 decisions change; 6 replicas move" == both.splitlines()[0]
+
+
+def test_what_happens_anyway_stands_apart(fleet: Checkout, capsys: Capsys) -> None:
+    """Work that the base would move without the merge is not blamed on it."""
+    fleet.git("checkout", "--quiet", "main")
+    fleet.commit(FAILED, "Fail member1")
+    fleet.git("checkout", "--quiet", "topic")
+    fleet.commit({"notes.txt": "nothing to place\n"}, "Take notes")
+
+    _, found = answer_json(fleet, capsys, ["plan", *LATER])
+    out = answer(fleet, capsys, "plan", *LATER)[1]
+
+    assert [] == found["objects"]
+    assert ["default/frontend", "default/settings", "default/shop"] == sorted(
+        item["subject"] for item in found["anyway"]
+    )
+    assert "Anyway, without this change:\n  default/frontend: " in out
+
+
+def test_detailed_exit_codes(fleet: Checkout, capsys: Capsys) -> None:
+    """0 nothing, 2 changes, 1 any error; without the flag a change is no failure."""
+    detailed = ("plan", *LATER, "--detailed-exitcode")
+
+    assert 0 == answer(fleet, capsys, *detailed)[0]
+    fleet.commit(SCALED, "Scale the shop")
+    assert 2 == answer(fleet, capsys, *detailed)[0]
+    assert 0 == answer(fleet, capsys, "plan", *LATER)[0]
+    assert 1 == answer(fleet, capsys, *detailed, "--base", "nowhere")[0]
+
+
+def test_a_conflict_is_told_in_one_line(fleet: Checkout, capsys: Capsys) -> None:
+    """It names the file and what to do."""
+    fleet.commit(SCALED, "Scale to 5")
+    fleet.git("checkout", "--quiet", "main")
+    text = EXAMPLE["workloads/shop.yaml"].replace("replicas: 2", "replicas: 9")
+    fleet.commit({"workloads/shop.yaml": text}, "Scale to 9")
+    fleet.git("checkout", "--quiet", "topic")
+
+    code, out, err = answer(fleet, capsys, "plan")
+
+    assert (1, "") == (code, out)
+    assert "cannot be merged, both changed workloads/shop.yaml" in err
+    assert 1 == err.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--base", "nowhere"], "there is no revision", id="base"),
+        pytest.param(["--head", "-x"], "there is no revision", id="dash"),
+        pytest.param(["--head", "main", "--worktree"], "give one of them", id="both"),
+        pytest.param(["--now", "2026-11-20T12:00:00Z"], "later than the last pass", id="early"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    fleet: Checkout, capsys: Capsys, arguments: list[str], message: str
+) -> None:
+    """Wrong usage."""
+    code, out, err = answer(fleet, capsys, "plan", *arguments)
+
+    assert (2, "") == (code, out)
+    assert message in err
+    assert 1 == err.count("\n")
+
+
+def test_histories_without_a_common_commit(fleet: Checkout, tmp_path: Path) -> None:
+    """A shallow clone is told what to fetch."""
+    fleet.commit(SCALED, "Scale")
+    fleet.git("checkout", "--quiet", "main")
+    fleet.commit({"notes.txt": "x"}, "Note")
+    clone = tmp_path / "shallow"
+    git(tmp_path, "clone", "--quiet", "--depth=1", "--no-single-branch", f"file://{fleet.folder}",
+        str(clone))  # fmt: skip
+
+    finished = reconciler(clone, "plan", "--head", "origin/topic")
+
+    assert (2, "") == (finished.code, finished.stdout)
+    assert "git fetch --unshallow" in finished.stderr
+
+
+def test_the_base_may_be_a_remote_branch_and_the_clone_bare(
+    fleet: Checkout, tmp_path: Path, capsys: Capsys
+) -> None:
+    """CI often has no local main; a bare repository has no files."""
+    fleet.commit(SCALED, "Scale")
+    git(tmp_path, "clone", "--quiet", "--branch=topic", str(fleet.folder), "clone")
+    git(tmp_path, "clone", "--quiet", "--bare", str(fleet.folder), "bare.git")
+
+    _, found = answer_json(Checkout(tmp_path / "clone"), capsys, ["plan", *LATER])
+    bare = Checkout(tmp_path / "bare.git")
+
+    assert ("origin/main", 1) == (found["base"]["name"], len(found["objects"]))
+    assert "default/shop" in answer(bare, capsys, "plan", "--head", "topic", *LATER)[1]
+    assert "name a revision with --head" in answer(bare, capsys, "plan")[2]
+
+
+def test_links_and_ignored_files_are_not_followed(
+    fleet: Checkout, capsys: Capsys, tmp_path: Path
+) -> None:
+    """What `git add` would leave out is left out, and a link leads nowhere."""
+    (tmp_path / "outside.yaml").write_text(text(configmap("outside")))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "more.yaml").write_text(text(configmap("more")))
+    (fleet.folder / "workloads" / "link.yaml").symlink_to(tmp_path / "outside.yaml")
+    (fleet.folder / "linked").symlink_to(tmp_path / "folder")
+    os.mkfifo(fleet.folder / "workloads" / "pipe.yaml")
+    fleet.write({".gitignore": "drafts/\n", "drafts/draft.yaml": text(configmap("draft"))})
+
+    code, out, _ = answer(fleet, capsys, "plan", *LATER)
+
+    assert 0 == code
+    assert out.startswith("Plan: Nothing moves\n")
+
+
+def test_a_hostile_repository_runs_nothing(fleet: Checkout, trap: Path, capsys: Capsys) -> None:
+    """Merge drivers, filters and monitors that a repository configures stay asleep."""
+    fleet.commit({**SCALED, ".gitattributes": "* merge=evil filter=evil diff=evil\n"}, "Scale")
+    fleet.git("checkout", "--quiet", "main")
+    below = f"{EXAMPLE['workloads/shop.yaml']}# a comment\n"
+    fleet.commit({"workloads/shop.yaml": below}, "Comment")
+    fleet.git("checkout", "--quiet", "topic")
+    set_traps(fleet.folder, trap)
+    (fleet.folder / ".git" / "info").mkdir(exist_ok=True)
+    (fleet.folder / ".git/info/attributes").write_text("* merge=evil filter=evil\n")
+    fleet.write({"workloads/extra.yaml": text(configmap("extra"))})
+
+    code, out, _ = answer(fleet, capsys, "plan", *LATER)
+
+    assert 0 == code
+    assert "~ default/shop (changed): replicas changed" in out
+
+
+def test_warnings(fleet: Checkout, capsys: Capsys) -> None:
+    """What a person should look at, each with its rule."""
+    fleet.git("rm", "--quiet", "clusters/member1.yaml", "clusters/backup1.yaml")
+    shop = "status/resourcebindings.work.karmada.io/default/shop-deployment.yaml"
+    edited = (fleet.folder / shop).read_text().replace("member1", "member2")
+    fleet.commit({shop: edited, "reconciler.yaml": text(configuration(suspend=False))}, "Break")
+
+    _, found = answer_json(fleet, capsys, ["plan", *LATER])
+
+    rules = {warning["rule"] for warning in found["warnings"]}
+    assert {"unschedulable", "cluster-removed", "outputs-edited"} <= rules
+    fleet.commit({"reconciler.yaml": text(configuration(suspend=True))}, "Suspend")
+    assert ["suspended"] == [
+        warning["rule"]
+        for warning in answer_json(fleet, capsys, ["plan", *LATER])[1]["warnings"]
+        if warning["rule"] == "suspended"
+    ]
+
+
+def test_a_target_under_eviction_is_warned_of(tmp_path: Path, capsys: Capsys) -> None:
+    """A rebalance to a cluster that the work is still leaving would be undone."""
+    fleet = told_fleet(tmp_path / "fleet")
+    fleet.git("checkout", "--quiet", "-b", "topic")
+    demand = text(rebalancer("back", target(name="shop")))
+    fleet.commit({"clusters/member1.yaml": EXAMPLE["clusters/member1.yaml"]}, "Mend member1")
+    fleet.commit({"rebalancers/back.yaml": demand}, "Bring it back")
+
+    _, found = answer_json(fleet, capsys, ["plan", "--now", "2026-11-20T12:02:10Z"])
+
+    assert [("under-eviction", "default/shop")] == [
+        (warning["rule"], warning["subject"]) for warning in found["warnings"]
+    ]
+
+
+def test_new_faults_are_told_and_secrets_are_not(fleet: Checkout, capsys: Capsys) -> None:
+    """A fault that the branch brings stands in every format; no value of a Secret does."""
+    head = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: default}\n"
+    number = "1_2345_6"
+    bad = (
+        f"stringData:\n  password: {number}\n",
+        f"stringData:\n  password: {{{PASSWORD}\n",
+        f"stringData:\n  password: 9{'1' * 5000}\n",
+        f"stringData:\n  password: '{PASSWORD}\n",
+        f"stringData: {{password: [{PASSWORD}]}}\n",
+        f"data: {PASSWORD}\n",
+        f"immutable: {PASSWORD}\n",
+    )
+    for i, data in enumerate(bad):
+        fleet.write({f"workloads/secret{i}.yaml": head.replace("s,", f"s{i},") + data})
+
+    for output in ("text", "json", "html", "markdown"):
+        out = answer(fleet, capsys, "plan", *LATER, "-o", output)[1]
+
+        assert "workloads/secret0.yaml" in out
+        assert "workloads/secret3.yaml" in out
+        assert [] == [secret for secret in (PASSWORD, number, "11111") if secret in out]
+
+
+def test_html_is_one_escaped_page(fleet: Checkout, capsys: Capsys) -> None:
+    """No script, no link, nothing from elsewhere."""
+    fleet.commit({**SCALED, "x<img src=a>.yaml": "apiVersion: v1\nkind: [<script>"}, "Add")
+
+    code, out, _ = answer(fleet, capsys, "plan", *LATER, "-o", "html")
+
+    assert (0, True) == (code, out.startswith("<!doctype html>"))
+    assert "default/shop" in out
+    assert [] == re.findall(r"<(?:script|img|link|a)\b|https?://", out)
+
+
+def test_svg_draws_what_moves_as_text_that_is_no_markup(fleet: Checkout, capsys: Capsys) -> None:
+    """One picture by itself, with the clusters that lose and gain."""
+    fleet.commit(FAILED, "Fail member1")
+
+    code, out, _ = answer(fleet, capsys, "plan", *LATER, "-o", "svg")
+
+    assert (0, True) == (code, out.startswith("<svg xmlns="))
+    assert "member1 to backup1" in out
+    assert [] == re.findall(r"<(?:script|image|a|foreignObject)\b|href|style=", out)
+
+
+def test_a_subfolder_is_planned_by_itself(tmp_path: Path, capsys: Capsys) -> None:
+    """With -C the root is a folder of a larger repository."""
+    files = {f"prod/{path}": content for path, content in EXAMPLE.items()}
+    fleet = new_fleet(tmp_path / "fleet", files)
+    run_pass(fleet.folder / "prod", 0)
+    fleet.git("checkout", "--quiet", "-b", "topic")
+    fleet.write({f"prod/{path}": content for path, content in SCALED.items()})
+
+    assert 0 == run(["-C", str(fleet.folder / "prod"), "plan", *LATER])
+    assert "~ default/shop" in capsys.readouterr().out
+
+
+def test_a_braked_removal_is_told_once_with_what_to_write(tmp_path: Path, capsys: Capsys) -> None:
+    """In every format: the digest is whole, however long names are; written down, it lets go."""
+    names = [f"{letter}{'x' * 150}" for letter in "abcdefghij"]
+    files = {f"workloads/{name[0]}.yaml": text(configmap(name)) for name in names}
+    fleet = new_fleet(tmp_path / "fleet")
+    fleet.commit(
+        {
+            **files,
+            "policies/all.yaml": text(cluster_policy("all", selectors=[selector("ConfigMap")])),
+        },
+        "Start",
+    )
+    run_pass(fleet.folder, 0)
+    for path in files:
+        (fleet.folder / path).unlink()
+
+    told = {output: answer(fleet, capsys, "plan", *LATER, "-o", output)[1] for output in FORMATS}
+    faults = json.loads(told["json"])["faults"]
+
+    assert ["removal-braked"] == [fault["rule"] for fault in faults]
+    [digest] = set(re.findall("sha256:[0-9a-f]{64}", "".join(told.values())))
+    assert dict.fromkeys(FORMATS, (1, 1)) == {
+        output: (shown.count("would be removed"), shown.count(f"allow: {digest}"))
+        for output, shown in told.items()
+    }
+    assert 2 == answer(fleet, capsys, "plan", *LATER, "--detailed-exitcode")[0]
+    fleet.write({"reconciler.yaml": text(configuration(safety={"allow": digest}))})
+    assert [] == answer_json(fleet, capsys, ["plan", *LATER])[1]["faults"]
+
+
+def test_a_workload_that_loses_its_policy_is_warned_of(fleet: Checkout, capsys: Capsys) -> None:
+    """It stays where it is, so nothing moves; a reviewer would not know that nothing governs it."""
+    fleet.git("rm", "--quiet", "policies/frontend.yaml")
+    fleet.commit({}, "Remove a policy")
+
+    _, found = answer_json(fleet, capsys, ["plan", *LATER])
+
+    message = "no policy claims it any more, so it stays where it is, whatever is edited"
+    assert [("unclaimed", "default/frontend", message)] == warned(found)
+
+
+def test_an_edit_that_no_policy_takes_anywhere_is_warned_of(
+    fleet: Checkout, capsys: Capsys
+) -> None:
+    """Whoever scales what lost its policy, or adds what has none, waits in vain for replicas."""
+    fleet.git("checkout", "--quiet", "main")
+    fleet.git("rm", "--quiet", "policies/frontend.yaml")
+    fleet.commit({}, "Remove a policy")
+    run_pass(fleet.folder, 300)
+    frontend = EXAMPLE["workloads/frontend.yaml"]
+    fleet.write(
+        {
+            "workloads/frontend.yaml": frontend.replace("replicas: 6", "replicas: 9"),
+            "workloads/new.yaml": frontend.replace("name: frontend", "name: new", 1),
+            "workloads/carried.yaml": frontend.replace(
+                "name: frontend", "name: carried\n  namespace: tools", 1
+            ),
+            "workloads/claimed.yaml": text(configmap("claimed")),
+        }
+    )
+
+    _, found = answer_json(fleet, capsys, ["plan", "--base", "HEAD", "--worktree", *LATER])
+
+    assert [
+        ("unclaimed", "default/frontend", "no policy claims it, so it stays where it is"),
+        ("unclaimed", "default/new", "no policy claims it, so it goes to no cluster"),
+    ] == warned(found)
+
+
+def test_a_workload_that_another_policy_takes_over_has_one(fleet: Checkout, capsys: Capsys) -> None:
+    """Neither a policy of another name nor the end of the workload itself is a loss."""
+    renamed = EXAMPLE["policies/frontend.yaml"].replace("name: frontend", "name: web", 1)
+    fleet.git(
+        "rm", "--quiet", "policies/frontend.yaml", "policies/shop.yaml", "workloads/shop.yaml"
+    )
+    fleet.commit({"policies/web.yaml": renamed}, "Rename a policy, remove the shop")
+
+    _, found = answer_json(fleet, capsys, ["plan", *LATER])
+
+    assert [] == warned(found)
+
+
+def warned(found: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the warnings of a plan."""
+    return [(item["rule"], item["subject"], item["message"]) for item in found["warnings"]]
+
+
+def test_files_that_hold_nothing_any_more_are_warned_of(fleet: Checkout, capsys: Capsys) -> None:
+    """A file of comments, and one that is excluded, remove what they held."""
+    fleet.commit(
+        {
+            "workloads/shop.yaml": "# moved to another repository\n",
+            "reconciler.yaml": text(configuration(exclude=["workloads/frontend.yaml"])),
+        },
+        "Clean up",
+    )
+
+    _, found = answer_json(fleet, capsys, ["plan", *LATER])
+
+    assert [
+        ("file-emptied", "workloads/frontend.yaml"),
+        ("file-emptied", "workloads/shop.yaml"),
+    ] == sorted(item[:2] for item in warned(found))
+    assert any("nothing but blanks and comments" in item[2] for item in warned(found))
+    assert any("no longer cover" in item[2] for item in warned(found))
+
+
+def test_a_rename_with_a_syntax_error_is_planned_as_no_move(
+    fleet: Checkout, capsys: Capsys
+) -> None:
+    """The plan says what is held and why, before the merge."""
+    fleet.git("mv", "clusters/member1.yaml", "clusters/one.yaml")
+    fleet.commit({"clusters/one.yaml": "kind: [\napiVersion: x\n"}, "Rename member1")
+
+    code, out, _ = answer(fleet, capsys, "plan", *LATER)
+
+    assert 0 == code
+    assert "Plan: Nothing moves" == out.splitlines()[0]
+    assert "clusters/one.yaml cannot be understood, so Cluster member1 stays as it was" in out

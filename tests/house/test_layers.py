@@ -1,0 +1,125 @@
+"""The layers of README.md, checked: a package imports only itself and what stands above it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PACKAGE = ROOT / "reconciler"
+
+
+def layers() -> list[str]:
+    """The layer list as README.md gives it, top to bottom."""
+    block = re.search(
+        r"<!-- layers -->\n```\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+    )
+    assert block is not None, "README.md lists the layers between <!-- layers --> and a code fence"
+    return [line.split()[0].rstrip("/").removesuffix(".py") for line in block[1].splitlines()]
+
+
+def layer_of(module: str) -> str:
+    """The layer that a dotted module name belongs to, `""` for the package itself."""
+    _, _, rest = module.partition(".")
+    return rest.split(".")[0]
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Every module of this project that a file imports, late imports included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] == "reconciler")
+
+
+SOURCES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+SHARED = frozenset(path.stem for path in (PACKAGE / "dialects").glob("*.py"))
+"""What stands beside the dialects is for all of them."""
+
+
+def violations(source: str, imported: list[str], order: list[str]) -> list[str]:
+    """The imports of one file that point downwards, or across two dialects."""
+    parts = source.removesuffix(".py").split("/")
+    own = parts[0]
+    if own == "__init__":
+        return []
+    wrong = []
+    for module in imported:
+        layer = layer_of(module)
+        if layer in order and order.index(layer) > order.index(own):
+            wrong.append(module)
+        names = module.split(".")
+        if own == "dialects" == layer and len(parts) > 2 and names[2] not in (parts[1], *SHARED):
+            wrong.append(module)
+    return wrong
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_file_imports_only_its_own_layer_and_those_above(source: str) -> None:
+    """A wrong import fails here with its name."""
+    assert [] == violations(source, list(imports_of(PACKAGE / source)), layers())
+
+
+def test_every_package_is_a_layer() -> None:
+    """README's list and the folders are the same set."""
+    found = {source.split("/")[0].removesuffix(".py") for source in SOURCES} - {"__init__"}
+
+    assert found == set(layers())
+
+
+@pytest.mark.parametrize(
+    ("source", "module"),
+    [
+        pytest.param("model/world.py", "reconciler.shell.clock", id="core-imports-shell"),
+        pytest.param("core/reconcile.py", "reconciler.cli.main", id="core-imports-cli"),
+        pytest.param(
+            "dialects/karmada/plan.py", "reconciler.dialects.ocm.plan", id="dialect-imports-dialect"
+        ),
+    ],
+)
+def test_a_wrong_import_is_found(source: str, module: str) -> None:
+    """The check itself can fail."""
+    assert [module] == violations(source, [module], layers())
+
+
+def test_no_two_files_import_each_other() -> None:
+    """Late imports count, too: two such files are one, or a third is missing."""
+    modules = {
+        "reconciler." + source.removesuffix(".py").removesuffix("/__init__").replace("/", "."): (
+            frozenset(imports_of(PACKAGE / source))
+        )
+        for source in SOURCES
+    }
+
+    def uses(one: str, other: str) -> bool:
+        return any(name == other or name.startswith(f"{other}.") for name in modules[one])
+
+    pairs = [
+        (one, other)
+        for one, names in modules.items()
+        for name in names
+        for other in (name, name.rpartition(".")[0])
+        if one < other and other in modules and uses(other, one)
+    ]
+    assert [] == sorted(set(pairs))
+
+
+def test_of_gitpython_only_the_runner_is_used() -> None:
+    """One import in one file, which says why it is not more."""
+    found = []
+    for source in SOURCES:
+        for node in ast.walk(ast.parse((PACKAGE / source).read_text(encoding="utf-8"))):
+            module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if any(name.partition(".")[0] == "git" for name in (module, *names)):
+                found.append((source, ast.unparse(node)))
+
+    assert [("shell/git/command.py", "from git.cmd import Git as Runner")] == found

@@ -1,0 +1,91 @@
+"""An API is one room: its name, groups and kinds stand in its package and nowhere else."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from reconciler.core.dialects import DIALECTS
+from reconciler.rebalance.kinds import REBALANCE_KINDS
+
+PACKAGE = Path(__file__).parent.parent.parent / "reconciler"
+
+ALLOWED: Mapping[str, str] = {
+    "audit/rules.py": "one published list of all rules with their titles, which are prose",
+    "cli/main.py": "help texts",
+    "core/dialects.py": "the one file that names the dialects",
+    "delivery/transports/manifest_works.py": "writes what any API decides as objects of one",
+    "rebalance/": "implements WorkloadRebalancer and ScheduleTrigger, and what they refer to",
+}
+"""File or folder to the reason why it may name an API; only what needs it is listed."""
+
+KINDS = (*REBALANCE_KINDS, *(kind for dialect in DIALECTS for kind in dialect.kinds))
+NAMES = frozenset(dialect.name for dialect in DIALECTS)
+GROUPS = frozenset(kind.group for kind in KINDS)
+WORDS = frozenset(kind.kind for kind in KINDS if re.search(r"[a-z][A-Z]", kind.kind))
+"""Kinds but for those that are plain words: Cluster, Placement, Work."""
+
+SOURCES = sorted(
+    path.relative_to(PACKAGE).as_posix()
+    for path in PACKAGE.rglob("*.py")
+    if "dialects" not in path.relative_to(PACKAGE).parts[:1]
+)
+
+
+def named_in(source: str) -> Iterator[str]:
+    """Each name, group and kind of an API in code; docstrings are prose, and may compare APIs."""
+    tree = ast.parse(source)
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in prose:
+                yield from (group for group in GROUPS if group in text)
+                yield from (kind for kind in WORDS if re.search(rf"\b{kind}s?\b", text))
+                yield from (name for name in NAMES if re.search(rf"\b{name}\b", text.lower()))
+            case ast.Name(id=word) | ast.Attribute(attr=word):
+                yield from NAMES.intersection(word.lower().split("_"))
+            case ast.ImportFrom(module=str(module)):
+                yield from NAMES.intersection(module.split("."))
+            case ast.Import(names=names):
+                yield from NAMES.intersection(
+                    part for name in names for part in name.name.split(".")
+                )
+            case _:
+                pass
+
+
+def is_allowed(source: str) -> bool:
+    """Whether a file is in the list, or in a folder of it."""
+    return any(source.startswith(entry) for entry in ALLOWED)
+
+
+@pytest.mark.parametrize("source", [source for source in SOURCES if not is_allowed(source)])
+def test_no_api_is_named_outside_its_package(source: str) -> None:
+    """What is needed of an API goes through `dialects/contract.py`."""
+    assert [] == sorted(set(named_in((PACKAGE / source).read_text(encoding="utf-8"))))
+
+
+@pytest.mark.parametrize("entry", ALLOWED)
+def test_every_exception_is_needed(entry: str) -> None:
+    """An entry that names nothing any more goes."""
+    files = [source for source in SOURCES if source.startswith(entry)]
+
+    assert any(set(named_in((PACKAGE / file).read_text(encoding="utf-8"))) for file in files)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        pytest.param('x = "policy.karmada.io/v1"', ["karmada", "policy.karmada.io"], id="group"),
+        pytest.param('x = "MemberCluster"', ["MemberCluster"], id="kind"),
+        pytest.param("from reconciler.dialects.ocm import plan", ["ocm"], id="import"),
+        pytest.param("IS_KUBEFLEET = 1", ["kubefleet"], id="name"),
+        pytest.param('"""As Karmada has it."""', [], id="prose"),
+        pytest.param('x = "Cluster"', [], id="word"),
+    ],
+)
+def test_a_named_api_is_found(source: str, expected: list[str]) -> None:
+    """The check itself can fail."""
+    assert expected == sorted(set(named_in(source)))

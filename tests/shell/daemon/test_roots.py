@@ -1,0 +1,165 @@
+"""Several roots of one repository in one daemon: each by itself, through one checkout or mirror."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+import httpx
+import pytest
+
+from reconciler.cli.main import run
+from reconciler.shell.daemon.events import DaemonEvent, Observer, PassBegun, PassFinished
+from reconciler.shell.daemon.roots import run_beside
+from reconciler.shell.daemon.serve_branch import Daemon
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.passes.branches import LocalBranch
+from tests.shell.daemon.test_daemon import Steps
+from tests.shell.fleet import (
+    EXAMPLE,
+    MANIFESTS,
+    PATIENCE_SECONDS,
+    Clock,
+    commit_beside_daemon,
+    decisions,
+    eventually,
+    load_world,
+    new_passes,
+    running,
+)
+from tests.shell.repositories import git, new_bare, new_checkout
+
+ROOTS = ("teams/a", "teams/b")
+LATER = "2099-01-01T00:00:00Z"
+WATCHED = ["--poll-seconds", "0.2", "--listen", "0", "--log-format", "json"]
+
+
+def fleets(*roots: str) -> Mapping[str, str]:
+    """Return the files of the example in each of some folders."""
+    return {f"{root}/{path}": EXAMPLE[path] for root in roots for path in MANIFESTS}
+
+
+def options(*roots: str) -> list[str]:
+    """Return the options that serve them."""
+    return [word for root in roots for word in ("--root", root)]
+
+
+def placed(repository: Path, root: str) -> int:
+    """Return how many bindings a root has at the head of main."""
+    files = git(repository, "ls-tree", "-r", "--name-only", "main", f"{root}/status/").splitlines()
+    return len([path for path in files if "/resourcebindings.work.karmada.io/" in path])
+
+
+def ask(log: Path, path: str) -> tuple[int, str]:
+    """Ask the listener of a daemon."""
+    port = re.findall(r'"port": ?(\d+)', log.read_text())[-1]
+    answer = httpx.get(f"http://127.0.0.1:{port}{path}")
+    return answer.status_code, answer.text
+
+
+def test_each_root_of_a_checkout_is_decided(tmp_path: Path) -> None:
+    """By one process, into its own outputs; what is logged and counted names the root."""
+    fleet = new_checkout(tmp_path / "fleet", fleets(*ROOTS))
+    log = tmp_path / "log"
+    with running(fleet.folder, *options(*ROOTS), *WATCHED, log=log):
+        eventually(lambda: ask(log, "/readyz")[0] == 200, "both roots")
+        assert [3, 3] == [placed(fleet.folder, root) for root in ROOTS]
+        metrics = ask(log, "/metrics")[1]
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {"listening"} == {line["msg"] for line in lines if line.get("root") not in ROOTS}
+    for root in ROOTS:
+        assert f'reconciler_reconcile_total{{result="committed",root="{root}"}}' in metrics
+    assert 1 == len(re.findall(r"^# TYPE reconciler_ready ", metrics, re.MULTILINE))
+    assert "" == fleet.status()
+    assert 3 == len(decisions(load_world(fleet.folder / ROOTS[0])))
+
+
+def test_a_root_that_fails_delays_no_other(tmp_path: Path) -> None:
+    """Its clock is behind its last pass, which only a person mends; the other goes on."""
+    fleet = new_checkout(tmp_path / "fleet", fleets(*ROOTS))
+    assert 0 == run(["-C", str(fleet.folder / ROOTS[0]), "reconcile", "--now", LATER])
+    log = tmp_path / "log"
+    with running(fleet.folder, *options(*ROOTS), *WATCHED, log=log):
+        eventually(lambda: placed(fleet.folder, ROOTS[1]) == 3, "the other root")
+        text = EXAMPLE["workloads/settings.yaml"].replace("name: settings", "name: more")
+        commit_beside_daemon(fleet, {f"{root}/workloads/more.yaml": text for root in ROOTS})
+        eventually(lambda: placed(fleet.folder, ROOTS[1]) == 4, "the next commit")
+        eventually(lambda: ask(log, "/readyz")[0] == 503, "the failure")
+        reason = ask(log, "/readyz")[1]
+        metrics = ask(log, "/metrics")[1]
+
+    assert re.match(r"teams/a: the last pass failed.*clock", reason)
+    assert "teams/b:" not in reason
+    assert 3 == placed(fleet.folder, ROOTS[0])
+    assert 'reconciler_ready{root="teams/a"} 0.0' in metrics
+    assert 'reconciler_ready{root="teams/b"} 1.0' in metrics
+
+
+def test_roots_of_a_remote_share_a_mirror(tmp_path: Path) -> None:
+    """One mirror, a commit for each root, pushed one after the other."""
+    remote = new_bare(tmp_path / "remote", fleets(*ROOTS, "teams/c"))
+    service = ["--remote", str(remote), "--mirror", str(tmp_path / "mirror")]
+    log = tmp_path / "log"
+    with running(tmp_path, *service, *options(*ROOTS), *WATCHED, log=log):
+        eventually(lambda: [placed(remote, root) for root in ROOTS] == [3, 3], "both roots")
+        eventually(lambda: ask(log, "/readyz")[0] == 200, "calm")
+    assert 0 == placed(remote, "teams/c")
+    assert 1 == len(list(tmp_path.glob("mirror*")))
+
+
+def test_a_root_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
+    """The daemon is ready, and decides about it once somebody commits it."""
+    fleet = new_checkout(tmp_path / "fleet", fleets(ROOTS[0]))
+    log = tmp_path / "log"
+    with running(fleet.folder, *options(*ROOTS), *WATCHED, log=log):
+        eventually(lambda: ask(log, "/readyz")[0] == 200, "both roots")
+        before = [placed(fleet.folder, root) for root in ROOTS]
+        commit_beside_daemon(fleet, fleets(ROOTS[1]))
+        eventually(lambda: placed(fleet.folder, ROOTS[1]) == 3, "the other root")
+
+    assert [3, 0] == before
+
+
+def test_a_root_that_is_slow_delays_no_other(tmp_path: Path) -> None:
+    """The pass of one begins to compute only when the other has ended its own."""
+    fleet = new_checkout(tmp_path / "fleet", fleets(*ROOTS))
+    branch = LocalBranch(Repository.open(fleet.folder), "main")
+    decided = Event()
+    waited: list[bool] = []
+
+    def slow(event: DaemonEvent) -> None:
+        if isinstance(event, PassBegun):
+            waited.append(decided.wait(PATIENCE_SECONDS))
+
+    def quick(event: DaemonEvent) -> None:
+        if isinstance(event, PassFinished):
+            decided.set()
+
+    def one_pass(root: str, observer: Observer) -> Daemon:
+        passes = replace(new_passes(fleet.folder / root, Clock()), branch=branch.below(root))
+        turn = Steps(iter([lambda: None]))
+        return Daemon(passes=passes, wakeups=turn, poll_seconds=60, observers=(observer,))
+
+    run_beside({"a": one_pass(ROOTS[0], slow), "b": one_pass(ROOTS[1], quick)})
+
+    assert [True] == waited[:1]
+    assert [3, 3] == [placed(fleet.folder, root) for root in ROOTS]
+
+
+@pytest.mark.parametrize(
+    ("roots", "message"),
+    [
+        pytest.param(("../a",), "must be a folder such as teams/a", id="outside"),
+        pytest.param(("teams", "teams/a"), '--root "teams" holds "teams/a"', id="nested"),
+    ],
+)
+def test_roots_that_cannot_be_served_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], roots: tuple[str, ...], message: str
+) -> None:
+    """Before anything is decided."""
+    fleet = new_checkout(tmp_path / "fleet", fleets(*ROOTS))
+
+    assert 2 == run(["-C", str(fleet.folder), "run", *options(*roots)])
+    assert message in capsys.readouterr().err
