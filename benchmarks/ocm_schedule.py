@@ -16,9 +16,9 @@ from reconciler.dialects.ocm.decisions.placement_decisions import (
 )
 from reconciler.dialects.ocm.decisions.sync import Hub, judge
 from reconciler.dialects.ocm.scheduler.request import PluginReport
+from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_moment
-from reconciler.model.world import Body
 
 NOW = parse_moment("2026-11-20T12:00:00Z")
 GROUP = "cluster.open-cluster-management.io"

@@ -7,7 +7,7 @@ to it or from it. What this package offers to programs is in `__all__`; see docs
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from reconciler.version import __version__
 
 if TYPE_CHECKING:
     from reconciler.audit.previews.preview import Preview

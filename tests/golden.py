@@ -15,8 +15,8 @@ from reconciler.core.changes import Outcome
 from reconciler.core.message import commit_message
 from reconciler.core.reconcile import reconcile
 from reconciler.manifests.text.reader import read
+from reconciler.model.body import Body
 from reconciler.model.moments import parse_moment
-from reconciler.model.world import Body
 from tests.stories import Story, applied
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

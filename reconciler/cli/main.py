@@ -16,10 +16,10 @@ from types import FrameType
 
 import click
 
-from reconciler import __version__
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.shell.processes.held_signals import ENDING, handle_ending, is_main_thread
 from reconciler.shell.processes.machine_limits import limit_met
+from reconciler.version import __version__
 
 VERBS = {
     "api-resources": "Print every kind that is read, its names, and who writes it.",
@@ -53,7 +53,7 @@ VERBS = {
     "version": "Print the version.",
     "why": "Explain for each cluster why an object is there, or why not.",
 }
-"""Verb to its line in --help; `reconciler/cli/verbs/<verb>.py` is loaded when the verb is used."""
+"""Verb to its line in --help; its file in `cli/verbs` is loaded when the verb is used."""
 
 ELSEWHERE = {
     "adopt": "import",
@@ -66,6 +66,9 @@ ELSEWHERE = {
 }
 """What other commands call a verb, to ours."""
 
+BESIDE = {"resume": ("suspend", "resume")}
+"""Verbs that stand in the file of another, with their functions."""
+
 Handler = Callable[[int, FrameType | None], object] | int
 """What a signal does: a function, or one of the numbers of `signal`."""
 
@@ -74,9 +77,10 @@ EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
 
-def module_of(verb: str) -> str:
-    """Return the name of a verb's file; a word of Python itself gets an underscore."""
-    return f"{verb}_" if keyword.iskeyword(verb) else verb.replace("-", "_")
+def place_of(verb: str) -> tuple[str, str]:
+    """Return a verb's file and function; a file named by a word of Python gets an underscore."""
+    file = f"{verb}_" if keyword.iskeyword(verb) else verb.replace("-", "_")
+    return BESIDE.get(verb, (file, "command"))
 
 
 class Verbs(click.Group):
@@ -92,8 +96,8 @@ class Verbs(click.Group):
         del ctx
         if cmd_name not in VERBS:
             return None
-        module = importlib.import_module(f"reconciler.cli.verbs.{module_of(cmd_name)}")
-        command = module.command
+        module, function = place_of(cmd_name)
+        command = getattr(importlib.import_module(f"reconciler.cli.verbs.{module}"), function)
         if not isinstance(command, click.Command):
             return None
         # Docstrings are raw, so click's mark for "keep these lines" is still two characters there.

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.manifests.admission import digest
+from reconciler.model.body import Body
 from reconciler.model.decision import CauseKind, Decision
 from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import CONFIGURATION_PATH, Safety
-from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.model.world import Fault, Manifest, World
 
 FEWEST = 10  # placements from which on a share says something
 FEWEST_OF_ALL = 3  # placements from which on all of them are too many

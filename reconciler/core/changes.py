@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from reconciler.model.body import Body
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.wait import Wait
-from reconciler.model.world import Body, Fault, Trace
+from reconciler.model.world import Fault, Trace
 from reconciler.rebalance.joined_demands import OverriddenLimit
 from reconciler.rebalance.target import Reference
 

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from reconciler.core.round import Round
 from reconciler.manifests.paths import output_path
+from reconciler.model.body import Body
 from reconciler.model.decision import Decision, joined_causes
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.stamps import keep_present
 from reconciler.model.versioned import branched, differing_keys
-from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.model.world import Fault, Manifest, World
 
 ROUNDS = 16  # ours: a chain of evict, schedule, observe and purge converges in five
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from reconciler.manifests.names import shown
 from reconciler.manifests.paths import RECORD
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 FORMAT_VERSION = 1
 API_VERSION = "reconciler.dev/v1alpha1"

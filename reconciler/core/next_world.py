@@ -8,9 +8,10 @@ from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.paths import ALONE, blob_id, output_path
 from reconciler.manifests.text.canonical import read_canonical
 from reconciler.manifests.text.reader import read
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.versioned import branched
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 
 def next_world(world: World, outcome: Outcome) -> World:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from reconciler.core.changes import WaitingTarget
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_status import waits_in
 from reconciler.rebalance.schedule_trigger import failures_in

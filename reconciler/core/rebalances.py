@@ -12,11 +12,12 @@ from reconciler.dialects.contract import Dialect, Prepared, RescheduleTrigger
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.admission import admit
 from reconciler.manifests.paths import is_frozen
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.moments import earliest
 from reconciler.model.wait import Wait
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 from reconciler.rebalance.expiry import is_marked, marked
 from reconciler.rebalance.joined_demands import TargetDemand
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from reconciler import __version__
 from reconciler.core.brake import Brake, brake, is_of
 from reconciler.core.changes import Change, DeleteFile, Outcome, WriteFile
 from reconciler.core.convergence import converge, world_after
@@ -31,10 +30,12 @@ from reconciler.manifests.paths import (
     output_path,
 )
 from reconciler.manifests.text.emitter import encode
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
 from reconciler.model.settings import CONFIGURATION, Settings, decode_settings
-from reconciler.model.world import Body, Fault, World
+from reconciler.model.world import Fault, World
+from reconciler.version import __version__
 
 
 def reconcile(

@@ -7,10 +7,11 @@ from datetime import datetime
 
 from reconciler.core.format_version import API_VERSION, FORMAT_VERSION
 from reconciler.manifests.paths import FAULTS, RECORD
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, strings_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import parse_moment, stamp
-from reconciler.model.world import Body, Fault, HeldFile, Manifest, World
+from reconciler.model.world import Fault, HeldFile, Manifest, World
 
 DUPLICATE = "identity-duplicate"
 MOST_FAULT_CHARACTERS = 400_000  # ours: a file of manifests has at most 1 MiB

@@ -8,6 +8,7 @@ from reconciler.core.changes import LimitOverride, Removal
 from reconciler.core.rebalances import NO_HOLDS, Holds, ask_rebalancers
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.object_boundary import traces_of
+from reconciler.model.body import Body
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
@@ -15,7 +16,7 @@ from reconciler.model.known_kinds import Kind
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.wait import Wait
-from reconciler.model.world import Body, Fault, Trace, World
+from reconciler.model.world import Fault, Trace, World
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.target import Rescheduled
 

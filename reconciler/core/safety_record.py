@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.manifests.paths import SAFETY
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, format_moment, parse_moment
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 HOUR = timedelta(hours=1)
 

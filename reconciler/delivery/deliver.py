@@ -31,10 +31,11 @@ from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt
 from reconciler.dialects.renderer import NotRendered, Reach, Rendered, Renderer
 from reconciler.errors import UserError
 from reconciler.manifests.paths import DELIVERY, blob_id
+from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
-from reconciler.model.world import Body, Trace, World
+from reconciler.model.world import Trace, World
 
 
 def deliver(world: World, after: World, settings: Settings, memory: DeliveryMemory) -> Delivered:

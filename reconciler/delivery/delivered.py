@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reconciler.model.world import Body, Fault, Trace
+from reconciler.model.body import Body
+from reconciler.model.world import Fault, Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,10 @@ from reconciler.dialects.renderer import Reach, Rendered
 from reconciler.errors import UserError
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.text.filled import Known, encode_alike
+from reconciler.model.body import Body
 from reconciler.model.enumeration import enumerated
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import Body, Fault
+from reconciler.model.world import Fault
 
 NOT_RENDERED = "delivery-not-rendered"
 LARGEST = 1_572_864

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.delivery.settings import Destination
 from reconciler.manifests.paths import DELIVERY
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 
 def recorded(outputs: Mapping[ObjectKey, Manifest]) -> tuple[Destination, ...]:

@@ -9,11 +9,11 @@ from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.secrets import is_secret
 from reconciler.manifests.sops import is_encrypted
 from reconciler.manifests.text.filled import Filled
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.known_kinds import KnownKinds
 from reconciler.model.same import Same
-from reconciler.model.world import Body
 
 ANNOTATIONS = ("metadata", "annotations")
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import bodies, mapping
-from reconciler.model.world import Body
 
 CONDITION = ("lastTransitionTime", "message", "observedGeneration", "reason", "status", "type")
 

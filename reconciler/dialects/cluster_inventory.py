@@ -11,10 +11,11 @@ from typing import Generic, TypeVar
 
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import CacheKey, same
 from reconciler.model.known_kinds import Kind
-from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.model.world import Fault, Manifest, World
 
 V = TypeVar("V")
 

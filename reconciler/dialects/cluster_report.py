@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.resources import Resources
-from reconciler.model.world import Body
 
 PLACE = ("region", "zone")
 UNREACHED = "the cluster cannot be reached"

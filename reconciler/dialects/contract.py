@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Protocol
 from reconciler.dialects.importer import Importer, no_importer
 from reconciler.dialects.renderer import Nothing, Renderers
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
+from reconciler.model.body import Body
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.settings import Settings
 from reconciler.model.wait import Wait
-from reconciler.model.world import Body, Fault, Trace, World
+from reconciler.model.world import Fault, Trace, World
 from reconciler.rebalance.target import Reference, Rescheduled, Target, TargetSelection
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,14 @@ from typing import Protocol
 from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, traces_of
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest
 from reconciler.model.stamps import keep_present
 from reconciler.model.wait import Wait
-from reconciler.model.world import Body, Fault
+from reconciler.model.world import Fault
 from reconciler.rebalance.target import MetDemand
 
 MET = MetDemand()

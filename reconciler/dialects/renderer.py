@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import Settings
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 Reach = Mapping[ClusterName, tuple[ObjectKey, ...]]
 """Which objects of a repository are on which cluster."""

@@ -10,12 +10,13 @@ from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.tree_node import TreeNode
 from reconciler.manifests.columns import ColumnTable
 from reconciler.manifests.references import Dangling, Known
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import Resources
 from reconciler.model.settings import Settings
 from reconciler.model.upstream_event import ObjectEvent, OutputChange
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 
 def _none(*_: object) -> None:

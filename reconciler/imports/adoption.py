@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler import __version__
 from reconciler.audit.fleet.placed import owner_of, placed_on
 from reconciler.core.convergence import world_after
 from reconciler.core.dialects import DIALECTS, PLACED
@@ -13,11 +12,13 @@ from reconciler.core.reconcile import reconcile
 from reconciler.core.record import record_body
 from reconciler.imports.files import why_unfit, written
 from reconciler.manifests.paths import RECORD, output_path
+from reconciler.model.body import Body
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.explanation import ClusterAnswer, Explanation
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import format_moment
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
+from reconciler.version import __version__
 
 UNKNOWN = "it is no cluster of the repository"
 RANKED = "it fits, and others come first"

@@ -3,10 +3,10 @@
 from collections.abc import Collection
 
 from reconciler.dialects.importer import AgentReport
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import KnownKinds
-from reconciler.model.world import Body
 
 
 def reporter_of(key: ObjectKey, known: KnownKinds) -> str:

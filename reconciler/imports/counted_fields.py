@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from reconciler.dialects.importer import ImportedKind
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body
 
 METADATA = ("name", "namespace", "labels", "annotations", "deletionTimestamp")
 OURS = "reconciler.dev/"

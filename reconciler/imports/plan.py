@@ -20,10 +20,11 @@ from reconciler.imports.importers import (
 )
 from reconciler.imports.tolerance import steady, with_moments_of
 from reconciler.manifests.edits.document_edit import update_document
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import Settings, settings_in
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 CONDITIONS = "conditions"
 

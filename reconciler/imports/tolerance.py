@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from reconciler.model.body import Body
 from reconciler.model.quantity import parse_quantity
-from reconciler.model.world import Body
 
 
 def steady(fresh: Body, present: Body, paths: Iterable[str], percent: int) -> Body:

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import format_moment, parse_moment, stamp
-from reconciler.model.world import Body
 
 SPEC_DIGEST = "reconciler.dev/spec-digest"
 GENERATION_SEEN_AT = "reconciler.dev/generation-seen-at"

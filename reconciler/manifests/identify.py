@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from reconciler.manifests import names
 from reconciler.manifests.names import shown
+from reconciler.model.body import Body
 from reconciler.model.identity import group_of
 from reconciler.model.known_kinds import KnownKinds
-from reconciler.model.world import Body
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import copy
 from collections.abc import Mapping, Sequence
 
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.fields import text
-from reconciler.model.world import Body
 
 ESCAPES = (("~", "~0"), ("/", "~1"))
 

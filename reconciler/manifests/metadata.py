@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation, pointer_of
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 RULE = "workload-metadata"
 EXPECTED = "text; put numbers, true and false in quotes"

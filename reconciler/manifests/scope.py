@@ -5,8 +5,8 @@ CRDs of the repository extend it; of any other kind the manifest itself decides.
 
 from collections.abc import Iterable, Mapping
 
+from reconciler.model.body import Body
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
-from reconciler.model.world import Body
 
 DEFAULT_NAMESPACE = "default"
 

@@ -7,7 +7,7 @@ object, as in the manifests of a ManifestWork, is one as well.
 from collections.abc import Mapping
 from typing import cast
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 HIDDEN = "***"
 KIND = ("v1", "Secret")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from reconciler.manifests.secrets import VALUES
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 NONCE_BYTES = 32
 TAG_BYTES = 16

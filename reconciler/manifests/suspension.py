@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 SUSPEND = "reconciler.dev/suspend"
 

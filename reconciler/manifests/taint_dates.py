@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from reconciler.manifests.annotation_json import read_moments, write_note
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import uid_of
 from reconciler.model.moments import stamp
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 TAINTS_ADDED_AT = "reconciler.dev/taints-added-at"
 

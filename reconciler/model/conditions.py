@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 
 def at(body: Body, *path: str) -> Body:

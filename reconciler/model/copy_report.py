@@ -7,9 +7,9 @@ object of its own, such as a Work, says of each whether it applied it, and what 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from reconciler.model.body import Body
 from reconciler.model.health import Health, health_of
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

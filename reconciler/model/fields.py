@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from reconciler.errors import UserError
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 _NOTHING: Body = {}
 _ONLY_DICTS = frozenset({dict})

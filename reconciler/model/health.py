@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 
 class Health(StrEnum):

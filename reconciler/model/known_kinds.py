@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from reconciler.model.copy_report import Unpack
+from reconciler.model.copy_report import Unpack
 
 Kind = tuple[str, str]
 """API group, `""` for the core group, and kind."""
@@ -47,7 +45,7 @@ class ApiKind:
     removable: bool = False
     read: bool = True
     reported_in: str = ""
-    carries: "Unpack | None" = None
+    carries: Unpack | None = None
 
     @property
     def id(self) -> Kind:
@@ -79,4 +77,4 @@ class KnownKinds:
     suspendable: frozenset[Kind]
     short: Mapping[str, str]
     reported: Mapping[Kind, str] = field(default_factory=dict)
-    carriers: "Mapping[Kind, Unpack]" = field(default_factory=dict)
+    carriers: Mapping[Kind, Unpack] = field(default_factory=dict)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.quantity import Quantity, parse_quantity
-from reconciler.model.world import Body
 
 Resources = Mapping[str, Quantity]
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.labels import LabelSelector, Requirement
-from reconciler.model.world import Body
 
 MAX_NAME = 63
 MAX_SUBDOMAIN = 253

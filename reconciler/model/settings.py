@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, number_or_none, strings, text
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 CONFIGURATION = ("reconciler.dev", "ReconcilerConfiguration")
 CONFIGURATION_PATH = "reconciler.yaml"

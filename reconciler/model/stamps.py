@@ -6,8 +6,8 @@ the present one stays.
 
 from collections.abc import Mapping
 
+from reconciler.model.body import Body
 from reconciler.model.moments import Stamp
-from reconciler.model.world import Body
 
 
 def keep_present(desired: Body, present: Body | None) -> Body:

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from reconciler.model import fields
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 
 class TaintEffect(StrEnum):

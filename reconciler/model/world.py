@@ -5,15 +5,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from reconciler.model.body import Body
 from reconciler.model.frozen import Frozen
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.versioned import differing_keys
 
 FEW = 16  # one in so many is put in its place; of more all are sorted
-
-Body = Mapping[str, object]
-"""A decoded document: mappings with string keys, lists, str, int, float, bool and None."""
 
 
 @dataclass(frozen=True, slots=True)

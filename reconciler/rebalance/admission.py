@@ -6,11 +6,11 @@ from functools import partial
 from reconciler.errors import UserError
 from reconciler.manifests.names import is_kind, shown
 from reconciler.manifests.schemas.violations import Admission, Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import group_of
 from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.selectors import refusal_of
-from reconciler.model.world import Body
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_spec import decode_selection
 from reconciler.rebalance.runs import is_schedule

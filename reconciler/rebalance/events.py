@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.upstream_event import (
@@ -11,7 +12,6 @@ from reconciler.model.upstream_event import (
     OutputChange,
     UpstreamEvent,
 )
-from reconciler.model.world import Body
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_status import (
     WorkloadResult,

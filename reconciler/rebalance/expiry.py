@@ -5,10 +5,10 @@ It is ignored from then on, until its spec changes or its manifest is removed.
 
 from datetime import datetime
 
+from reconciler.model.body import Body
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.moments import stamp
-from reconciler.model.world import Body
 
 EXPIRED = Condition(
     type="Expired",

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 
 from reconciler.manifests.admission import Admitted
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.selectors import decode_label_selector
-from reconciler.model.world import Body
 from reconciler.rebalance.rebalancer_status import Progress, decode_reference, decode_status
 from reconciler.rebalance.target import Reference, TargetSelection
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.moments import format_moment, parse_moment, stamp
-from reconciler.model.world import Body
 from reconciler.rebalance.target import Reference
 
 NOT_FOUND = "ReferencedBindingNotFound"

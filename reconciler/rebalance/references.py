@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_spec import POLICY, policy_key
 

@@ -6,10 +6,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from reconciler.manifests.admission import Admitted, digest
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, earliest, span
-from reconciler.model.world import Body
 from reconciler.rebalance.joined_demands import TargetDemand
 from reconciler.rebalance.rebalancer_spec import policy_key
 from reconciler.rebalance.rebalancer_status import UNDECIDED, decode_reference, encode_reference

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, earliest, span
-from reconciler.model.world import Body
 from reconciler.rebalance.batches import Batch, Closed, close_batch, open_batch
 from reconciler.rebalance.joined_demands import TargetDemand
 from reconciler.rebalance.rebalancer_spec import Rebalancer

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from reconciler.model.body import Body
 from reconciler.model.fields import text
-from reconciler.model.world import Body
 from tests.crds.evaluate import holds
 from tests.crds.facts import KindVersion
 from tests.crds.judged_rules import JUDGED

@@ -8,7 +8,7 @@ from typing import cast
 from reconciler.dialects.ocm.cel.budget import Meter
 from reconciler.dialects.ocm.cel.engine import engine, runner
 from reconciler.dialects.ocm.cel.functions import FUNCTIONS
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.crds.reader import Rule
 
 STEPS = 1_000_000

@@ -1,7 +1,7 @@
 """KubeFleet's kinds that are judged only, as an API server stores them."""
 
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping_or_none
-from reconciler.model.world import Body
 
 GROUP = "placement.kubernetes-fleet.io"
 

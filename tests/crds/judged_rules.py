@@ -17,8 +17,8 @@ from reconciler.dialects.kubefleet.api.update_admission import (
     refuse_transition,
 )
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
-from reconciler.model.world import Body
 from tests.crds.refusals import finds, misconfigures
 from tests.crds.rules import FLEET, Answer, Refuses
 

@@ -21,8 +21,8 @@ from reconciler.dialects.kubefleet.api.selector_admission import (
 )
 from reconciler.dialects.kubefleet.api.strategy_admission import refuse_strategy
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.world import Body
 from tests.crds.refusals import finds, misconfigures
 from tests.crds.rules import FLEET, Answer
 

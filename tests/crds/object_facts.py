@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.crds.facts import LAST, Facts, Fields, asked
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")

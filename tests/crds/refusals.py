@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from reconciler.errors import Misconfigured
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
-from reconciler.model.world import Body
 from tests.crds.rules import Refuses
 
 

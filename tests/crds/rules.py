@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.crds.facts import KindVersion
 from tests.crds.reader import Rule
 from tests.crds.reasons import fits

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.dialects.ocm.cel.engine import runner
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.crds.agreement import disagreements, unbroken
 from tests.crds.judged_kinds import judged, override_filled, run_filled
 from tests.crds.judged_rules import JUDGED

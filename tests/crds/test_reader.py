@@ -6,7 +6,7 @@ from shutil import copytree
 
 import pytest
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.builders import text
 from tests.crds.__main__ import main
 from tests.crds.facts import KindVersion, line_of

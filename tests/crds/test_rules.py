@@ -13,9 +13,9 @@ from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.dialects.kubefleet.api.defaults import mutated, with_defaults
 from reconciler.dialects.ocm.cel.engine import runner
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import group_of
-from reconciler.model.world import Body
 from tests.conformance.run import read_cases
 from tests.crds.agreement import ANSWERS, RULES, asked_of, disagreements, rules_of, unbroken
 from tests.crds.evaluate import holds

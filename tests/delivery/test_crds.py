@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 
 from reconciler.manifests.text.reader import read
+from reconciler.model.body import Body
 from reconciler.model.moments import parse_moment
-from reconciler.model.world import Body
 from tests.builders import NOW, cluster, configuration, deployment, policy, text
 from tests.crds.facts import KindVersion
 from tests.crds.object_facts import metadata_refusals, refusals

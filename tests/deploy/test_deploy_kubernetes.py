@@ -12,9 +12,9 @@ from ruamel.yaml import YAML
 
 from reconciler.cli.options.settings import read_settings
 from reconciler.cli.verbs.run import command
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import bodies, mapping
-from reconciler.model.world import Body
 from tests.delivery.kubectl import kubectl
 from tests.shell.fleet import ROOT
 from tests.shell.listening import served

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.imports.hubs import live
 from tests.imports.karmada_hub import karmada_hub
 from tests.imports.kubefleet_hub import kubefleet_hub

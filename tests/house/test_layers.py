@@ -2,13 +2,15 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 PACKAGE = ROOT / "reconciler"
+MOST_FILES = 30
 
 
 def layers() -> list[str]:
@@ -90,8 +92,17 @@ def test_a_wrong_import_is_found(source: str, module: str) -> None:
     assert [module] == violations(source, [module], layers())
 
 
-def test_no_two_files_import_each_other() -> None:
-    """Late imports count, too: two such files are one, or a third is missing."""
+def circles(imported: Mapping[str, Iterable[str]]) -> list[str]:
+    """The modules of the first circle that there is, none if there is none."""
+    try:
+        TopologicalSorter(imported).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    """Late imports and those of types count, too: such files are one, or one more is missing."""
     modules = {
         "reconciler." + source.removesuffix(".py").removesuffix("/__init__").replace("/", "."): (
             frozenset(imports_of(PACKAGE / source))
@@ -99,17 +110,43 @@ def test_no_two_files_import_each_other() -> None:
         for source in SOURCES
     }
 
-    def uses(one: str, other: str) -> bool:
-        return any(name == other or name.startswith(f"{other}.") for name in modules[one])
+    found = {
+        module: {
+            name if name in modules else name.rpartition(".")[0]
+            for name in names
+            if name in modules or name.rpartition(".")[0] in modules
+        }
+        - {module}
+        for module, names in modules.items()
+    }
+    assert [] == circles(found)
 
-    pairs = [
-        (one, other)
-        for one, names in modules.items()
-        for name in names
-        for other in (name, name.rpartition(".")[0])
-        if one < other and other in modules and uses(other, one)
+
+def test_a_circle_is_found_however_long_it_is() -> None:
+    """The check itself can fail."""
+    assert {"a", "b", "c"} == set(circles({"a": ["b"], "b": ["c"], "c": ["a"], "d": ["a"]}))
+
+
+@pytest.mark.parametrize("tree", ["reconciler", "tests", "benchmarks"])
+def test_a_room_holds_thirty_files_at_most(tree: str) -> None:
+    """What holds more has several subjects: each is a room of its own."""
+    folders = {path.parent for path in (ROOT / tree).rglob("*.py")}
+    files = {
+        folder.relative_to(ROOT).as_posix(): sum(one.is_file() for one in folder.iterdir())
+        for folder in folders
+    }
+    assert {} == {folder: count for folder, count in files.items() if count > MOST_FILES}
+
+
+def test_no_verb_is_imported() -> None:
+    """What two verbs share, or the page needs, stands in a room beside them."""
+    found = [
+        (source, name)
+        for source in SOURCES
+        for name in imports_of(PACKAGE / source)
+        if name.startswith("reconciler.cli.verbs.")
     ]
-    assert [] == sorted(set(pairs))
+    assert [] == found
 
 
 def test_of_gitpython_only_the_runner_is_used() -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from reconciler.core.dialects import KINDS
 from reconciler.imports.export import LiveObject
 from reconciler.manifests.scope import namespace_for
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.world import Body
 
 THEN = "2026-01-05T08:00:00Z"
 CLUSTERS = 10

@@ -7,7 +7,8 @@ from reconciler.core.inputs.admissions import ADMISSIONS
 from reconciler.core.inputs.document_rules import Rules
 from reconciler.imports.files import with_files
 from reconciler.imports.plan import ImportPlan, Wanted, plan_import
-from reconciler.model.world import Body, World
+from reconciler.model.body import Body
+from reconciler.model.world import World
 from reconciler.shell.resources import load_schemas
 from tests.imports.hubs import objects
 

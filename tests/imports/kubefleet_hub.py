@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.imports.hubs import CLUSTERS, THEN, cluster_names, condition, live, workload
 
 PLACEMENT = "placement.kubernetes-fleet.io/v1beta1"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.imports.hubs import CLUSTERS, cluster_names, condition, live
 
 GROUP = "cluster.open-cluster-management.io"

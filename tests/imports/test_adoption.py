@@ -14,9 +14,10 @@ from reconciler.imports.adoption import Adoption, adopt
 from reconciler.imports.plan import Wanted, decisions_among
 from reconciler.manifests.paths import RECORD
 from reconciler.manifests.text.reader import read
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 from tests.builders import NOW
 from tests.imports.hubs import THEN, live, objects
 from tests.imports.imported import OUTPUT_RULES, import_into, texts

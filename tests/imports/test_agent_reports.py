@@ -7,8 +7,8 @@ import pytest
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import TEMPLATE
 from reconciler.imports.plan import Wanted
 from reconciler.manifests.text.reader import read
+from reconciler.model.body import Body
 from reconciler.model.known_kinds import Kind
-from reconciler.model.world import Body
 from tests.builders import text
 from tests.dialects.kubefleet.fleet import placement
 from tests.dialects.ocm.sets import replica_set

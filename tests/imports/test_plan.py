@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.imports.plan import Wanted
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.imports.hubs import THEN, condition, live, workload
 from tests.imports.imported import DEPLOYMENTS, fates, import_into, texts
 from tests.imports.karmada_hub import karmada_hub

@@ -4,8 +4,8 @@ import pytest
 
 from reconciler.errors import UsageError
 from reconciler.imports.rooms import with_rooms
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
-from reconciler.model.world import Body
 from tests.imports.hubs import live, objects
 from tests.imports.imported import EMPTY, import_into
 from tests.imports.karmada_hub import karmada_hub

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.manifests.secrets import HIDDEN, without_secrets
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.builders import deployment, metadata
 
 SECRET: Body = {

@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from reconciler.core.record import last_pass
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import Branch, LocalBranch

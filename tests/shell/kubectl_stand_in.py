@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from reconciler.manifests.paths import folder_of
+from reconciler.model.body import Body
 from reconciler.model.identity import group_of
-from reconciler.model.world import Body
 
 SCRIPT = """#!/bin/sh
 printf '%s\\n' "$*" >> "{folder}/asked"

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 from reconciler.core.dialects import dialect_of
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName
 from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import Settings
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 Down = Mapping[ClusterName, str]
 """Clusters that are unwell, with what is wrong."""

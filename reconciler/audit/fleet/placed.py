@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from reconciler.audit.history.revisions import Commit, FileChange, Revisions, UnreadableRevision
 from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
 from reconciler.manifests.paths import output_path
+from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from reconciler.audit.fleet.fleet_loads import FleetLoads
 from reconciler.core.dialects import DIALECTS
 from reconciler.dialects.view import View
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import Resources, less
 from reconciler.model.settings import Settings, settings_in
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 DECLARED = "Declared"
 

@@ -9,9 +9,9 @@ from reconciler.core.dialects import DIALECTS, KINDS, PLACED, dialect_of
 from reconciler.manifests.identify import Identity, identify
 from reconciler.manifests.paths import folder_of
 from reconciler.manifests.text.reader import read
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.upstream_event import ObjectEvent
-from reconciler.model.world import Body
 
 FOLDERS = frozenset(
     folder_of(*kind)

@@ -8,9 +8,9 @@ from reconciler.audit.history.commit_events import Texts, changed_outputs
 from reconciler.audit.history.revisions import FileChange
 from reconciler.audit.previews.placement_moves import PlacementMove, moves_of
 from reconciler.core.dialects import PLACED, dialect_of
+from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import Body
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from datetime import datetime
 from reconciler.audit.fleet.placed import owner_of
 from reconciler.audit.history.revisions import Commit
 from reconciler.core.dialects import dialect_of
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.upstream_event import WARNING, ObjectEvent, OutputChange, UpstreamEvent
-from reconciler.model.world import Body
 from reconciler.rebalance import events as rebalance_events
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 

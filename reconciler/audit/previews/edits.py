@@ -13,11 +13,12 @@ from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.text.emitter import encode
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.known_kinds import Kind
 from reconciler.model.moments import format_moment
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 from reconciler.rebalance.kinds import REBALANCER
 
 FOLDER = "simulated"

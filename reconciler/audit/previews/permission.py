@@ -9,11 +9,12 @@ from reconciler.audit.previews.preview import preview
 from reconciler.audit.previews.wording import Heading
 from reconciler.manifests.edits.document_edit import update_document
 from reconciler.manifests.text.emitter import encode
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.settings import CONFIGURATION, CONFIGURATION_PATH
 from reconciler.model.versioned import branched
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 
 def permitted_file(world: World, content: bytes, allowed: str) -> bytes:

@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reconciler import __version__
 from reconciler.audit.history.revisions import (
     Claim,
     Commit,
@@ -22,6 +21,7 @@ from reconciler.core.record import last_pass
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.moments import format_moment
 from reconciler.model.world import World
+from reconciler.version import __version__
 
 MOST_TOLD = 20  # findings of one commit that are told one by one
 TRIGGERED_AT = re.compile(r"^  rescheduleTriggeredAt: .{1,60}$", re.MULTILINE)

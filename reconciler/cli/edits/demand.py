@@ -11,7 +11,8 @@ from reconciler.model.labels import is_label_key, is_label_value
 from reconciler.rebalance.kinds import REBALANCER
 
 if TYPE_CHECKING:
-    from reconciler.model.world import Body, World
+    from reconciler.model.body import Body
+    from reconciler.model.world import World
 
 FOLDER = "rebalancers"
 LONGEST_STEM = 200

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from reconciler.core.inputs.document_rules import Rules
     from reconciler.imports.adoption import Adoption
     from reconciler.imports.plan import ImportedObject
+    from reconciler.model.body import Body
     from reconciler.model.identity import ObjectKey
-    from reconciler.model.world import Body, World
+    from reconciler.model.world import World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,11 @@ from reconciler.manifests.names import shown
 if TYPE_CHECKING:
     from reconciler.core.inputs.file_validation import FileValidation
     from reconciler.manifests.text.limits import Oversized
+    from reconciler.model.body import Body
     from reconciler.model.identity import ObjectKey
-    from reconciler.model.world import Body, Fault, World
+    from reconciler.model.world import Fault, World
+
+AFTER_FAILURE_SECONDS = 3600  # by then every default toleration and eviction timeout has ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,3 +179,15 @@ def _inspected(path: str, data: "bytes | Oversized") -> "FileValidation":
     from reconciler.shell.resources import load_schemas
 
     return validate_file(path, "", data, Rules(load_schemas(), ADMISSIONS, KINDS))
+
+
+def moment_in(world: "World", now: datetime | None) -> datetime:
+    """Return when it happens: any given moment, else the clock's if that is after the last pass."""
+    from reconciler.core.record import last_pass
+    from reconciler.model.moments import add
+    from reconciler.shell.clock import SystemClock
+
+    if now is not None:
+        return now
+    last, clock = last_pass(world.outputs), SystemClock().now()
+    return clock if last is None else max(clock, add(last.at))

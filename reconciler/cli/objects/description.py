@@ -6,9 +6,9 @@ from datetime import datetime
 
 from reconciler.audit.printable import printable
 from reconciler.manifests.columns import NONE, ago
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body
 
 Line = tuple[str, str | None]
 """What stands left, and what stands right of it; `None` where the line has one part only."""

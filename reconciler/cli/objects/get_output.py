@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from reconciler.audit.fleet.delivered_copies import Elsewhere
     from reconciler.cli.objects.asked_kinds import AskedKind
     from reconciler.cli.objects.query import Query
+    from reconciler.model.body import Body
     from reconciler.model.identity import ObjectKey
     from reconciler.model.known_kinds import Kind
-    from reconciler.model.world import Body, World
+    from reconciler.model.world import World
 
 
 def print_found(

@@ -9,8 +9,8 @@ from reconciler.manifests.json_path import check_path, find_path
 from reconciler.model.quantity import parse_quantity
 
 if TYPE_CHECKING:
+    from reconciler.model.body import Body
     from reconciler.model.identity import ObjectKey
-    from reconciler.model.world import Body
 
 Place = tuple[int, int, tuple[tuple[int, int, str], ...]]
 """By what kind of value, by number, by text; comparable with any other."""

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from reconciler.model.body import Body
     from reconciler.model.identity import ObjectKey
-    from reconciler.model.world import Body, World
+    from reconciler.model.world import World
 
 
 def shown_body(world: "World", key: "ObjectKey") -> "Body":

@@ -197,8 +197,7 @@ def _simulated(world: "World", asked: Mapping[str, str], namespace: str) -> obje
     """Return what would move, as `simulate` says it."""
     from reconciler.audit.previews.look_ahead import look_ahead
     from reconciler.audit.previews.wording import Heading
-    from reconciler.cli.edits.what_if import WhatIf, edited
-    from reconciler.cli.verbs.simulate import AFTER_FAILURE_SECONDS, moment_in
+    from reconciler.cli.edits.what_if import AFTER_FAILURE_SECONDS, WhatIf, edited, moment_in
     from reconciler.model.moments import add, span
     from reconciler.page.plan import plan_view
 

@@ -48,6 +48,6 @@ def unaccepted_line(unaccepted: "Sequence[Commit]") -> "Iterator[Line]":
 def named_commit(commit: "Commit") -> str:
     """Return a commit by short id and subject."""
     from reconciler.audit.printable import printable
-    from reconciler.cli.verbs.history import SHORT_ID
+    from reconciler.cli.printing.decision_words import SHORT_ID
 
     return printable(f"{commit.revision[:SHORT_ID]} ({commit.subject})")

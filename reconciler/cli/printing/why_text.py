@@ -9,9 +9,9 @@ from reconciler.audit.printable import printable
 from reconciler.audit.reasons import Why, against
 from reconciler.cli.printing.coming import coming_lines
 from reconciler.cli.printing.copies import copies_lines
+from reconciler.cli.printing.decision_words import SHORT_ID, by_whom, name_of, placed_text
 from reconciler.cli.printing.faults import fault_line
 from reconciler.cli.printing.table import table_lines
-from reconciler.cli.verbs.history import SHORT_ID, by_whom, name_of, placed_text
 from reconciler.model.enumeration import enumerated
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.model.moments import format_moment

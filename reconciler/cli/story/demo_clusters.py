@@ -7,9 +7,10 @@ from reconciler.cli.printing.table import table_lines
 from reconciler.delivery.settings import decode_delivery
 from reconciler.manifests.text.limits import Oversized
 from reconciler.manifests.text.reader import read
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, number, text
 from reconciler.model.settings import settings_in
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 from reconciler.shell.git.objects import read_blobs
 from reconciler.shell.git.repository import Repository
 

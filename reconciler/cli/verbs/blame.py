@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.objects.subject import SEVERAL, AskedObject, about_object, open_subject
-from reconciler.cli.verbs.history import SHORT_ID, by_whom, nothing_said
+from reconciler.cli.printing.decision_words import SHORT_ID, by_whom, nothing_said
 
 if TYPE_CHECKING:
     from reconciler.audit.history.decision_history import Blame

@@ -102,7 +102,7 @@ def _decision(subject: "Subject | None") -> "Iterator[Line]":
     """Yield where it is, since when, and by whose commit."""
     from reconciler.audit.fleet.placed import placed_on
     from reconciler.audit.printable import printable
-    from reconciler.cli.verbs.history import SHORT_ID, by_whom, placed_text
+    from reconciler.cli.printing.decision_words import SHORT_ID, by_whom, placed_text
     from reconciler.model.moments import format_moment
     from reconciler.shell.git.revisions import HistoryMissing
 
@@ -133,7 +133,7 @@ def _events(
     """Yield the newest events, the newest last."""
     from reconciler.cli.objects.description import ruled
     from reconciler.cli.objects.event_reader import EventReader
-    from reconciler.cli.verbs.history import SHORT_ID
+    from reconciler.cli.printing.decision_words import SHORT_ID
     from reconciler.manifests.columns import duration
     from reconciler.shell.clock import SystemClock
 

@@ -190,7 +190,7 @@ def _print(found: "Sequence[Happening]", *, lines: bool, headers: bool) -> None:
 
 def _row(item: "Happening", now: datetime) -> list[str]:
     """Return one event."""
-    from reconciler.cli.verbs.history import SHORT_ID
+    from reconciler.cli.printing.decision_words import SHORT_ID
     from reconciler.manifests.columns import duration
 
     scope = f"{item.key.namespace}/" if item.key.namespace else ""

@@ -15,8 +15,9 @@ from reconciler.errors import UsageError
 if TYPE_CHECKING:
     from reconciler.audit.previews.preview import Preview
     from reconciler.core.changes import Change
+    from reconciler.model.body import Body
     from reconciler.model.identity import ObjectKey
-    from reconciler.model.world import Body, World
+    from reconciler.model.world import World
 
 
 @click.command(name="rebalance")

@@ -16,7 +16,7 @@ from reconciler.errors import UsageError
 if TYPE_CHECKING:
     from reconciler.audit.fleet.renders import RenderedDecision
     from reconciler.dialects.renderer import ClusterWork
-    from reconciler.model.world import Body
+    from reconciler.model.body import Body
 
 CARRIERS = click.option(
     "--carriers", is_flag=True, help="Print the Works that carry the manifests, with them."

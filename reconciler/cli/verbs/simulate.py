@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from reconciler.model.world import World
 
 SHORT_ID = 12
-AFTER_FAILURE_SECONDS = 3600  # by then every default toleration and eviction timeout has ended
 FEW = 10  # so many clusters fail before a bar has appeared
 NAMED = 3
 LEGEND = """
@@ -131,7 +130,7 @@ def command(
     """
     from reconciler.audit.previews.look_ahead import look_ahead
     from reconciler.audit.previews.wording import Heading
-    from reconciler.cli.edits.what_if import WhatIf, edited
+    from reconciler.cli.edits.what_if import AFTER_FAILURE_SECONDS, WhatIf, edited, moment_in
     from reconciler.cli.printing.preview import print_preview
     from reconciler.core.reconcile import reconcile
     from reconciler.model.moments import add, span
@@ -167,18 +166,6 @@ def _world(directory: Path, at: str, output_root: str) -> "tuple[str, World]":
 
     world = load_world(directory, at, output_root)
     return world.revision, world
-
-
-def moment_in(world: "World", now: datetime | None) -> datetime:
-    """Return when it happens: any given moment, else the clock's if that is after the last pass."""
-    from reconciler.core.record import last_pass
-    from reconciler.model.moments import add
-    from reconciler.shell.clock import SystemClock
-
-    if now is not None:
-        return now
-    last, clock = last_pass(world.outputs), SystemClock().now()
-    return clock if last is None else max(clock, add(last.at))
 
 
 def _fail_each(

@@ -133,7 +133,7 @@ def _branch(revisions: "GitRevisions") -> str:
 
 def _passes(status: "RepositoryStatus", since: "Sequence[Commit]") -> "Iterator[Line]":
     """Yield what is known of the last pass, and what came since."""
-    from reconciler.cli.verbs.history import SHORT_ID
+    from reconciler.cli.printing.decision_words import SHORT_ID
     from reconciler.manifests.columns import duration
     from reconciler.model.moments import format_moment
     from reconciler.shell.clock import SystemClock

@@ -1,4 +1,4 @@
-"""`reconciler suspend`: leave an object, or everything, where it is."""
+"""`reconciler suspend`, and `reconciler resume`, which takes it back."""
 
 from pathlib import Path
 from typing import Any
@@ -27,3 +27,23 @@ def command(directory: Path, /, **asked: Any) -> int:
     Exit codes: 0 done, 1 it cannot be written, 2 no such object.
     """
     return hold(directory, suspend=True, **asked)
+
+
+@click.command(name="resume")
+@holding_options
+@click.pass_obj
+def resume(directory: Path, /, **asked: Any) -> int:
+    r"""Let an object that was suspended be scheduled again.
+
+    OBJECT is kind/name, as for suspend; the line by which it was suspended is taken out of its
+    file. It takes effect once it is merged.
+
+    \b
+    Examples:
+      reconciler resume pp/shop
+      reconciler resume deployment/shop --branch go-on
+      reconciler resume --all
+    \b
+    Exit codes: 0 done, 1 it cannot be written, 2 no such object.
+    """
+    return hold(directory, suspend=False, **asked)

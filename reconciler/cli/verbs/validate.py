@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler import __version__
 from reconciler.cli.objects import complete
 from reconciler.cli.options.options import here, output_root_option
 from reconciler.cli.options.outputs import Output, OutputOption, check_outputs
 from reconciler.errors import UsageError
+from reconciler.version import __version__
 
 if TYPE_CHECKING:
     from reconciler.audit.findings import Finding

@@ -2,9 +2,9 @@
 
 import click
 
-from reconciler import __version__
 from reconciler.cli.options.options import output_option
 from reconciler.cli.printing.print_json import print_json
+from reconciler.version import __version__
 
 
 @click.command(name="version")

@@ -86,7 +86,7 @@ def _unanswered(subject: "Subject", why: "Why") -> str:
     """Return why there is nothing to explain, and what to do."""
     from reconciler.audit.named_object import near, spelled
     from reconciler.audit.printable import printable
-    from reconciler.cli.verbs.history import SHORT_ID, by_whom, placed_text
+    from reconciler.cli.printing.decision_words import SHORT_ID, by_whom, placed_text
 
     world, named, event = subject.world, subject.named, why.event
     if why.key not in world.outputs and event is not None:

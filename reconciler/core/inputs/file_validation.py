@@ -18,8 +18,9 @@ from reconciler.manifests.text.lists import BrokenItem, Item, unfold
 from reconciler.manifests.text.positions import Place, Spot, locate_all
 from reconciler.manifests.text.reader import Document, Reading, read
 from reconciler.manifests.text.texts import LFS_POINTER
+from reconciler.model.body import Body
 from reconciler.model.known_kinds import Kind
-from reconciler.model.world import Body, Fault, Trace
+from reconciler.model.world import Fault, Trace
 
 MARKS = (b"apiVersion", "apiVersion".encode("utf-16-be").lstrip(b"\0"))  # UTF-16 of either order
 

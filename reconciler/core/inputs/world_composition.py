@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from reconciler.core.inputs.input_index import InputIndex
 from reconciler.core.inputs.last_known_good import LastKnownGood
 from reconciler.core.state import StateTree
+from reconciler.model.body import Body
 from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import CONFIGURATION
 from reconciler.model.versioned import branched
-from reconciler.model.world import Body, Kinds, World
+from reconciler.model.world import Kinds, World
 
 
 def compose(

@@ -6,10 +6,10 @@ from reconciler.delivery.transports.works import carried, owner_folder, places_o
 from reconciler.dialects.renderer import ClusterWork, Rendered
 from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import plural_of
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import text
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.world import Body
 
 API_VERSION = "work.open-cluster-management.io/v1"
 KIND = "ManifestWork"

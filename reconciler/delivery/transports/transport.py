@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from reconciler.delivery.settings import Destination
 from reconciler.dialects.renderer import Rendered
+from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import Body
 
 Files = Iterator[tuple[str, Body | Sequence[Body]]]
 """Path, and what the file holds: one object as YAML, or a list of them as JSON."""

@@ -6,10 +6,10 @@ from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.transport import Files, Transport
 from reconciler.dialects.renderer import ClusterWork, Rendered
 from reconciler.manifests.paths import output_path
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import Body
 
 
 def carried(work: ClusterWork) -> Body:

@@ -21,9 +21,9 @@ from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.scheduler.reschedule_requests import TRIGGERED_AT, ask
 from reconciler.dialects.karmada.view.decision_record import BY_HAND, policy_of, workload_of
 from reconciler.dialects.object_pass import Part
+from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping
-from reconciler.model.world import Body
 
 SIZE = ("replicas", "resource")
 REQUESTS = ("replicaRequirements",)

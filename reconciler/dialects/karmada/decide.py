@@ -48,11 +48,11 @@ from reconciler.dialects.karmada.view.decision_record import Happened, decision_
 from reconciler.dialects.karmada.view.explanation import explain
 from reconciler.dialects.karmada.view.waits import waits_of
 from reconciler.dialects.object_pass import Part
+from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import earliest, span
-from reconciler.model.world import Body
 from reconciler.rebalance.target import MetDemand
 from reconciler.schedule.framework import Mask, positions_of
 

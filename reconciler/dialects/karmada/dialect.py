@@ -7,9 +7,9 @@ from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
 from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
-from reconciler.model.world import Body
 
 if TYPE_CHECKING:
     from reconciler.dialects.view import View

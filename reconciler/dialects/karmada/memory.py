@@ -13,9 +13,9 @@ from reconciler.dialects.karmada.detector.claim_table import ClaimTable
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_match import Policies
 from reconciler.dialects.karmada.settled_bindings import SettledBindings
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, CacheKey, KeyedCache, forget
-from reconciler.model.world import Body
 
 
 @dataclass(slots=True, eq=False)

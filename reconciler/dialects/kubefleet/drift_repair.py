@@ -48,10 +48,10 @@ from reconciler.dialects.kubefleet.view.binding_rendering import (
 )
 from reconciler.dialects.kubefleet.view.snapshot_rendering import STATUS_DIGEST, lasting
 from reconciler.manifests.admission import SPEC_DIGEST, digest
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import is_moment
-from reconciler.model.world import Body
 
 MASTER = "snapshot"
 

@@ -27,8 +27,8 @@ from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
 from reconciler.manifests.names import LONGEST_LABEL
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.moments import earliest
-from reconciler.model.world import Body
 
 SPARE_ROUNDS = 8  # ours: rounds beyond one a binding, for strategy, refresh and removal
 

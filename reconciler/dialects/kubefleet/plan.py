@@ -54,6 +54,7 @@ from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
 from reconciler.manifests.places import doubt_about, with_place
 from reconciler.manifests.suspension import SUSPEND, is_suspended
+from reconciler.model.body import Body
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, group_of, uid_of
@@ -61,7 +62,7 @@ from reconciler.model.keyed_cache import CacheKey, UnchangedUntil
 from reconciler.model.labels import labels_of
 from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
-from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
 CLUSTER = ("cluster.kubernetes-fleet.io", "MemberCluster")

@@ -26,12 +26,13 @@ from reconciler.dialects.ocm.scheduler.schedule import Code, parts_by_cluster
 from reconciler.dialects.ocm.view.decision_record import decision_on, score_faults
 from reconciler.dialects.ocm.view.waits import waits_of
 from reconciler.manifests.admission import digest
+from reconciler.model.body import Body
 from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, ceiling, earliest, second_after
 from reconciler.model.wait import Wait
-from reconciler.model.world import Body, Fault
+from reconciler.model.world import Fault
 from reconciler.schedule.framework import Mask, positions_of
 
 ENDED_WELL = (Code.SUCCESS, Code.WARNING)  # the one becomes the other when a score runs out

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
 from reconciler.manifests.schemas.violations import Admission
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
-from reconciler.model.world import Body
 
 if TYPE_CHECKING:
     from reconciler.dialects.renderer import Renderers

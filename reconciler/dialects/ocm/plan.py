@@ -32,13 +32,14 @@ from reconciler.dialects.ocm.view.decision_record import placed, undecided
 from reconciler.dialects.ocm.view.explanation import explain
 from reconciler.errors import UserError
 from reconciler.manifests.places import doubt_about, fault_place, with_place
+from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.keyed_cache import CacheKey, UnchangedUntil
 from reconciler.model.labels import labels_of
 from reconciler.model.settings import Settings
-from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
 KIND = "Placement"

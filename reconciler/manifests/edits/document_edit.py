@@ -20,7 +20,7 @@ from reconciler.manifests.text.emitter import encode, encode_scalar
 from reconciler.manifests.text.reader import read
 from reconciler.manifests.text.texts import BOM, text_of
 from reconciler.manifests.text.unreadable import Unreadable
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 NEVER = 1 << 30  # columns at which the round trip would fold a line
 DASHED = re.compile(r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\n( *)- ", re.MULTILINE)

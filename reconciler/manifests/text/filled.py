@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from reconciler.manifests.text.emitter import encode, encode_scalar
+from reconciler.model.body import Body
 from reconciler.model.content import with_value
 from reconciler.model.same import Same
-from reconciler.model.world import Body
 
 HOLE = "hole"
 

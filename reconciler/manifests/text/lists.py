@@ -11,9 +11,9 @@ from itertools import pairwise
 from reconciler.manifests.identify import Unidentified
 from reconciler.manifests.text.positions import Place, Spot, locate_all
 from reconciler.manifests.text.reader import Document
+from reconciler.model.body import Body
 from reconciler.model.identity import group_of
 from reconciler.model.known_kinds import KnownKinds
-from reconciler.model.world import Body
 
 SUFFIX = "List"
 END: Place = (1 << 62, 0)

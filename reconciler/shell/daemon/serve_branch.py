@@ -14,7 +14,6 @@ from typing import NamedTuple, Protocol
 
 import structlog
 
-from reconciler import __version__
 from reconciler.dialects.object_boundary import trace_of
 from reconciler.model.moments import earliest
 from reconciler.model.settings import settings_in
@@ -32,6 +31,7 @@ from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.processes.machine_limits import limit_met
 from reconciler.shell.reading.sources import Heads
+from reconciler.version import __version__
 
 FIRST_DELAY_SECONDS = 1.0
 LONGEST_DELAY_SECONDS = 60.0

@@ -18,9 +18,10 @@ from reconciler.manifests.paths import DELIVERY
 from reconciler.manifests.text.emitter import encode
 from reconciler.manifests.text.limits import Oversized
 from reconciler.manifests.text.reader import read
+from reconciler.model.body import Body
 from reconciler.model.moments import format_moment
 from reconciler.model.settings import Settings, settings_in
-from reconciler.model.world import Body, Fault, World
+from reconciler.model.world import Fault, World
 from reconciler.shell.git.checkout.kept_edits import KeptEdit
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.errors import GitError

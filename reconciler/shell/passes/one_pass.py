@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from reconciler import __version__
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.message import commit_message
@@ -40,6 +39,7 @@ from reconciler.shell.passes.trust import RefusedCommit, Trust
 from reconciler.shell.passes.untrusted_edits import put_back
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import Heads, ServedBranches
+from reconciler.version import __version__
 
 RACES = 5  # several writers on one branch settle in two or three rounds
 PIECES = 10  # of parsed documents, written between two looks at the branch; half a second

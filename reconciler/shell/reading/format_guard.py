@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from reconciler import __version__
 from reconciler.core.format_version import newer_format
 from reconciler.errors import ShellError
 from reconciler.manifests.text.limits import Oversized
 from reconciler.manifests.text.reader import read
 from reconciler.shell.git.objects import TreeEntry
 from reconciler.shell.reading.trees import Trees
+from reconciler.version import __version__
 
 FEW = 1000  # versions of two files
 

@@ -9,7 +9,6 @@ from datetime import datetime
 
 import prometheus_client as prometheus
 
-from reconciler import __version__
 from reconciler.audit.previews.placement_moves import moves_of, parts_moved
 from reconciler.core.message import is_told
 from reconciler.core.next_world import next_world
@@ -21,6 +20,7 @@ from reconciler.rebalance.schedule_trigger import Phase
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
 from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.passes.step_times import STEPS
+from reconciler.version import __version__
 
 PREFIX = "reconciler"
 PASS_BUCKETS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)  # warm passes, and cold starts

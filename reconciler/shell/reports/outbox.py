@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import httpx
 import structlog
 
-from reconciler import __version__
 from reconciler.audit.printable import printable
 from reconciler.shell.git.masking import mask_of
 from reconciler.shell.processes.background import Background
+from reconciler.version import __version__
 
 ROOM = 256  # requests that wait
 ATTEMPTS = 8  # with the delays below, some five minutes

@@ -15,11 +15,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from reconciler import __version__
 from reconciler.errors import ShellError, UsageError
 from reconciler.manifests.names import shown
 from reconciler.shell.resources import package_digest
 from reconciler.shell.work.executors import Workers
+from reconciler.version import __version__
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.cli.history import answer
 from tests.imports.hubs import condition, workload
 from tests.imports.karmada_hub import karmada_hub

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.dialects.karmada.api.admission import refuse_cluster
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.builders import cluster
 
 OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "u"}

@@ -4,8 +4,8 @@ import pytest
 
 from reconciler.dialects.kubefleet.workgenerator.envelopes import contents
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
-from reconciler.model.world import Body
 
 
 def envelope(namespace: str, kind: str, inner: str) -> Body:

@@ -9,8 +9,8 @@ from reconciler.dialects.ocm.cel import budget as cel_budget
 from reconciler.dialects.ocm.cel.expression import compile_cel
 from reconciler.dialects.ocm.scheduler.request import PluginReport
 from reconciler.errors import Misconfigured
+from reconciler.model.body import Body
 from reconciler.model.moments import parse_moment
-from reconciler.model.world import Body
 from tests.dialects.ocm.worlds import (
     GROUP,
     at,

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from reconciler.core.changes import Outcome
 from reconciler.core.reconcile import reconcile
+from reconciler.model.body import Body
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import Body
 from tests.dialects.ocm.worlds import (
     BY_SCORE,
     GROUP,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.dialects.ocm.worlds import (
     BY_SCORE,
     GROUP,

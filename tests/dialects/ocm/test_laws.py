@@ -5,7 +5,7 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.dialects.ocm.worlds import (
     BY_SCORE,
     at,

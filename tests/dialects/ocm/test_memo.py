@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reconciler.core.changes import DeleteFile, WriteFile
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from tests.dialects.ocm.test_laws import hubs
 from tests.dialects.ocm.worlds import (
     GROUP,

@@ -5,8 +5,8 @@ from typing import cast
 
 import pytest
 
+from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind
-from reconciler.model.world import Body
 from tests.builders import path_of, rebalancer
 from tests.dialects.ocm.worlds import (
     BY_SCORE,

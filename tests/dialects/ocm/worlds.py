@@ -10,9 +10,10 @@ from reconciler.core.reconcile import reconcile
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.scope import namespace_for
 from reconciler.manifests.text.reader import read
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey, Origin, group_of
 from reconciler.model.moments import parse_moment
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 GROUP = "cluster.open-cluster-management.io"
 REVISION = "1" * 40

@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.manifests.text.emitter import encode
 from reconciler.manifests.text.filled import Filled, Known, encode_alike
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 PLACE = ("metadata", "annotations", "for")
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
-from reconciler.model.world import Body, Fault
+from reconciler.model.body import Body
+from reconciler.model.world import Fault
 from tests.shell.fleet import EXAMPLE, MANIFESTS, decisions, load_world, new_fleet, run_pass
 from tests.shell.repositories import Checkout, new_checkout
 

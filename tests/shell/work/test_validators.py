@@ -16,7 +16,7 @@ from reconciler.core.inputs.file_validation import FileValidation
 from reconciler.errors import ShellError
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.manifests.text.limits import Oversized
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.work.validators import PIECE, File, file_validators
 

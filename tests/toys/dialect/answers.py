@@ -6,10 +6,11 @@ from reconciler.dialects.cluster_report import ClusterReport
 from reconciler.dialects.tree_node import TreeNode, node_of, status_in
 from reconciler.dialects.view import View
 from reconciler.manifests.columns import NONE, ColumnTable, Row, status_of, taints
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.upstream_event import NORMAL, ObjectEvent, OutputChange, UpstreamEvent
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 from tests.toys.dialect.berth import on
 from tests.toys.dialect.dialect import BERTH, SITE
 

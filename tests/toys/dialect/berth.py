@@ -7,12 +7,13 @@ from functools import partial
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.object_pass import Part
 from reconciler.manifests.admission import admit
+from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation
 from reconciler.model.fields import bodies, mapping, number, pairs_or_none, strings, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import LabelSelector, labels_of, matches
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 Against = Mapping[ClusterName, tuple[ClusterVerdict, ...]]
 """Each site, ascending by name, with what speaks against it."""

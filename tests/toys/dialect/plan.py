@@ -10,10 +10,11 @@ from reconciler.dialects.object_pass import ObjectPass, Part
 from reconciler.errors import UserError
 from reconciler.manifests.paths import is_frozen
 from reconciler.manifests.suspension import is_suspended
+from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.settings import Settings
-from reconciler.model.world import Body, Fault, World
+from reconciler.model.world import Fault, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection
 from tests.toys.dialect.berth import decide, on
 from tests.toys.dialect.dialect import BERTH, SITE

@@ -18,6 +18,7 @@ from reconciler.dialects.karmada.api.taint_policy_admission import refuse_taint_
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import (
     bodies,
     flag_or_none,
@@ -29,7 +30,6 @@ from reconciler.model.fields import (
 )
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import is_label_key
-from reconciler.model.world import Body
 
 
 def refuse_policy(body: Body) -> tuple[Violation, ...]:

@@ -7,10 +7,11 @@ from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
 from reconciler.dialects.karmada.api.clusters import MemberCluster, decode_cluster
 from reconciler.dialects.karmada.api.settings import decode_failover
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.settings import Settings
 from reconciler.model.stamps import keep_present
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 GROUP = "cluster.karmada.io"
 KIND = "Cluster"

@@ -10,10 +10,10 @@ from reconciler.dialects.karmada.api.clusters import Requirements, TargetCluster
 from reconciler.dialects.karmada.api.placement import Placement, decode_placement
 from reconciler.errors import UserError
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.moments import parse_moment
 from reconciler.model.resources import decode_resources
-from reconciler.model.world import Body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

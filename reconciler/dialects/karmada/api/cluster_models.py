@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, number, strings, text
 from reconciler.model.quantity import MAX_VALUE, parse_quantity
-from reconciler.model.world import Body
 
 
 def mutated_cluster(spec: Body) -> Body:

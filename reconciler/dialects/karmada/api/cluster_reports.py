@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from reconciler.dialects.copy_reports import CopyReports
+from reconciler.model.body import Body
 from reconciler.model.copy_report import CopyReport
 from reconciler.model.fields import mapping, text
 from reconciler.model.health import Health, reported_status
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.world import Body
 
 
 @dataclass(frozen=True, slots=True)

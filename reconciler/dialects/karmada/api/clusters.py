@@ -7,6 +7,7 @@ from typing import NamedTuple
 from reconciler.dialects.karmada.api.placement import ClusterAffinity, Placement, StaticWeight
 from reconciler.errors import UserError
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import Requirement, is_wellformed
@@ -14,7 +15,6 @@ from reconciler.model.moments import parse_moment
 from reconciler.model.quantity import Quantity
 from reconciler.model.resources import Resources, decode_resources
 from reconciler.model.taints import Taint, TaintEffect, Toleration
-from reconciler.model.world import Body
 from reconciler.schedule.columns import Numbers, Order
 from reconciler.schedule.fleet import (
     Fleet,

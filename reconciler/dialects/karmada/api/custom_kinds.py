@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import bodies, number_or_none, text
 from reconciler.model.settings import Settings
-from reconciler.model.world import Body
 
 MOST_REPLICAS = 2**31 - 1  # Kubernetes' int32
 

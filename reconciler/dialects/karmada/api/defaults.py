@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body
 
 GRACE_PERIOD_SECONDS = (
     600  # karmada@f8fdd02 pkg/util/helper/policy.go `SetDefaultGracePeriodSeconds`

@@ -9,9 +9,9 @@ from reconciler.dialects.karmada.api.replica_requirements import (
     count_of,
     requirements_of,
 )
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.quantity import Quantity
-from reconciler.model.world import Body
 
 API_VERSION = "flink.apache.org/v1beta1"
 KIND = "FlinkDeployment"

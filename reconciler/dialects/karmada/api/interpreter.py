@@ -20,8 +20,8 @@ from reconciler.dialects.karmada.api.replica_requirements import (
     count_of,
     pod_requirements,
 )
+from reconciler.model.body import Body
 from reconciler.model.content import at
-from reconciler.model.world import Body
 
 
 def demand_of(

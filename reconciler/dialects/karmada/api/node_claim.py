@@ -6,8 +6,8 @@ Kubernetes would have it is left out: it is the member cluster's to judge.
 
 from collections.abc import Iterator
 
+from reconciler.model.body import Body
 from reconciler.model.content import mapping_of, mappings_of
-from reconciler.model.world import Body
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 MATCHES = ("matchExpressions", "matchFields")

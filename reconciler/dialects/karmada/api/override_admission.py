@@ -9,9 +9,9 @@ from reconciler.dialects.karmada.api.selector_admission import (
 )
 from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.labels import is_label_key, is_label_value
-from reconciler.model.world import Body
 
 COUNTED = (
     "plaintext",

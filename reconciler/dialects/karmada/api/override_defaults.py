@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from reconciler.manifests.scope import DEFAULT_NAMESPACE
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
-from reconciler.model.world import Body
 
 CHANGES: Mapping[str, Body] = {
     "plaintext": {"path": "", "operator": "", "value": None},

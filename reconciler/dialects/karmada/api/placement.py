@@ -7,10 +7,10 @@ equal here exactly when Go's `reflect.DeepEqual` says so of the decoded structs.
 from dataclasses import dataclass
 
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.labels import LabelSelector, Requirement
 from reconciler.model.selectors import decode_label_selector, decode_requirements
 from reconciler.model.taints import Toleration, decode_toleration
-from reconciler.model.world import Body
 
 DUPLICATED = "Duplicated"
 DIVIDED = "Divided"

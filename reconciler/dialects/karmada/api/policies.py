@@ -7,11 +7,12 @@ from enum import IntEnum
 from reconciler.dialects.karmada.api.defaults import admitted
 from reconciler.manifests.admission import digest
 from reconciler.manifests.suspension import is_suspended
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number, strings, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import LabelSelector, labels_of, matches
 from reconciler.model.selectors import decode_label_selector
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 GROUP = "policy.karmada.io"
 NAMESPACED = "PropagationPolicy"

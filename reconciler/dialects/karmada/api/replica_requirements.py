@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from reconciler.dialects.karmada.api.custom_kinds import MOST_REPLICAS
 from reconciler.dialects.karmada.api.node_claim import node_claim_of
+from reconciler.model.body import Body
 from reconciler.model.content import mapping_of, mappings_of
 from reconciler.model.quantity import (
     Quantity,
@@ -17,7 +18,6 @@ from reconciler.model.quantity import (
     canonical_decimal,
     parse_quantity,
 )
-from reconciler.model.world import Body
 
 NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 BINARY = frozenset({"memory", "ephemeral-storage"})

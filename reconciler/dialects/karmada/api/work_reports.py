@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.copy_report import CopyReport
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.health import Health
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body
 
 APPLIED = "Applied"
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from reconciler.dialects.karmada.api.custom_kinds import MOST_REPLICAS
 from reconciler.manifests.schemas.violations import Violation
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 COUNTS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("apps", "Deployment"): ("replicas",),

@@ -2,9 +2,9 @@
 
 from reconciler.dialects.karmada.api.binding import decode_targets
 from reconciler.dialects.karmada.api.clusters import TargetCluster
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName
-from reconciler.model.world import Body
 
 
 def merged_targets(binding: Body) -> tuple[TargetCluster, ...]:

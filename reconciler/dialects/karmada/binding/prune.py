@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from reconciler.dialects.karmada.binding.typed_job import require_job
 from reconciler.dialects.karmada.overridemanager.label_overrider import string_map
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.content import at, without
 from reconciler.model.fields import text
-from reconciler.model.world import Body
 
 Path = tuple[str, ...]
 

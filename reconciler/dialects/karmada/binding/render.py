@@ -26,11 +26,11 @@ from reconciler.dialects.karmada.overridemanager.apply_overrides import (
 from reconciler.dialects.karmada.overridemanager.override_policy import OverridePolicies
 from reconciler.dialects.renderer import ClusterWork, NotRendered
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.content import with_value
 from reconciler.model.fields import bodies, mapping, number, strings, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.same import Same
-from reconciler.model.world import Body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,8 @@ from reconciler.dialects.karmada.overridemanager.apply_overrides import (
 )
 from reconciler.dialects.renderer import ClusterWork, NotRendered
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body
 
 
 def render_namespace(

@@ -33,6 +33,7 @@ from reconciler.dialects.karmada.overridemanager.override_policy import (
 )
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
@@ -40,7 +41,7 @@ from reconciler.model.keyed_cache import AnswerCache, forget
 from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 BINDINGS: tuple[Kind, ...] = ((GROUP, CLUSTER_BINDING), (GROUP, BINDING))
 OVERRIDES: tuple[Kind, ...] = (

@@ -6,10 +6,10 @@ from reconciler.dialects.karmada.api.clusters import TargetCluster
 from reconciler.dialects.karmada.api.custom_kinds import CustomKinds
 from reconciler.dialects.karmada.api.placement import DIVIDED
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.content import at, with_value
 from reconciler.model.fields import mapping, number, text
 from reconciler.model.identity import ClusterName
-from reconciler.model.world import Body
 from reconciler.schedule.apportion import apportion, breaks_ties_descending
 
 REPLICAS = {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from reconciler.errors import UserError
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 Check = Callable[[str, object], None]
 """Raises a `UserError` that names the path where a value has the wrong type."""

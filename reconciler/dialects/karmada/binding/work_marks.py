@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from reconciler.dialects.karmada.binding.work_names import execution_namespace, work_name
 from reconciler.dialects.karmada.overridemanager.label_overrider import string_map
 from reconciler.manifests.text.filled import Filled
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import flag_or_none, mapping, text
 from reconciler.model.identity import ClusterName
-from reconciler.model.world import Body
 
 API_VERSION = "work.karmada.io/v1alpha1"
 CONFLICT = "work.karmada.io/conflict-resolution"

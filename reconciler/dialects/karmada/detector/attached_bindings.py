@@ -16,9 +16,10 @@ from reconciler.dialects.karmada.detector.detect import Claims
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 Needed = Mapping[ObjectKey, Draft]
 """The bindings of all that workloads need, by key; some of them have a policy of their own."""

@@ -12,9 +12,9 @@ from reconciler.dialects.karmada.detector.claim_marks import (
     claim_labels,
 )
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, uid_of
-from reconciler.model.world import Body
 
 GROUP = "work.karmada.io"
 API_VERSION = "work.karmada.io/v1alpha2"

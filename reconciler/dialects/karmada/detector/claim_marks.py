@@ -5,9 +5,9 @@ person's file is never rewritten.
 """
 
 from reconciler.dialects.karmada.api.policies import NAMESPACED, Policy
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, uid_of
-from reconciler.model.world import Body
 
 POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
 POLICY_NAME = "propagationpolicy.karmada.io/name"

@@ -9,10 +9,11 @@ from typing import TypeVar
 from reconciler.dialects.karmada.api.policies import NAMESPACED, Policy, Template
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.object_boundary import Failed
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import same
 from reconciler.model.versioned import Versioned
-from reconciler.model.world import Body, Fault
+from reconciler.model.world import Fault
 
 T = TypeVar("T")
 

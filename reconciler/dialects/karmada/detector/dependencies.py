@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from reconciler.model.body import Body
 from reconciler.model.content import at, mappings_of
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body
 
 SECRET = "Secret"  # noqa: S105  # a kind, no secret
 CONFIG_MAP = "ConfigMap"

@@ -33,10 +33,11 @@ from reconciler.dialects.karmada.detector.policy_faults import (
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.versioned import differing
-from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.model.world import Fault, Manifest, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

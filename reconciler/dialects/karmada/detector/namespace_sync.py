@@ -1,8 +1,8 @@
 """Which namespaces go to every cluster by themselves, before anything is propagated into them."""
 
 from reconciler.dialects.karmada.detector.propagation import Propagation
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
-from reconciler.model.world import Body
 
 SKIP = "namespace.karmada.io/skip-auto-propagation"
 DEFAULT = "default"

@@ -6,11 +6,11 @@ from datetime import datetime
 from reconciler.dialects.karmada.api.binding import Binding, EvictionTask
 from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.manifests.annotation_json import read_moments, write_note
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, mapping_or_none, number, number_or_none, text
 from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, earliest, parse_moment, span, stamp
-from reconciler.model.world import Body
 
 UNHEALTHY_SINCE = "reconciler.dev/unhealthy-since"
 """Annotation: cluster to the moment of the pass that first saw the workload unhealthy there."""

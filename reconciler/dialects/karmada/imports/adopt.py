@@ -24,10 +24,11 @@ from reconciler.dialects.karmada.detector.claim_marks import (
 from reconciler.dialects.karmada.view.aggregated_status import PLACED_AT
 from reconciler.dialects.karmada.view.binding_rendering import DECISION_DIGEST, digest_of, placed
 from reconciler.manifests.annotation_json import write_note
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import is_moment
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 KEPT_ANNOTATIONS = (APPLIED_PLACEMENT, POLICY_NAMESPACE, POLICY_NAME, CLUSTER_POLICY_NAME)
 KEPT_STATUS = (

@@ -7,9 +7,9 @@ from reconciler.dialects.karmada.api.replica_requirements import (
     canonical_amount,
     pod_request,
 )
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.quantity import NANOS, Quantity
-from reconciler.model.world import Body
 
 PODS = "pods"
 ENDED = ("Failed", "Succeeded")

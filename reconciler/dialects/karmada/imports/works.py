@@ -9,9 +9,9 @@ from reconciler.dialects.agent_reports import (
 )
 from reconciler.dialects.importer import AgentReport
 from reconciler.dialects.karmada.api.work_reports import reports_in
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body
 
 IDENTIFIER = ("group", "kind", "name", "namespace", "ordinal", "resource", "version")
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from reconciler.dialects.karmada.api.gojson import go_json
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none
-from reconciler.model.world import Body
 
 CLUSTER_OVERRIDES = "policy.karmada.io/applied-cluster-overrides"
 OVERRIDES = "policy.karmada.io/applied-overrides"

@@ -25,10 +25,10 @@ from reconciler.dialects.karmada.overridemanager.override_policy import (
 )
 from reconciler.errors import UserError
 from reconciler.manifests.json_patch import patch_in_place
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import bodies, text
 from reconciler.model.same import Same
-from reconciler.model.world import Body
 
 MOST_CHARACTERS = 1_572_864
 """Ours: as many as an object may have at all, by etcd's default of `--max-request-bytes`."""

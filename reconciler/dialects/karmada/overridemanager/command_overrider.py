@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from reconciler.dialects.karmada.overridemanager.containers import containers_of, containers_path
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.fields import strings, text
-from reconciler.model.world import Body
 
 
 def command_patches(field: str, manifest: Body, overriders: Sequence[Body]) -> list[Body]:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.content import mapping_of
 from reconciler.model.fields import text
-from reconciler.model.world import Body
 
 TEMPLATED = frozenset({"DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"})
 """Kinds whose pods have a template; of any group, as upstream has it."""

@@ -9,8 +9,8 @@ from typing import Self
 from reconciler.dialects.karmada.api.gojson import go_json
 from reconciler.errors import UserError
 from reconciler.manifests.json_patch import patch_in_place
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, text
-from reconciler.model.world import Body
 
 WIDTH = 80
 

@@ -9,8 +9,8 @@ from reconciler.dialects.karmada.overridemanager.image_reference import (
     parse_image,
 )
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping_or_none, text
-from reconciler.model.world import Body
 
 
 def image_patches(manifest: Body, overrider: Body) -> list[Body]:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import mapping, text
-from reconciler.model.world import Body
 
 
 def label_patches(field: str, manifest: Body, overriders: Sequence[Body]) -> list[Body]:

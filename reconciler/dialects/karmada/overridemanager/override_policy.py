@@ -12,11 +12,12 @@ from reconciler.dialects.karmada.api.policies import (
     closeness,
     decode_selector,
 )
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import labels_of
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 
 @dataclass(frozen=True, slots=True, eq=False)

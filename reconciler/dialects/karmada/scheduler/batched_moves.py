@@ -17,9 +17,9 @@ from reconciler.dialects.karmada.scheduler.schedule import feasible_now, schedul
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.manifests.annotation_json import read_note, write_note
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName
-from reconciler.model.world import Body
 
 MOVING_TO = "reconciler.dev/moving-to"
 """Annotation: cluster to replicas that a limited rebalance is moving towards."""

@@ -8,9 +8,9 @@ from reconciler.dialects.karmada.api.applied_placement import applied_placement,
 from reconciler.dialects.karmada.api.binding import Binding, decode_binding
 from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
 from reconciler.dialects.karmada.detector.binding_draft import Draft
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.moments import add, format_moment, span
-from reconciler.model.world import Body
 
 TRIGGERED_AT = "rescheduleTriggeredAt"
 

@@ -12,10 +12,10 @@ from functools import lru_cache
 from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.manifests.annotation_json import read_moments, write_note
 from reconciler.model.availability import assume
+from reconciler.model.body import Body
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.fields import mapping, text
 from reconciler.model.moments import earliest, format_moment, parse_moment, stamp
-from reconciler.model.world import Body
 
 PLACED_AT = "reconciler.dev/placed-at"
 FULLY_APPLIED = "FullyApplied"

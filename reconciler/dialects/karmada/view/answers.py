@@ -21,8 +21,9 @@ from reconciler.dialects.karmada.view.references import dangling_in_karmada
 from reconciler.dialects.karmada.view.tree import tree_of
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.view import View
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 
 def _warnings(effects: MergeEffects) -> Iterable[Warned]:

@@ -11,12 +11,12 @@ from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdic
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.view.aggregated_status import PLACED_AT, Feedback, with_feedback
 from reconciler.manifests.admission import digest
+from reconciler.model.body import Body
 from reconciler.model.conditions import set_condition
 from reconciler.model.decision import Placed
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ClusterName, uid_of
 from reconciler.model.moments import format_moment, stamp
-from reconciler.model.world import Body
 
 DECISION_DIGEST = "reconciler.dev/decision-digest"
 

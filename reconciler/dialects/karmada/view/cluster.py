@@ -8,9 +8,9 @@ from reconciler.dialects.cluster_report import (
     reported_trouble,
     unknown_since,
 )
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.resources import less, readable_resources
-from reconciler.model.world import Body
 
 READY = "Ready"
 CORDON: Body = {"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"}

@@ -21,10 +21,11 @@ from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.dialects.karmada.binding.merged_targets import merged_targets
 from reconciler.dialects.karmada.detector.binding_draft import BINDING, CLUSTER_BINDING, GROUP
 from reconciler.dialects.karmada.eviction.graceful_eviction import is_settled
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 REPORTS: Mapping[str, Report] = {
     Health.HEALTHY: Report.HEALTHY,

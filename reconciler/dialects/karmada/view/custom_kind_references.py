@@ -15,9 +15,10 @@ from reconciler.dialects.karmada.detector.policy_faults import COUNTED
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known
 from reconciler.manifests.scope import KUBERNETES
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import mapping, text
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 GROUP = "config.karmada.io"
 CUSTOMIZATION = "ResourceInterpreterCustomization"

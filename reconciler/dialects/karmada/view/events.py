@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.upstream_event import (
@@ -12,7 +13,6 @@ from reconciler.model.upstream_event import (
     UpstreamEvent,
     condition_of,
 )
-from reconciler.model.world import Body
 
 
 def events_of(change: OutputChange) -> Iterator[ObjectEvent]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import Resources, readable_resources
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 
 def is_placed(output: Manifest) -> bool:

@@ -29,10 +29,11 @@ from reconciler.dialects.karmada.view.custom_kind_references import (
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.manifests.text.limits import MAX_VIOLATIONS
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, strings, text
 from reconciler.model.identity import group_of
 from reconciler.model.settings import settings_in
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 CLUSTER_GROUP = "cluster.karmada.io"
 CLUSTER = "Cluster"

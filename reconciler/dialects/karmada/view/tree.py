@@ -15,9 +15,10 @@ from reconciler.dialects.karmada.api.policies import (
 from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 
 def tree_of(world: World, key: ObjectKey) -> TreeNode:

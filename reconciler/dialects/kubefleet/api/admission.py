@@ -24,6 +24,7 @@ from reconciler.dialects.kubefleet.api.strategy_admission import refuse_strategy
 from reconciler.dialects.kubefleet.api.update_admission import refuse_run, refuse_stages
 from reconciler.manifests.names import LONGEST_LABEL, is_subdomain, shown
 from reconciler.manifests.schemas.violations import Admission, Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import (
     bodies,
     mapping,
@@ -31,7 +32,6 @@ from reconciler.model.fields import (
     text,
 )
 from reconciler.model.known_kinds import Kind, KnownKinds
-from reconciler.model.world import Body
 
 PLACEMENTS = "placement.kubernetes-fleet.io"
 

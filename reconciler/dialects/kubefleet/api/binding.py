@@ -15,8 +15,8 @@ from reconciler.dialects.kubefleet.api.names import (
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.manifests.names import is_label
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
-from reconciler.model.world import Body
 
 PLACEMENT_PART = 26  # uniquename.go: half of 63 characters less two dashes and the suffix
 CLUSTER_PART = 27

@@ -16,11 +16,12 @@ from reconciler.dialects.kubefleet.scheduler.eligibility import (
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.errors import UserError
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import earliest
 from reconciler.model.taints import Taint, TaintEffect, Toleration
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 from reconciler.schedule.fleet import Fleet, fleet_of
 from reconciler.schedule.framework import NO_CLUSTERS, Levels, Mask, Rejection, mask_of
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.dialects.kubefleet.api.policy import DEFAULT_MAX_SKEW, PICK_ALL
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, mapping_or_none, text
-from reconciler.model.world import Body
 
 ROLLING_UPDATE = "RollingUpdate"
 SERVER_SIDE_APPLY = "ServerSideApply"

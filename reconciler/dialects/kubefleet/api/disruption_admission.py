@@ -7,8 +7,8 @@ from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED
 from reconciler.errors import Misconfigured
 from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
-from reconciler.model.world import Body
 
 LIMITS = ("maxUnavailable", "minAvailable")
 _SHARE = re.compile(r"(100|[0-9]{1,2})%")

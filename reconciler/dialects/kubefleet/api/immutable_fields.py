@@ -12,8 +12,8 @@ from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
 from reconciler.dialects.kubefleet.snapshots.revision import is_latest
 from reconciler.errors import Misconfigured
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.world import Body
 
 ROLLOUT_TYPE = "reconciler.dev/rollout-type"
 REPORTING_SCOPE = "reconciler.dev/reporting-scope"

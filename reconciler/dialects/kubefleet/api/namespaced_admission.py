@@ -20,8 +20,8 @@ from reconciler.dialects.kubefleet.api.selector_admission import (
 )
 from reconciler.dialects.kubefleet.api.strategy_admission import refuse_report
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
-from reconciler.model.world import Body
 
 POLICY = "/spec/policy"
 

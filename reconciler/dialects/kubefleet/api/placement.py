@@ -9,7 +9,7 @@ from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_
 from reconciler.dialects.kubefleet.api.strategy import RolloutStrategy, decode_strategy
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
 from reconciler.model import fields
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.labels import LabelSelector
 from reconciler.model.selectors import decode_label_selector
 from reconciler.model.taints import Toleration, decode_toleration
-from reconciler.model.world import Body
 
 PICK_ALL = "PickAll"
 PICK_N = "PickN"

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.manifests.names import is_subdomain, shown
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, number_or_none, strings, text
 from reconciler.model.labels import is_label_key, is_label_value
 from reconciler.model.quantity import Quantity, parse_quantity
 from reconciler.model.selectors import decode_label_selector, refusal_of
-from reconciler.model.world import Body
 
 OPERATORS = ("Gt", "Ge", "Eq", "Ne", "Lt", "Le")
 CAPACITIES = ("allocatable", "available", "total")

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping_or_none, text
 from reconciler.model.known_kinds import Kind
 from reconciler.model.selectors import decode_label_selector, refusal_of
-from reconciler.model.world import Body
 
 NAMESPACE = ("", "v1", "Namespace")
 WITH_SELECTORS = "NamespaceWithResourceSelectors"

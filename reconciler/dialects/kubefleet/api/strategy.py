@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from reconciler.dialects.kubefleet.api.defaults import DEFAULT_SHARE
 from reconciler.dialects.kubefleet.scheduler.failure import as_integer
 from reconciler.model import fields
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

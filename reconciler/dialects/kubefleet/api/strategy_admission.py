@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, mapping_or_none, text
-from reconciler.model.world import Body
 
 
 def refuse_strategy(strategy: Body) -> Iterator[Violation]:

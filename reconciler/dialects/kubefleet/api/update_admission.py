@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from reconciler.errors import Misconfigured
 from reconciler.manifests.names import LONGEST_LABEL
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.world import Body
 
 INITIALIZE, RUN, STOP = "Initialize", "Run", "Stop"
 IMPOSSIBLE = frozenset({(INITIALIZE, STOP), (RUN, INITIALIZE), (STOP, INITIALIZE)})

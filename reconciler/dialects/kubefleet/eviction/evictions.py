@@ -18,11 +18,12 @@ from reconciler.dialects.kubefleet.rollout.availability import observe
 from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
 from reconciler.manifests.admission import Admitted, admit
 from reconciler.manifests.paths import is_frozen
+from reconciler.model.body import Body
 from reconciler.model.conditions import set_condition
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import earliest, stamp
-from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.model.world import Fault, Manifest, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

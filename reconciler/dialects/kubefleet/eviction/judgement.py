@@ -13,9 +13,9 @@ from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED
 from reconciler.dialects.kubefleet.api.strategy import share_of
 from reconciler.dialects.kubefleet.rollout.readiness import can_be_ready, is_available
+from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
 from reconciler.model.fields import number, text
-from reconciler.model.world import Body
 
 EVICTION, BUDGET = "ClusterResourcePlacementEviction", "ClusterResourcePlacementDisruptionBudget"
 VALID, EXECUTED = "Valid", "Executed"

@@ -27,11 +27,12 @@ from reconciler.dialects.kubefleet.snapshots.revision import (
 )
 from reconciler.dialects.kubefleet.view.snapshot_rendering import snapshot_file
 from reconciler.manifests.admission import admit
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, number, text
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import stamp
 from reconciler.model.settings import settings_in
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 Live = Mapping[ObjectKey, Body]
 

@@ -7,9 +7,9 @@ from reconciler.dialects.kubefleet.api.names import PARENT, PREVIOUS_STATE, SCHE
 from reconciler.dialects.kubefleet.rollout.availability import ROLLED_OUT, ROLLED_OUT_AT
 from reconciler.dialects.kubefleet.view.binding_rendering import binding_file
 from reconciler.dialects.kubefleet.view.status_conditions import AVAILABLE, STAGES
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.moments import format_moment, is_moment, stamp
-from reconciler.model.world import Body
 
 
 def adopted_binding(live: Binding, placement: str, now: datetime) -> Body:

@@ -14,9 +14,9 @@ from reconciler.dialects.kubefleet.workgenerator.work_marks import (
     PARENT_NAMESPACE,
     PARENT_SNAPSHOT,
 )
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body
 
 LABELS = (PARENT, PARENT_NAMESPACE, ENVELOPE_KIND, ENVELOPE_NAME, ENVELOPE_NAMESPACE)
 DETAILS = ("diffDetails", "driftDetails")

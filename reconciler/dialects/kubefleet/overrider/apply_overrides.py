@@ -12,8 +12,8 @@ from reconciler.dialects.kubefleet.overrider.override import (
 )
 from reconciler.errors import UserError
 from reconciler.manifests.json_patch import apply_patch
+from reconciler.model.body import Body
 from reconciler.model.content import mapping_of
-from reconciler.model.world import Body
 
 MEMBER = "${MEMBER-CLUSTER-NAME}"
 LABEL = "${MEMBER-CLUSTER-LABEL-KEY-"

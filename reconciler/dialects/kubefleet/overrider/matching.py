@@ -9,9 +9,9 @@ from reconciler.dialects.kubefleet.overrider.override import (
     rules_of,
     selects,
 )
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import text
-from reconciler.model.world import Body
 
 IsNamespaced = Callable[[OverrideTarget], bool]
 """Whether an object is of a namespaced kind, as the hub knows it."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
+from reconciler.model.body import Body
 from reconciler.model.fields import (
     bodies,
     bodies_or_none,
@@ -15,7 +16,6 @@ from reconciler.model.fields import (
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.labels import LabelSelector, matches
 from reconciler.model.selectors import decode_label_selector, refusal_of
-from reconciler.model.world import Body
 
 CLUSTER_SELECTORS = "clusterResourceSelectors"
 SELECTORS = "resourceSelectors"

@@ -19,9 +19,9 @@ from reconciler.dialects.kubefleet.view.status_conditions import (
     reported,
 )
 from reconciler.model.availability import assume
+from reconciler.model.body import Body
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.moments import format_moment, is_moment, parse_moment, stamp
-from reconciler.model.world import Body
 
 ROLLED_OUT_AT = "reconciler.dev/rolled-out-at"
 ROLLED_OUT = "reconciler.dev/rolled-out"

@@ -10,12 +10,13 @@ from reconciler.dialects.kubefleet.rollout.work_problems import work_problems
 from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
 from reconciler.dialects.kubefleet.snapshots.resource_entry import resource_key
 from reconciler.dialects.kubefleet.view.status_conditions import APPLIED, AVAILABLE, reported
+from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
 from reconciler.model.copy_report import CopyReport
 from reconciler.model.fields import mapping
 from reconciler.model.health import Health
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

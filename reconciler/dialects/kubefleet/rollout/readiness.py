@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.moments import add, parse_moment
-from reconciler.model.world import Body
 
 DIFF_REPORTED = "DiffReported"
 AVAILABLE = "Available"

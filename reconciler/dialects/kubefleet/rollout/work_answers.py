@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.workgenerator.work_marks import PARENT_SNAPSHOT
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
-from reconciler.model.world import Body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

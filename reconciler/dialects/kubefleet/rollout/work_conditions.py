@@ -16,8 +16,8 @@ from reconciler.dialects.kubefleet.view.status_conditions import (
     DIFF_REPORTED,
     reported,
 )
+from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
-from reconciler.model.world import Body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

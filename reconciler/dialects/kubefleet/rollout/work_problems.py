@@ -24,9 +24,9 @@ from reconciler.dialects.kubefleet.workgenerator.work_marks import (
     ENVELOPE_NAME,
     ENVELOPE_NAMESPACE,
 )
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.labels import labels_of
-from reconciler.model.world import Body
 
 FAILED, DRIFTED, DIFFED = "failedPlacements", "driftedPlacements", "diffedPlacements"
 PROBLEMS = (FAILED, DRIFTED, DIFFED)

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from reconciler.dialects.kubefleet.api.kinds import placement_key
 from reconciler.dialects.kubefleet.api.names import GROUP, PARENT
 from reconciler.dialects.kubefleet.workgenerator.work_marks import PARENT_NAMESPACE
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import labels_of
 from reconciler.model.versioned import differing_keys
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 WORK = "Work"
 

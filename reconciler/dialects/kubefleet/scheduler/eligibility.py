@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.moments import FIRST, add, parse_moment
-from reconciler.model.world import Body
 
 MEMBER_AGENT = "MemberAgent"
 HEARTBEAT_TIMEOUT = timedelta(minutes=5)  # checker.go defaultClusterHeartbeatTimeout

@@ -18,7 +18,7 @@ from reconciler.dialects.kubefleet.view.decision_texts import (
     list_decisions,
     picked_decisions,
 )
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import bits_of
 

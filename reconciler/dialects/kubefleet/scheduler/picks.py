@@ -17,8 +17,8 @@ from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
 from reconciler.dialects.kubefleet.view.decision_texts import picked_decision
+from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
-from reconciler.model.world import Body
 from reconciler.schedule.framework import Mask
 
 

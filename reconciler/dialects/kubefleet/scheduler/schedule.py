@@ -19,8 +19,8 @@ from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, adop
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.scheduler.topology import assess_topology
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, report_status
+from reconciler.model.body import Body
 from reconciler.model.moments import stamp
-from reconciler.model.world import Body
 from reconciler.schedule.framework import Mask
 
 _name = attrgetter("name")

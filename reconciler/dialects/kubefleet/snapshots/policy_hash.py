@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from reconciler.dialects.kubefleet.api.gojson import go_json, hash_of, sorted_keys
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 Shape = Mapping[str, object]
 """Fields of a struct in order: `...` for a plain value, a Shape for a struct or a list of them.

@@ -9,8 +9,8 @@ from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
 from reconciler.dialects.kubefleet.scheduler.failure import as_count
 from reconciler.dialects.kubefleet.view.decision_texts import same_decisions
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.conditions import Condition, set_condition
-from reconciler.model.world import Body
 
 SCHEDULED_CONDITION = "Scheduled"
 

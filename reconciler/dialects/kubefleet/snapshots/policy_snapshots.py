@@ -26,7 +26,7 @@ from reconciler.dialects.kubefleet.snapshots.revision import (
     relabelled,
 )
 from reconciler.model import fields
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 FIRST = -1
 

@@ -1,8 +1,8 @@
 """An entry of a resource snapshot: which object it is for."""
 
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, group_of
-from reconciler.model.world import Body
 
 
 def resource_key(entry: Body) -> ObjectKey:

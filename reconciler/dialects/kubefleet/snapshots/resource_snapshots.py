@@ -30,8 +30,8 @@ from reconciler.dialects.kubefleet.snapshots.revision import (
     relabelled,
 )
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.moments import add, format_moment, is_moment, parse_moment
-from reconciler.model.world import Body
 
 FIRST = -1
 

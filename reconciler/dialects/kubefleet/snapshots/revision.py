@@ -8,7 +8,7 @@ from reconciler.dialects.kubefleet.api.kinds import PlacementKinds, kinds_in, na
 from reconciler.dialects.kubefleet.api.names import API_VERSION, IS_LATEST, PARENT
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_integer
 from reconciler.model import fields
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 
 @dataclass(frozen=True, slots=True)

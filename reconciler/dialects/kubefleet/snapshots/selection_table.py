@@ -12,10 +12,11 @@ from reconciler.dialects.kubefleet.snapshots.resource_selection import (
     select_resources,
 )
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind, KnownKinds
 from reconciler.model.versioned import differing
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 SERVICE = ("", "Service")
 ENDPOINTS = ("", "Endpoints")

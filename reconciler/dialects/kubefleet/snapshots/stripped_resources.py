@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from reconciler.model import fields
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 _METADATA = (
     "resourceVersion",

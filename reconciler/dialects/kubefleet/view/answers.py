@@ -16,7 +16,8 @@ from reconciler.dialects.kubefleet.view.placed import (
 from reconciler.dialects.kubefleet.view.references import dangling_in_kubefleet
 from reconciler.dialects.kubefleet.view.tree import tree_of
 from reconciler.dialects.view import View
-from reconciler.model.world import Body, World
+from reconciler.model.body import Body
+from reconciler.model.world import World
 
 
 def _copies(world: World, now: datetime) -> Copies:

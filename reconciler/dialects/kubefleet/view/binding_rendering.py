@@ -21,10 +21,10 @@ from reconciler.dialects.kubefleet.rollout.availability import ROLLED_OUT, ROLLE
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED, announcement
 from reconciler.dialects.kubefleet.view.status_conditions import STAGES
 from reconciler.manifests.admission import digest
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, number, text
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import is_moment
-from reconciler.model.world import Body
 
 DECISION_DIGEST = "reconciler.dev/decision-digest"
 STATES = (SCHEDULED, BOUND, UNSCHEDULED)

@@ -7,9 +7,9 @@ from reconciler.dialects.cluster_report import (
     reported_trouble,
     simulated_condition,
 )
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.resources import readable_resources
-from reconciler.model.world import Body
 
 AGENT = "MemberAgent"
 CORDON: Body = {"key": "cordon-key", "value": "cordon-value", "effect": "NoSchedule"}

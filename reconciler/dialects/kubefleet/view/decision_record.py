@@ -17,10 +17,11 @@ from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, se
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of
 from reconciler.dialects.kubefleet.view.status import scheduled_condition
 from reconciler.errors import Misconfigured, UserError
+from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.fields import bodies, text
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.model.world import Fault, Manifest, World
 
 
 def decision_on(

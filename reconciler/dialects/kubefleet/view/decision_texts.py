@@ -6,9 +6,9 @@ from operator import attrgetter
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping_or_none, number, text
 from reconciler.model.identity import ClusterName
-from reconciler.model.world import Body
 
 MAX_DECISIONS = 1000  # framework.go clustersDecisionArrayLengthLimitInAPI
 MAX_UNSELECTED = 20  # framework.go defaultMaxUnselectedClusterDecisionCount

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.upstream_event import (
     NORMAL,
@@ -13,7 +14,6 @@ from reconciler.model.upstream_event import (
     condition_of,
     said,
 )
-from reconciler.model.world import Body
 
 STAGES: Mapping[str, tuple[str, str]] = {
     "Scheduled": ("PlacementScheduleSuccess", "Successfully scheduled the placement"),

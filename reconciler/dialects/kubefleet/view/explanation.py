@@ -24,9 +24,9 @@ from reconciler.dialects.kubefleet.scheduler.ranked_cluster import (
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import SCHEDULED_CONDITION, Snapshot
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import Body
 from reconciler.schedule.framework import Mask, positions_of, run_every_filter
 
 PLACED = "is placed there already and stays, whatever the filters say now"

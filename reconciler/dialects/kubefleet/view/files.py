@@ -9,9 +9,10 @@ from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.view.binding_rendering import binding_file, key_of
 from reconciler.dialects.kubefleet.view.snapshot_rendering import snapshot_file
 from reconciler.manifests.paths import is_frozen, output_path
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import stamp
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 
 def files_of(converged: ConvergedPlacement, namespace: str, now: datetime) -> dict[ObjectKey, Body]:

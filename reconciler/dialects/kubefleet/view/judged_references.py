@@ -18,9 +18,10 @@ from reconciler.dialects.kubefleet.api.override_admission import (
 )
 from reconciler.manifests.references import Dangling, Known
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 GROUP = "placement.kubernetes-fleet.io"
 PLACEMENT = "ClusterResourcePlacement"

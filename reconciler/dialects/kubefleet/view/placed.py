@@ -15,9 +15,10 @@ from reconciler.dialects.kubefleet.api.names import (
     UNSCHEDULED,
 )
 from reconciler.manifests.identify import Identity, identify
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 
 def is_placed(output: Manifest) -> bool:

@@ -7,9 +7,9 @@ from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, labels_of
 from reconciler.dialects.kubefleet.snapshots.stripped_resources import without
 from reconciler.manifests.admission import SPEC_DIGEST, digest
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey, uid_of
-from reconciler.model.world import Body
 
 STATUS_DIGEST = "reconciler.dev/status-digest"
 

@@ -29,10 +29,11 @@ from reconciler.dialects.kubefleet.view.status_conditions import (
     unknown_in_cluster,
 )
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import stamp
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 _BLOCKED = "The rollout is being blocked by the rollout strategy"
 

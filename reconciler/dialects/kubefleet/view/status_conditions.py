@@ -8,8 +8,8 @@ Source: kubefleet@e160c1c pkg/utils/condition/condition.go and reason.go.
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
+from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
-from reconciler.model.world import Body
 
 OVERRIDDEN = "Overridden"
 SYNCHRONIZED = "WorkSynchronized"

@@ -7,10 +7,10 @@ from reconciler.dialects.kubefleet.overrider.matching import IsNamespaced, targe
 from reconciler.dialects.kubefleet.overrider.override import OverrideTarget
 from reconciler.dialects.kubefleet.snapshots.propagated_resources import ENVELOPES
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.content import at, mapping_of
 from reconciler.model.fields import text
 from reconciler.model.identity import group_of
-from reconciler.model.world import Body
 
 
 def is_envelope(manifest: Body) -> bool:

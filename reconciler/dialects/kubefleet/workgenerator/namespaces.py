@@ -12,10 +12,11 @@ from reconciler.dialects.kubefleet.api.names import API_VERSION, BOUND, GROUP, U
 from reconciler.dialects.kubefleet.snapshots.resource_entry import resource_key
 from reconciler.dialects.kubefleet.workgenerator.placement_files import snapshots_of_group
 from reconciler.dialects.kubefleet.workgenerator.work_marks import MEMBER_NAMESPACE
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.known_kinds import Kind
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 NAMESPACE: Kind = ("", "Namespace")
 EVERYWHERE = "default"

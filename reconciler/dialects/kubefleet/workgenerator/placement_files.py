@@ -9,8 +9,9 @@ from reconciler.dialects.kubefleet.api.kinds import kinds_in, placement_key
 from reconciler.dialects.kubefleet.api.names import GROUP, PARENT
 from reconciler.dialects.kubefleet.snapshots.revision import labels_of
 from reconciler.dialects.kubefleet.workgenerator.snapshot_group import index_of
+from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 
 def bindings_of(world: World, placement: ObjectKey) -> list[Binding]:

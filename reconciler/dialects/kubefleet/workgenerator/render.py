@@ -22,9 +22,9 @@ from reconciler.dialects.kubefleet.workgenerator.work_marks import (
 )
 from reconciler.dialects.renderer import ClusterWork
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body
 
 OVERRIDDEN_FAILED = "Failed to apply the override rules on the resources: "
 RESOURCES = "selectedResources"

@@ -45,9 +45,10 @@ from reconciler.dialects.kubefleet.workgenerator.snapshot_content import (
 from reconciler.dialects.kubefleet.workgenerator.snapshot_group import snapshot_group
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 
 @dataclass(slots=True, eq=False)

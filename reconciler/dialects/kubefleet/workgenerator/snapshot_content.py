@@ -12,10 +12,11 @@ from reconciler.dialects.kubefleet.snapshots.resource_selection import content_o
 from reconciler.dialects.kubefleet.snapshots.stripped_resources import strip
 from reconciler.dialects.kubefleet.workgenerator.placement_files import snapshots_of_group
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.content import at, mapping_of, mappings_of
 from reconciler.model.fields import number, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 SHOWN = 12  # hexadecimal digits of a git id
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from reconciler.dialects.kubefleet.api.names import NUMBER_OF_SNAPSHOTS, RESOURCE_INDEX, SUBINDEX
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, labels_of
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
-from reconciler.model.world import Body
 
 
 def snapshot_group(master: str, snapshots: Iterable[Body]) -> tuple[Body, ...]:

@@ -8,7 +8,7 @@ from reconciler.dialects.kubefleet.api.gojson import go_json, hash_of
 from reconciler.dialects.kubefleet.api.names import API_VERSION, PARENT
 from reconciler.dialects.kubefleet.overrider.matching import snapshots_of, target_of
 from reconciler.dialects.kubefleet.overrider.override import Override
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 MEMBER_NAMESPACE = "fleet-member-"
 PARENT_NAMESPACE = "kubernetes-fleet.io/parent-placement-namespace"

@@ -13,8 +13,8 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORK
 from reconciler.dialects.ocm.scheduler.request import decode_report
 from reconciler.errors import UserError
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.selectors import MAX_NAME
-from reconciler.model.world import Body
 
 Refuse = Callable[[Body], tuple[Violation, ...]]
 

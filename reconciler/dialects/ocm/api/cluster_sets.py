@@ -7,9 +7,9 @@ from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import GROUP, Placement
 from reconciler.errors import UserError
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.labels import LabelSelector
 from reconciler.model.selectors import decode_label_selector, refusal_of
-from reconciler.model.world import Body
 from reconciler.schedule.framework import NO_CLUSTERS, Mask
 
 SET_LABEL = f"{GROUP}/clusterset"

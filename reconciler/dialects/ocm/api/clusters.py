@@ -8,6 +8,7 @@ from reconciler.dialects.ocm.api.placement import AddOnScore
 from reconciler.dialects.ocm.scheduler.request import Reported, Scores
 from reconciler.errors import UserError
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.cluster import Cluster
 from reconciler.model.identity import ClusterName
 from reconciler.model.labels import LabelSelector
@@ -15,7 +16,6 @@ from reconciler.model.moments import parse_instant
 from reconciler.model.quantity import approximate
 from reconciler.model.same import Same
 from reconciler.model.taints import Taint, TaintEffect
-from reconciler.model.world import Body
 from reconciler.schedule.fleet import Fleet, fleet_of, index_labels, remember, select_indexed
 from reconciler.schedule.framework import Mask, mask_of
 

@@ -2,9 +2,9 @@
 
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.manifests.taint_dates import taint_id
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.settings import Settings
-from reconciler.model.world import Body
 
 UNREACHABLE = f"{GROUP}/unreachable"
 UNAVAILABLE = f"{GROUP}/unavailable"

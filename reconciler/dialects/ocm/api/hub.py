@@ -20,10 +20,11 @@ from reconciler.dialects.ocm.decisions.sync import Hub
 from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.scheduler.request import PluginReport, decode_report
 from reconciler.manifests.taint_dates import dated, first_seen, taint_record
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.known_kinds import Kind
 from reconciler.model.stamps import keep_present
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 CLUSTER = (GROUP, "ManagedCluster")
 SETS = (GROUP, "ManagedClusterSet")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from reconciler.manifests.suspension import SUSPEND, is_suspended
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.labels import LabelSelector
 from reconciler.model.selectors import decode_label_selector, decode_requirements
 from reconciler.model.taints import Toleration
-from reconciler.model.world import Body
 
 GROUP = "cluster.open-cluster-management.io"
 PROPOSED = f"{GROUP}/v1alpha1"

@@ -11,9 +11,9 @@ from reconciler.dialects.ocm.rollout.strategy import decode_strategy
 from reconciler.errors import UserError
 from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.world import Body
 
 MANIFEST_LIMIT = 500 * 1024  # bytes as JSON, of all together
 TEMPLATE = "/spec/manifestWorkTemplate"

@@ -1,7 +1,7 @@
 """A managed cluster as CEL sees it: the object after a round trip through its Go type."""
 
+from reconciler.model.body import Body
 from reconciler.model.quantity import canonical_binary, canonical_decimal, parse_quantity
-from reconciler.model.world import Body
 
 _METADATA = (
     "name",

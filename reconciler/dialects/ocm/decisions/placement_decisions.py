@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from reconciler.dialects.ocm.api.placement import GROUP, Placement
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
 from reconciler.model.selectors import MAX_NAME
-from reconciler.model.world import Body
 
 PLACEMENT_LABEL = f"{GROUP}/placement"
 GROUP_INDEX_LABEL = f"{GROUP}/decision-group-index"

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from reconciler.dialects.ocm.api.placement import GROUP, Placement, decode_placement
 from reconciler.manifests.paths import is_frozen, output_path
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject, decode_decision
 from reconciler.dialects.ocm.decisions.sync import SyncVerdict
 from reconciler.manifests.admission import admit, digest
+from reconciler.model.body import Body
 from reconciler.model.conditions import set_condition
 from reconciler.model.explanation import ScorePart, total_of
 from reconciler.model.fields import bodies, mapping, text
@@ -16,7 +17,7 @@ from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.labels import is_label_key
 from reconciler.model.moments import format_moment, parse_moment, stamp
-from reconciler.model.world import Body, Manifest, World
+from reconciler.model.world import Manifest, World
 
 API_VERSION = f"{GROUP}/v1beta1"
 DECISION = "PlacementDecision"

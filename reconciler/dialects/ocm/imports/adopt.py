@@ -23,11 +23,12 @@ from reconciler.dialects.ocm.decisions.sync import Hub, judge
 from reconciler.dialects.ocm.plan import Ocm
 from reconciler.errors import UserError
 from reconciler.manifests.admission import admit
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.settings import settings_in
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 KEPT_STATUS = ("numberOfSelectedClusters", "decisionGroups", "conditions")
 

@@ -16,11 +16,11 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import TEMPLATE
 from reconciler.dialects.ocm.workstatus.work_reports import reports_in
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.labels import labels_of
-from reconciler.model.world import Body
 
 META = ("group", "kind", "name", "namespace", "ordinal", "resource", "version")
 

@@ -10,8 +10,8 @@ from reconciler.dialects.ocm.decisions.placement_decisions import (
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import DecidedPlacement
 from reconciler.dialects.ocm.rollout.decision_groups import ClusterGroups, GroupKey
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number
-from reconciler.model.world import Body
 
 
 def decided_placement(placement: Body, decisions: Iterable[Body]) -> DecidedPlacement:

@@ -9,10 +9,10 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     defaulted_spec,
 )
 from reconciler.dialects.ocm.rollout.cluster_status import RolloutStatus
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, items_or_none, mapping, number, pairs_or_none, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_moment
-from reconciler.model.world import Body
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,11 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
 from reconciler.dialects.ocm.workstatus.work_status import FINALIZER, status_of_work
 from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import plural_of
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.moments import format_moment
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 PROGRESSING = "Progressing"
 ROLLED_BY = (PROGRESSING, "Degraded")

@@ -25,11 +25,12 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     work_name,
 )
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
-from reconciler.model.world import Body, World
+from reconciler.model.world import World
 
 CLUSTER = ("cluster.open-cluster-management.io", "ManagedCluster")
 API_VERSION = f"{GROUP}/v1"

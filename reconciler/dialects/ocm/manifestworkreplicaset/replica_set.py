@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, pairs_or_none, strings, text
-from reconciler.model.world import Body
 
 GROUP = "work.open-cluster-management.io"
 KIND = "ManifestWorkReplicaSet"

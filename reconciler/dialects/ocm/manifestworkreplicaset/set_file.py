@@ -12,11 +12,12 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import record_ann
 from reconciler.dialects.ocm.manifestworkreplicaset.set_status import status_after
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import APPLIED, AS_EXPECTED
 from reconciler.manifests.admission import admit
+from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
 from reconciler.model.enumeration import enumerated
 from reconciler.model.fields import mapping
 from reconciler.model.moments import stamp
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 ASSUMED = "AssumedAsExpected"
 NAMED = 3

@@ -33,10 +33,11 @@ from reconciler.dialects.ocm.view.set_waits import waits_of_set
 from reconciler.errors import UserError
 from reconciler.manifests.paths import is_frozen
 from reconciler.manifests.suspension import is_suspended
+from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Fault, Manifest, World
+from reconciler.model.world import Fault, Manifest, World
 
 PLACEMENT = ("cluster.open-cluster-management.io", "Placement")
 DECISION = "PlacementDecision"

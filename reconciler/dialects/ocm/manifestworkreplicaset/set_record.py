@@ -22,12 +22,12 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
 )
 from reconciler.manifests.admission import digest
 from reconciler.manifests.scope import namespace_for
+from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.model.known_kinds import Kind
 from reconciler.model.moments import format_moment, parse_moment
-from reconciler.model.world import Body
 
 WORK_OF = "work.reconciler.dev/"
 TEMPLATE_OF = "template.reconciler.dev/"

@@ -25,10 +25,11 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     work_name,
 )
 from reconciler.model.availability import assume
+from reconciler.model.body import Body
 from reconciler.model.fields import mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, span
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from reconciler.dialects.ocm.manifestworkreplicaset.sync import (
     PlacementSummary,
     SetOutcome,
 )
+from reconciler.model.body import Body
 from reconciler.model.conditions import set_condition
 from reconciler.model.fields import bodies, mapping, number
-from reconciler.model.world import Body
 
 COUNTS = ("total", "applied", "available", "degraded", "desiredTotal", "progressing", "updated")
 

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from reconciler.dialects.ocm.rollout.durations import decode_duration
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping_or_none, number, text
-from reconciler.model.world import Body
 
 DEFAULT: Body = {"type": "All", "all": {}}
 MAX_INT32 = 2**31 - 1

@@ -7,9 +7,9 @@ from datetime import datetime
 from reconciler.dialects.ocm.api.placement import Placement
 from reconciler.errors import UserError
 from reconciler.model import fields
+from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import parse_instant
-from reconciler.model.world import Body
 from reconciler.schedule.framework import NO_CLUSTERS, Column, Mask
 
 

@@ -11,7 +11,8 @@ from reconciler.dialects.ocm.view.placed import clusters_in, is_placed, owner_of
 from reconciler.dialects.ocm.view.references import dangling_in_ocm
 from reconciler.dialects.ocm.view.tree import tree_of
 from reconciler.dialects.view import View
-from reconciler.model.world import Body, World
+from reconciler.model.body import Body
+from reconciler.model.world import World
 
 
 def _copies(world: World, now: datetime) -> Copies:

@@ -6,9 +6,9 @@ from reconciler.dialects.cluster_report import (
     reported_trouble,
     unknown_since,
 )
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.resources import readable_resources
-from reconciler.model.world import Body
 
 AVAILABLE = "ManagedClusterConditionAvailable"
 CORDON: Body = {"key": "reconciler.dev/cordoned", "value": "simulated", "effect": "NoSelect"}

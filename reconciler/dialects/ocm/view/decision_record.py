@@ -10,10 +10,11 @@ from reconciler.dialects.ocm.decisions.sync import SATISFIED, Hub, SyncVerdict
 from reconciler.dialects.ocm.scheduler.schedule import parts_by_cluster
 from reconciler.errors import UserError
 from reconciler.manifests.admission import SPEC_DIGEST, digest
+from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName
-from reconciler.model.world import Body, Fault, Manifest
+from reconciler.model.world import Fault, Manifest
 from reconciler.schedule.framework import positions_of
 
 MOST_NAMES = 3  # ours: so few that the fault seldom changes, as each change is a commit

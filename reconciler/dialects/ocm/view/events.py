@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.upstream_event import (
@@ -15,7 +16,6 @@ from reconciler.model.upstream_event import (
     condition_of,
     said,
 )
-from reconciler.model.world import Body
 
 
 def events_of(change: OutputChange) -> Iterator[ObjectEvent]:

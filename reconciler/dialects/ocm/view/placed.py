@@ -6,9 +6,10 @@ from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import clusters_of, decode_record
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body, Manifest
+from reconciler.model.world import Manifest
 
 
 def is_placed(output: Manifest) -> bool:

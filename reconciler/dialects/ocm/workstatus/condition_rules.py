@@ -12,9 +12,9 @@ from reconciler.dialects.ocm.cel.engine import engine, runner
 from reconciler.dialects.ocm.cel.functions import FUNCTIONS
 from reconciler.dialects.ocm.cel.optional_value import unwrapped
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
 from reconciler.model.fields import bodies, strings, text
-from reconciler.model.world import Body
 
 EVALUATED, FAILED, INVALID = (
     f"ConditionRule{word}" for word in ("Evaluated", "ExpressionError", "Invalid")

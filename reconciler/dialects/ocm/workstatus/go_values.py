@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from decimal import Decimal
 
-from reconciler.model.world import Body
+from reconciler.model.body import Body
 
 INT64 = 2**63
 SMALLEST_PLAIN, LARGEST_PLAIN = 1e-6, 1e21  # of floats without an exponent in JSON

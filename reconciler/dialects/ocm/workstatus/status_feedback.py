@@ -10,9 +10,9 @@ from reconciler.dialects.ocm.workstatus.go_values import go_json, go_type, store
 from reconciler.dialects.ocm.workstatus.kubernetes_path import PathMeter, find
 from reconciler.dialects.ocm.workstatus.path_syntax import parse_path
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.fields import bodies, text
 from reconciler.model.identity import group_of
-from reconciler.model.world import Body
 
 LONGEST_RAW = 1024  # bytes
 LONGEST_SHOWN = 1024  # characters of a path or an error in a message

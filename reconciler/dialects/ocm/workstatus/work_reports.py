@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 
 from reconciler.dialects.ocm.workstatus.status_feedback import WELL_KNOWN
+from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.copy_report import CopyReport
 from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.health import Health
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import Body
 
 EARLIER = "The agent has not applied the present generation yet"
 

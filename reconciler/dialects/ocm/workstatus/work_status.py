@@ -11,9 +11,9 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import defaulted
 from reconciler.dialects.ocm.workstatus.condition_rules import AGGREGATED, aggregate, evaluate_rules
 from reconciler.dialects.ocm.workstatus.status_feedback import read_feedback
 from reconciler.errors import UserError
+from reconciler.model.body import Body
 from reconciler.model.conditions import Condition, set_condition
 from reconciler.model.fields import bodies, mapping, number, strings, text
-from reconciler.model.world import Body
 
 FINALIZER = "cluster.open-cluster-management.io/manifest-work-cleanup"
 SYNCED = "StatusFeedbackSynced"
