@@ -42,7 +42,7 @@ def test_an_unknown_name_is_no_attribute() -> None:
 def test_asking_is_what_the_commands_do() -> None:
     """The verbs open repositories by the library and by nothing else."""
     composed = {"Loader(", "GitRevisions(", "open_sides("}
-    verbs = (ROOT / "reconciler/cli").glob("*.py")
+    verbs = (ROOT / "reconciler/cli").rglob("*.py")
     own = {
         path.name
         for path in verbs
