@@ -51,6 +51,11 @@ class Part:
     local: bool = False
 
 
+def has_news(part: Part) -> bool:
+    """Return whether a part has something to tell in each round."""
+    return bool(part.waits or part.faults)
+
+
 class Objects(Protocol):
     """The objects of one API, by key."""
 

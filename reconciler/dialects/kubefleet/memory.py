@@ -1,17 +1,23 @@
 """What KubeFleet's part remembers between rounds and passes; it only saves work."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 
-from reconciler.dialects.cluster_inventory import InventoryCache
+from reconciler.dialects.cluster_inventory import ClusterInventory, InventoryCache
 from reconciler.dialects.copy_reports import CopyTable
-from reconciler.dialects.kubefleet.api.clusters import Member
+from reconciler.dialects.kubefleet.api.clusters import Member, Members, members_of
 from reconciler.dialects.kubefleet.api.placement import Placement
+from reconciler.dialects.kubefleet.eviction.evictions import Evictions
+from reconciler.dialects.kubefleet.followed_placements import FollowedPlacements
 from reconciler.dialects.kubefleet.rollout.work_table import WorkTable
 from reconciler.dialects.kubefleet.snapshots.selection_table import SelectionTable
-from reconciler.dialects.object_pass import Part
+from reconciler.dialects.object_pass import Part, has_news
+from reconciler.dialects.read_table import ReadTable
 from reconciler.dialects.report_marks import ReportMarks
 from reconciler.model.identity import ObjectKey
-from reconciler.model.keyed_cache import AnswerCache, UnchangedUntil, forget
+from reconciler.model.keyed_cache import AnswerCache, CacheKey, forget
 
 
 @dataclass(slots=True, eq=False)
@@ -20,25 +26,48 @@ class KubeFleetMemory:
 
     Attributes:
         clusters: Cluster as the scheduler reads it.
-        fleet: All of them, under one name.
-        owners: The placement that an output belongs to.
+        followed: The placements, and what is left of each.
+        members: All clusters, as the last round had them.
+        evictions: By the placement that they name, as the last round had them.
         placements: Placement decoded.
         selections: What a placement selects.
         copies: What clusters report.
         marks: Of the reports on each object.
         works: The Works among them.
-        rests: The part that leaves a placement as it is, and how long.
+        parts: The parts that leave placements as they are, with what they were decided from.
     """
 
     clusters: InventoryCache[Member] = field(default_factory=InventoryCache)
-    fleet: AnswerCache[None, tuple[Member, ...]] = field(default_factory=AnswerCache)
-    owners: AnswerCache[ObjectKey, ObjectKey] = field(default_factory=AnswerCache)
+    followed: FollowedPlacements = field(default_factory=FollowedPlacements)
+    members: Members | None = None
+    evictions: Mapping[ObjectKey, Evictions] = field(default_factory=dict)
     placements: AnswerCache[ObjectKey, Placement] = field(default_factory=AnswerCache)
     selections: SelectionTable = field(default_factory=SelectionTable)
     copies: CopyTable = field(default_factory=CopyTable)
     marks: ReportMarks = field(default_factory=ReportMarks)
     works: WorkTable = field(default_factory=WorkTable)
-    rests: AnswerCache[ObjectKey, tuple[UnchangedUntil, Part]] = field(default_factory=AnswerCache)
+    parts: ReadTable[Part] = field(default_factory=partial(ReadTable, tells=has_news))
+    _inventory: object = None
+    _under: CacheKey = ()
+
+    def members_at(
+        self, inventory: ClusterInventory[Member], now: datetime, *, heartbeats: bool
+    ) -> Members:
+        """Return the fleet at a moment, the very same while no cluster and no answer differs."""
+        known = self.members
+        if (
+            known is not None
+            and self._inventory is inventory
+            and known.stays(now, heartbeats=heartbeats)
+        ):
+            return known
+        self._inventory = inventory
+        return members_of(inventory.views.values(), now, heartbeats=heartbeats)
+
+    def is_otherwise(self, under: CacheKey) -> bool:
+        """Return whether what all placements depend on differs from the last round."""
+        before, self._under = self._under, under
+        return before != under
 
     def forget(self) -> None:
         """Drop what the last two passes did not ask for."""

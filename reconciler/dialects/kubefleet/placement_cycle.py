@@ -113,7 +113,7 @@ def converge(
         resources=selected.snapshots,
         bindings=bindings,
         snapshot=snapshot,
-        until=earliest(until, members.until),
+        until=until,
         result=result,
     )
 

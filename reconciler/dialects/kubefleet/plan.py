@@ -1,7 +1,8 @@
 """KubeFleet's part of a pass: each placement by itself, from its snapshots to its status."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
@@ -13,54 +14,43 @@ from reconciler.dialects.cluster_inventory import (
 )
 from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.copy_reports import CopyReports
+from reconciler.dialects.kubefleet import reads
 from reconciler.dialects.kubefleet.api.clusters import Member, Members, admit_cluster, members_of
-from reconciler.dialects.kubefleet.api.immutable_fields import refuse_edit, with_kept_fields
-from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, placement_key
+from reconciler.dialects.kubefleet.api.kinds import placement_key
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
 from reconciler.dialects.kubefleet.causes import DemandedPlacement, with_causes
-from reconciler.dialects.kubefleet.drift_repair import WantedFiles, owner_of, repair_drift
+from reconciler.dialects.kubefleet.decide import PlacementFiles, decide
 from reconciler.dialects.kubefleet.eviction.evictions import (
     NO_EVICTIONS,
     Evictions,
-    evict,
     evictions_in,
     without_placement,
 )
+from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.dialects.kubefleet.memory import KubeFleetMemory
-from reconciler.dialects.kubefleet.placement_cycle import converge
 from reconciler.dialects.kubefleet.rollout.availability_reports import (
-    AvailabilityReports,
     keys_of,
-    works_by_cluster,
 )
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
-from reconciler.dialects.kubefleet.snapshots.revision import Owner
 from reconciler.dialects.kubefleet.snapshots.selection_table import PlacementQuestion
 from reconciler.dialects.kubefleet.view.binding_rendering import targets_in
 from reconciler.dialects.kubefleet.view.decision_record import (
-    decision_on,
-    known_problem,
     removals,
     unsettled,
 )
-from reconciler.dialects.kubefleet.view.explanation import asked_of, explain, explain_failure
-from reconciler.dialects.kubefleet.view.files import files_of, is_unreadable
-from reconciler.dialects.kubefleet.view.status import placement_file, refused_file
+from reconciler.dialects.kubefleet.view.explanation import explain_failure
+from reconciler.dialects.kubefleet.view.files import is_unreadable
 from reconciler.dialects.object_boundary import FaultPlace, place_of
 from reconciler.dialects.object_pass import ObjectPass, Part
 from reconciler.errors import UserError
-from reconciler.manifests.admission import admit
 from reconciler.manifests.places import doubt_about, with_place
 from reconciler.manifests.suspension import SUSPEND, is_suspended
 from reconciler.model.body import Body
 from reconciler.model.explanation import Explain
-from reconciler.model.fields import mapping
-from reconciler.model.identity import ObjectKey, group_of, uid_of
-from reconciler.model.keyed_cache import CacheKey, UnchangedUntil
+from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.labels import labels_of
-from reconciler.model.moments import earliest
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
@@ -72,7 +62,8 @@ CLUSTER = ("cluster.kubernetes-fleet.io", "MemberCluster")
 class Fleets:
     """KubeFleet before it plans: the placements, and what earlier passes left of each.
 
-    `copies` are what clusters report. `evictions` are those by the placement that they name.
+    `affected` are the placements to look at. `copies` are what clusters report. `evictions` are
+    those by the placement that they name.
     `clusters_before` are those of the last pass, `None` if they are the same.
     """
 
@@ -82,6 +73,7 @@ class Fleets:
     inventory: ClusterInventory[Member]
     members: Members
     placements: Mapping[ObjectKey, Manifest]
+    affected: AbstractSet[ObjectKey]
     left: Mapping[ObjectKey, Mapping[ObjectKey, Body]]
     copies: CopyReports
     evictions: Mapping[ObjectKey, Evictions]
@@ -113,7 +105,8 @@ class Fleets:
         held: Mapping[ObjectKey, str],
         /,
     ) -> Plan:
-        """Decide every placement."""
+        """Decide the placements that may move, each by itself."""
+        followed, parts = self.memory.followed, self.memory.parts
         stray = without_placement(self.evictions, self.placements, self.world, self.now)
         decided = ObjectPass(
             triggers=triggers,
@@ -122,11 +115,25 @@ class Fleets:
             outputs=dict(stray.files),
             faults=list(stray.faults),
             failed=list(self.inventory.failed.values()),
-            decisions=list(removals(self.world, self.placements, self.left)),
+            decisions=list(removals(self.world, followed.gone, self.left)),
+            gone=set(self._gone()),
         )
-        self.memory.selections.follow(self.world, self.placements.keys())
-        decided.run(sorted(self.placements), self)
+        named = {followed.placement_of(key) for key in (*triggers, *asked)}
+        looked_at = sorted((self.affected | named) & self.placements.keys())
+        decided.run(looked_at, self)
+        parts.unsettle([key for key in looked_at if parts.find(key) is None])
+        decided.rest(parts.telling(but=frozenset(looked_at)), parts.until())
+        if self.placements:
+            decided.rest((), self.members.until)
         return decided.plan()
+
+    def _gone(self) -> Iterator[ObjectKey]:
+        """Yield the outputs of placements and evictions that are not there."""
+        for key in self.memory.followed.gone:
+            yield from (key, *self.left.get(key, ()))
+        for manifest in self.world.outputs_of_kind((GROUP, EVICTION)):
+            if manifest.key not in self.world.inputs:
+                yield manifest.key
 
     def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
         """Return the files of a placement as the round found them."""
@@ -143,18 +150,23 @@ class Fleets:
         return self._idle(key)
 
     def remembered(self, key: ObjectKey, /) -> Part | None:
-        """Return the part of a placement that would be left as it is, `None` if unknown."""
-        if isinstance(self._selected(key), UserError):
-            return None
-        rest = self.memory.rests.find(key, self._cache_key(key))
-        return rest[1] if rest is not None and rest[0].holds(self.now) else None
+        """Return the part of a placement that is at rest, `None` if it is not."""
+        return self.memory.parts.find(key)
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
-        """Remember a part that leaves its placement as it is; a refused one is asked again."""
-        if isinstance(self._selected(key), UserError):
-            return
-        rest = UnchangedUntil(self.now, part.until)
-        self.memory.rests.keep(key, self._cache_key(key), (rest, part))
+        """Let a placement rest, with what it was decided from."""
+        found = self._selected(key)
+        if isinstance(found, UserError):
+            return  # it is asked again, as what others select may mend it
+        read = {
+            reads.placement(key),
+            reads.selection(key),
+            reads.works(key),
+            reads.evictions(key),
+            *map(reads.reports, keys_of(found.resources)),
+            *reads.clusters_read(self._placement(key), part.outputs),
+        }
+        self.memory.parts.settle(key, part, read, part.until)
 
     def explain_kept(self, key: ObjectKey, reason: str, /) -> Explain | None:
         """Return what explains that a placement stays as it is."""
@@ -167,17 +179,6 @@ class Fleets:
     def fault(self, key: ObjectKey, error: UserError, /) -> Fault:
         """Return the fault of a placement that cannot be decided."""
         return unsettled(self.placements[key], error)
-
-    def _cache_key(self, key: ObjectKey) -> CacheKey:
-        """Return what the part of a placement depends on."""
-        body, members = self.placements[key].body, self.members
-        fleet = self.memory.fleet.recall(None, members.views, lambda: members.views)
-        selection = self.selection(key)
-        marks, works = self.memory.marks, self.memory.works.of(key)
-        resources = keys_of(selection.resources) if self.copies else ()
-        reports = (works, *map(marks.of, resources))
-        reports += self.evictions.get(key, NO_EVICTIONS).bodies
-        return (body, fleet, self.settings, selection, *reports, *self.present(key).values())
 
     def _placement(self, key: ObjectKey) -> Placement:
         """Decode a placement."""
@@ -197,7 +198,17 @@ class Fleets:
         question = DemandedPlacement(
             manifest, self._placement(key), demand, self.members, evictions
         )
-        return with_causes(question, self._decided, self.world, self.clusters_before)
+        own = self.world.outputs.get(key)
+        files = PlacementFiles(
+            left=self.left.get(key, {}),
+            own=None if own is None else own.body,
+            selection=self._selected(key),
+            works=self.memory.works.of(key),
+            copies=self.copies,
+            assume_after_seconds=self.settings.assume_after_seconds,
+        )
+        decided = partial(decide, files=files, now=self.now)
+        return with_causes(question, decided, self.world, self.clusters_before)
 
     def _selected(self, key: ObjectKey) -> Selected | UserError:
         """Return what a placement selects, or what is wrong with its selectors."""
@@ -207,71 +218,6 @@ class Fleets:
             raise
         except UserError as error:
             return error
-
-    def _refused(self, key: ObjectKey, error: UserError) -> Part:
-        """Return the part of a placement whose selectors are refused: only its status says so."""
-        manifest, present = self.placements[key], self.present(key)
-        own = present.get(key, {})
-        record = mapping(own, "metadata") or None
-        admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, self.now)
-        kept = with_kept_fields(metadata, self._placement(key))
-        status = mapping(own, "status")
-        told = refused_file(manifest, admitted.generation, kept, status, error.message, self.now)
-        return Part(outputs={**present, key: told}, faults=(self.fault(key, error),))
-
-    def _decided(self, asked: DemandedPlacement) -> Part:
-        """Return what becomes of a placement."""
-        manifest, placement, members = asked.manifest, asked.placement, asked.members
-        key, demand = manifest.key, asked.demand
-        selection = self._selected(key)
-        if isinstance(selection, UserError):
-            return self._refused(key, selection)
-        left = self.left.get(key, {})
-        own = self.world.outputs.get(key)
-        record = None if own is None else mapping(own.body, "metadata")
-        status = {} if own is None else mapping(own.body, "status")
-        admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, self.now)
-        owner = Owner(key.name, uid_of(key), admitted.generation, key.namespace)
-        repaired = repair_drift(
-            owner, left, WantedFiles(policy=placement.policy, selection=selection)
-        )
-        refuse_edit(record or {}, repaired.present.policies, placement)
-        reports = AvailabilityReports(
-            resources=keys_of(selection.resources),
-            copies=self.copies,
-            works=works_by_cluster(self.memory.works.of(key)),
-            assume_after_seconds=self.settings.assume_after_seconds,
-        )
-        rebalanced, now, kind = demand is not None, self.now, owner.kinds.binding
-        evicted = evict(asked.evictions, placement, repaired.present.bindings, now, reports)
-        present = replace(repaired.present, bindings=evicted.bindings)
-        converged = converge(
-            placement, owner, selection, present, members, now, reports, rebalanced=rebalanced
-        )
-        outputs = {**files_of(converged, key.namespace, now), **evicted.files}
-        version = str(manifest.body["apiVersion"])
-        kept = with_kept_fields(metadata, placement)
-        outputs[key] = placement_file(
-            placement, version, kept, owner.generation, converged, status, now
-        )
-        return Part(
-            outputs=outputs,
-            decision=decision_on(
-                key,
-                left,
-                converged,
-                members,
-                demand,
-                known_problem=known_problem(status),
-                edited=bool(repaired.edited),
-                evicted_by=evicted.by,
-            ),
-            edited=tuple(ObjectKey(GROUP, kind, key.namespace, name) for name in repaired.edited),
-            faults=evicted.faults,
-            rescheduled=rebalanced,
-            until=earliest(converged.until, evicted.until),
-            explain=partial(explain, asked_of(key, converged, members, now)),
-        )
 
     def _idle(self, key: ObjectKey) -> str:
         """Return why a placement stays as it is whatever happens, `""` if it does not."""
@@ -289,38 +235,46 @@ class KubeFleet:
     memory: KubeFleetMemory = field(default_factory=KubeFleetMemory)
 
     def prepare(self, world: World, settings: Settings, now: datetime, /) -> Fleets:
-        """Gather placements, and their outputs by their placement."""
-        left: dict[ObjectKey, dict[ObjectKey, Body]] = {}
-        for manifest in world.outputs_of((GROUP, kind) for kind in sorted(OWNED)):
-            key, body = manifest.key, manifest.body
-            owner = self.memory.owners.recall(key, (body,), partial(owner_of, key, body))
-            left.setdefault(owner, {})[key] = body
-        copies = self.memory.copies.follow(world)
-        self.memory.marks.follow(copies)
-        self.memory.works.follow(world.feedback)
-        declared = settings.declared_clusters
+        """Gather placements, and tell which of them may move."""
+        memory, declared = self.memory, settings.declared_clusters
+        touched = memory.followed.follow(world)
+        there = memory.followed.there
+        memory.selections.follow(world, touched - there.keys())
+        copies = memory.copies.follow(world)
+        evictions = evictions_in(world)
         admit = partial(admit_cluster, declared=declared)
         inventory = take_inventory(
-            world, CLUSTER, self.memory.clusters, admit, under=(declared,), fault=unsettled
+            world, CLUSTER, memory.clusters, admit, under=(declared,), fault=unsettled
         )
+        members = memory.members_at(inventory, now, heartbeats=settings.heartbeats)
+        changed = {
+            *map(reads.placement, touched),
+            *map(reads.selection, memory.selections.stale),
+            *map(reads.reports, memory.marks.follow(copies)),
+            *map(reads.works, memory.works.follow(world.feedback)),
+            *reads.changed_evictions(memory.evictions, evictions),
+            *reads.changed_clusters(memory.members, members),
+        }
+        memory.evictions, memory.members = evictions, members
+        for key in touched:
+            memory.parts.drop(key)
+        memory.parts.unsettle(touched & there.keys())
+        if memory.is_otherwise((settings, world.known, world.frozen, inventory.failed)):
+            memory.parts.unsettle(there)
         fleet = partial(members_of, now=now, heartbeats=settings.heartbeats)
         return Fleets(
             world=world,
             settings=settings,
             now=now,
             inventory=inventory,
-            members=fleet(list(inventory.views.values())),
+            members=members,
             clusters_before=clusters_before(world, CLUSTER, inventory.views, admit, fleet),
-            placements={
-                manifest.key: manifest
-                for kind in sorted(PLACEMENTS)
-                for manifest in world.of_kind(GROUP, kind)
-                if not mapping(manifest.body, "metadata").get("deletionTimestamp")
-            },
-            left=left,
+            placements=there,
+            affected=memory.parts.affected(changed, now),
+            left=memory.followed.left,
             copies=copies,
-            evictions=evictions_in(world),
-            memory=self.memory,
+            evictions=evictions,
+            memory=memory,
         )
 
     def forget(self) -> None:

@@ -12,6 +12,7 @@ from reconciler.dialects.kubefleet.scheduler.eligibility import (
     Eligibility,
     assess,
     decode_agent,
+    timeless,
 )
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.errors import UserError
@@ -131,6 +132,8 @@ class Members:
         views: Ascending by name.
         eligibility: Of each cluster, in the same order.
         eligible: Clusters that can receive resources.
+        at: The moment.
+        heartbeats: Whether a silent agent makes its cluster ineligible.
         until: When time alone makes a cluster ineligible, `None` if never.
     """
 
@@ -138,6 +141,8 @@ class Members:
     views: tuple[Member, ...]
     eligibility: tuple[Eligibility, ...]
     eligible: Mask
+    at: datetime
+    heartbeats: bool
     until: datetime | None = None
     ineligible: dict[bool, tuple[Rejection, ...]] = field(default_factory=dict, repr=False)
     unmatched: dict[tuple[SelectorTerm, ...], tuple[Rejection, ...]] = field(
@@ -156,6 +161,16 @@ class Members:
         default_factory=dict, repr=False
     )
 
+    def stays(self, now: datetime, *, heartbeats: bool) -> bool:
+        """Return whether the fleet is the same at another moment, unless a cluster differs.
+
+        A reason may tell how many minutes ago something was: that is of its moment only.
+        """
+        if heartbeats != self.heartbeats or now == self.at:
+            return heartbeats == self.heartbeats
+        dated = any(timeless(one.reason) != one.reason for one in self.eligibility)
+        return not dated and self.at <= now and (self.until is None or now < self.until)
+
 
 def members_of(views: Iterable[Member], now: datetime, *, heartbeats: bool = True) -> Members:
     """Return the fleet of these clusters at a moment; names are unique.
@@ -172,6 +187,8 @@ def members_of(views: Iterable[Member], now: datetime, *, heartbeats: bool = Tru
         views=ordered,
         eligibility=eligibility,
         eligible=mask_of(i for i, item in enumerate(eligibility) if not item.reason) or NO_CLUSTERS,
+        at=now,
+        heartbeats=heartbeats,
         until=earliest(*(item.until for item in eligibility)),
     )
 

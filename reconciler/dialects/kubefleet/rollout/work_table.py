@@ -22,8 +22,9 @@ class WorkTable:
     _feedback: Mapping[ObjectKey, Manifest] = field(default_factory=dict, repr=False)
     _works: dict[ObjectKey, tuple[Manifest, ...]] = field(default_factory=dict, repr=False)
 
-    def follow(self, feedback: Mapping[ObjectKey, Manifest]) -> None:
-        """Go on to other feedback."""
+    def follow(self, feedback: Mapping[ObjectKey, Manifest]) -> set[ObjectKey]:
+        """Go on to other feedback, and return the placements with other Works than before."""
+        changed = set()
         for key in differing_keys(feedback, self._feedback):
             if (key.group, key.kind) != (GROUP, WORK):
                 continue
@@ -32,11 +33,14 @@ class WorkTable:
                 owner = placement_of(before.body)
                 rest = (one for one in self._works.get(owner, ()) if one.key != key)
                 self._works[owner] = tuple(rest)
+                changed.add(owner)
             if now is not None:
                 owner = placement_of(now.body)
                 rest = (one for one in self._works.get(owner, ()) if one.key != key)
                 self._works[owner] = tuple(sorted((*rest, now), key=lambda one: one.key))
+                changed.add(owner)
         self._feedback = feedback
+        return changed
 
     def of(self, placement: ObjectKey) -> tuple[Manifest, ...]:
         """Return the Works of a placement, by key; the same ones unless one of them differs."""

@@ -83,14 +83,20 @@ class SelectionTable:
         self._keep(_Answer(question=asked, selection=drawn, places=places))
         return drawn
 
-    def follow(self, world: World, placements: Collection[ObjectKey]) -> None:
-        """Go on to the world of the next round, and drop what is not of these placements."""
-        for key in self._answers.keys() - placements:
-            self._drop(key)
-        if placements:
+    def follow(self, world: World, gone: Iterable[ObjectKey]) -> None:
+        """Go on to the world of the next round, and drop what placements that are gone select."""
+        for key in gone:
+            if key in self._answers:
+                self._drop(key)
+        if self._answers:
             self._follow(world)
         else:
             self._inputs, self._blobs, self._known, self._content = {}, {}, None, {}
+
+    @property
+    def stale(self) -> Collection[ObjectKey]:
+        """The placements that may select something else than before."""
+        return self._stale
 
     def _drop(self, key: ObjectKey) -> None:
         answer = self._answers.pop(key)

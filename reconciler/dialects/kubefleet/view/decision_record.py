@@ -1,6 +1,6 @@
 """What a pass tells of one placement: from where to where and why, or what a person must edit."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.kubefleet.api.binding import decode_binding
@@ -11,7 +11,7 @@ from reconciler.dialects.kubefleet.api.kinds import (
     POLICY_SNAPSHOTS,
     subject_of,
 )
-from reconciler.dialects.kubefleet.api.names import GROUP, NUMBER_OF_CLUSTERS
+from reconciler.dialects.kubefleet.api.names import NUMBER_OF_CLUSTERS
 from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, selected_targets
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of
@@ -133,13 +133,13 @@ def _as_placed(targets: tuple[str, ...]) -> Placed:
 
 def removals(
     world: World,
-    placements: Container[ObjectKey],
+    gone: Iterable[ObjectKey],
     left: Mapping[ObjectKey, Mapping[ObjectKey, Body]],
 ) -> Iterator[Decision]:
-    """Yield the decisions on placements that are gone, given those that are not, and all files."""
-    for manifest in world.outputs_of((GROUP, kind) for kind in sorted(PLACEMENTS)):
-        if manifest.key not in placements:
-            yield record_removal(manifest.key, left.get(manifest.key, {}))
+    """Yield the decisions on placements that are gone and had a status, given all files."""
+    for key in sorted(gone):
+        if key in world.outputs:
+            yield record_removal(key, left.get(key, {}))
 
 
 def record_removal(key: ObjectKey, left: Mapping[ObjectKey, Body]) -> Decision:

@@ -1,0 +1,130 @@
+"""What becomes of one placement: from its snapshots to its status."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+from reconciler.dialects.copy_reports import CopyReports
+from reconciler.dialects.kubefleet.api.immutable_fields import refuse_edit, with_kept_fields
+from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.causes import DemandedPlacement
+from reconciler.dialects.kubefleet.drift_repair import WantedFiles, repair_drift
+from reconciler.dialects.kubefleet.eviction.evictions import evict
+from reconciler.dialects.kubefleet.placement_cycle import converge
+from reconciler.dialects.kubefleet.rollout.availability_reports import (
+    AvailabilityReports,
+    keys_of,
+    works_by_cluster,
+)
+from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedResources as Selected
+from reconciler.dialects.kubefleet.snapshots.revision import Owner
+from reconciler.dialects.kubefleet.view.decision_record import (
+    decision_on,
+    known_problem,
+    unsettled,
+)
+from reconciler.dialects.kubefleet.view.explanation import asked_of, explain
+from reconciler.dialects.kubefleet.view.files import files_of
+from reconciler.dialects.kubefleet.view.status import placement_file, refused_file
+from reconciler.dialects.object_pass import Part
+from reconciler.errors import UserError
+from reconciler.manifests.admission import admit
+from reconciler.model.body import Body
+from reconciler.model.fields import mapping
+from reconciler.model.identity import ObjectKey, uid_of
+from reconciler.model.moments import earliest
+from reconciler.model.world import Manifest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementFiles:
+    """What a placement is decided from beside its manifest and the fleet.
+
+    Attributes:
+        left: The outputs that belong to it.
+        own: Its status file, `None` without one.
+        selection: What it selects, or what is wrong with its selectors.
+        works: Its Works, as clusters report them.
+        copies: What clusters report.
+        assume_after_seconds: When copies without a report count as available, `None` for never.
+    """
+
+    left: Mapping[ObjectKey, Body]
+    own: Body | None
+    selection: Selected | UserError
+    works: tuple[Manifest, ...]
+    copies: CopyReports
+    assume_after_seconds: int | None
+
+
+def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Part:
+    """Return what becomes of a placement.
+
+    Raises:
+        UserError: It cannot be decided, and keeps its files.
+    """
+    manifest, placement, members = asked.manifest, asked.placement, asked.members
+    selection, left, key = files.selection, files.left, manifest.key
+    if isinstance(selection, UserError):
+        return _refused(asked, files, selection, now)
+    record = None if files.own is None else mapping(files.own, "metadata")
+    status = {} if files.own is None else mapping(files.own, "status")
+    admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, now)
+    owner = Owner(key.name, uid_of(key), admitted.generation, key.namespace)
+    repaired = repair_drift(owner, left, WantedFiles(policy=placement.policy, selection=selection))
+    refuse_edit(record or {}, repaired.present.policies, placement)
+    reports = AvailabilityReports(
+        resources=keys_of(selection.resources),
+        copies=files.copies,
+        works=works_by_cluster(files.works),
+        assume_after_seconds=files.assume_after_seconds,
+    )
+    rebalanced = asked.demand is not None
+    evicted = evict(asked.evictions, placement, repaired.present.bindings, now, reports)
+    present = replace(repaired.present, bindings=evicted.bindings)
+    converged = converge(
+        placement, owner, selection, present, members, now, reports, rebalanced=rebalanced
+    )
+    outputs = {**files_of(converged, key.namespace, now), **evicted.files}
+    version = str(manifest.body["apiVersion"])
+    kept = with_kept_fields(metadata, placement)
+    outputs[key] = placement_file(
+        placement, version, kept, owner.generation, converged, status, now
+    )
+    return Part(
+        outputs=outputs,
+        decision=decision_on(
+            key,
+            left,
+            converged,
+            members,
+            asked.demand,
+            known_problem=known_problem(status),
+            edited=bool(repaired.edited),
+            evicted_by=evicted.by,
+        ),
+        edited=tuple(
+            ObjectKey(GROUP, owner.kinds.binding, key.namespace, name) for name in repaired.edited
+        ),
+        faults=evicted.faults,
+        rescheduled=rebalanced,
+        until=earliest(converged.until, evicted.until),
+        explain=partial(explain, asked_of(key, converged, members, now)),
+    )
+
+
+def _refused(
+    asked: DemandedPlacement, files: PlacementFiles, error: UserError, now: datetime
+) -> Part:
+    """Return the part of a placement whose selectors are refused: only its status says so."""
+    manifest, own = asked.manifest, files.own or {}
+    key, record = manifest.key, mapping(own, "metadata") or None
+    admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, now)
+    kept = with_kept_fields(metadata, asked.placement)
+    status, generation = mapping(own, "status"), admitted.generation
+    told = refused_file(manifest, generation, kept, status, error.message, now)
+    return Part(
+        outputs={**files.left, **asked.evictions.statuses, key: told},
+        faults=(unsettled(manifest, error),),
+    )

@@ -1,0 +1,139 @@
+"""What a placement was decided from, as questions, and which questions a round answers otherwise.
+
+A placement that asks for labels looks at the clusters that have them, and at those that its record
+names; the record names the first clusters that were rejected, so it also looks at which clusters
+there are. Everything else looks at the whole fleet.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.dialects.kubefleet.api.clusters import Members
+from reconciler.dialects.kubefleet.api.kinds import BINDINGS, POLICY_SNAPSHOTS
+from reconciler.dialects.kubefleet.api.placement import Placement
+from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, SelectorTerm, decode_policy
+from reconciler.dialects.kubefleet.eviction.evictions import NO_EVICTIONS, Evictions
+from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
+from reconciler.dialects.read_table import Question
+from reconciler.model.body import Body
+from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.identity import ObjectKey
+from reconciler.model.keyed_cache import CacheKey, same
+
+FLEET: Question = ("fleet",)
+NAMES: Question = ("names of clusters",)
+
+
+def placement(key: ObjectKey) -> Question:
+    """Return what the files of a placement are: its manifest, and what was left of it."""
+    return "placement", key
+
+
+def selection(key: ObjectKey) -> Question:
+    """Return what a placement selects."""
+    return "selection", key
+
+
+def reports(key: ObjectKey) -> Question:
+    """Return what clusters report of an object."""
+    return "reports", key
+
+
+def works(key: ObjectKey) -> Question:
+    """Return which Works of a placement clusters report."""
+    return "works", key
+
+
+def evictions(key: ObjectKey) -> Question:
+    """Return which evictions name a placement, and what became of them."""
+    return "evictions", key
+
+
+def clusters_read(decoded: Placement, outputs: Mapping[ObjectKey, Body]) -> Iterator[Question]:
+    """Yield what a placement that rests looked at of the fleet.
+
+    Args:
+        decoded: The placement.
+        outputs: Its files.
+    """
+    policy = decode_policy(decoded.policy)
+    yield from (("cluster", name) for name in _named(outputs))
+    if policy.placement_type == PICK_FIXED:
+        yield from (("cluster", name) for name in policy.cluster_names)
+        return
+    terms = [_labels(term) for term in policy.required]
+    if not terms or None in terms or policy.preferred or policy.constraints:
+        yield FLEET
+        return
+    yield NAMES
+    for found in terms:
+        yield from found or ()
+
+
+def _labels(term: SelectorTerm) -> tuple[Question, ...] | None:
+    """Return labels of which a cluster that fits has one, `None` if it may have none."""
+    if term.labels is None or term.properties or term.sorter is not None:
+        return None
+    for one in term.labels.requirements:
+        if one.operator == "In":
+            return tuple(("label", one.key, value) for value in one.values or ())
+    return None
+
+
+def _named(outputs: Mapping[ObjectKey, Body]) -> Iterator[str]:
+    """Yield the clusters that the files of a placement name."""
+    for key, body in outputs.items():
+        if key.kind in BINDINGS:
+            yield text(mapping(body, "spec"), "targetCluster")
+        elif key.kind in POLICY_SNAPSHOTS:
+            for one in bodies(mapping(body, "status"), "targetClusters"):
+                yield text(one, "clusterName")
+
+
+def changed_clusters(before: Members | None, now: Members) -> Iterator[Question]:
+    """Yield the questions about clusters whose answers differ between two fleets."""
+    if before is now:
+        return
+    then = {} if before is None else dict(_by_name(before))
+    for name, known in _by_name(now):
+        was = then.pop(name, None)
+        if was is None:
+            yield NAMES
+        elif was[0] is known[0] and was[1] == known[1]:
+            continue
+        yield from _of(name, was)
+        yield from _of(name, known)
+    for name, was in then.items():
+        yield NAMES
+        yield from _of(name, was)
+
+
+ClusterAt = tuple[object, str, Mapping[str, str]]
+"""What is read of a cluster, why it is not eligible if it is not, and its labels."""
+
+
+def _by_name(members: Members) -> Iterator[tuple[str, ClusterAt]]:
+    for view, one in zip(members.views, members.eligibility, strict=True):
+        yield view.cluster.name, (view, timeless(one.reason), view.cluster.labels)
+
+
+def _of(name: str, known: ClusterAt | None) -> Iterator[Question]:
+    """Yield the questions to which a cluster belongs."""
+    if known is not None:
+        yield FLEET
+        yield "cluster", name
+        yield from (("label", key, value) for key, value in known[2].items())
+
+
+def changed_evictions(
+    before: Mapping[ObjectKey, Evictions], now: Mapping[ObjectKey, Evictions]
+) -> Iterator[Question]:
+    """Yield the placements whose evictions differ."""
+    for key in {**before, **now}:
+        was, known = before.get(key, NO_EVICTIONS), now.get(key, NO_EVICTIONS)
+        if was.waiting != known.waiting or not same(_drawn_from(was), _drawn_from(known)):
+            yield evictions(key)
+
+
+def _drawn_from(found: Evictions) -> CacheKey:
+    """Return the documents of evictions and of their status files."""
+    return (*found.bodies, *found.statuses.values())

@@ -1,0 +1,148 @@
+"""What was read decides what is looked at: values that were derived, each with what they came from.
+
+Theory of operation. A round must not go over all objects to find the few that a change concerns,
+and no object should have to remember by itself what it depended on. So a computation says which
+questions it asked: of an object (`("object", key)`), of a cluster by name, of all clusters with a
+label, of the reports on a workload, of whatever else there is. A question counts whether or not it
+found something, for what was missing may come. The table keeps the value with its questions, and an
+index from each question to the values that asked it.
+
+At the beginning of a round whoever knows what differs since the last one names the questions whose
+answers may be others by now. `affected` returns the objects to look at: those that asked one of
+them, those whose moment has come, and those that did not come to rest when they were looked at
+last, since they moved, were held, or could not be decided. Of all others `find` has the value. What
+is looked at either rests again, with the questions of this time, or is looked at in the next round.
+
+Questions are given to the table as sets, and computed by the dialects; the table never looks at a
+world. What a value took from the moment of its round is bounded by `until`. If a round has an
+earlier moment than the one before, nothing of that holds, and everything is looked at.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from heapq import heapify, heappop, heappush
+from typing import Generic, TypeVar
+
+from reconciler.model.identity import ObjectKey
+
+V = TypeVar("V")
+
+Question = tuple[Hashable, ...]
+"""Its kind, such as `cluster`, and what it was about."""
+
+SLACK = 64  # moments of values that changed since, beyond those that count
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled(Generic[V]):
+    """A value that stays: what it came from, and the stretch of time over which that holds."""
+
+    value: V
+    reads: frozenset[Question]
+    since: datetime
+    until: datetime | None
+
+
+@dataclass(slots=True, eq=False)
+class ReadTable(Generic[V]):
+    """Values of objects, by key; it is changed in place, and no answer depends on it.
+
+    Attributes:
+        tells: Whether a value has something to say in each round although it stays.
+    """
+
+    tells: Callable[[V], bool] = bool
+    _settled: dict[ObjectKey, _Settled[V]] = field(default_factory=dict)
+    _readers: dict[Question, set[ObjectKey]] = field(default_factory=dict)
+    _unsettled: set[ObjectKey] = field(default_factory=set)
+    _telling: dict[ObjectKey, V] = field(default_factory=dict)
+    _due: list[tuple[datetime, ObjectKey]] = field(default_factory=list)
+    _moment: datetime | None = None
+
+    def affected(self, changed: Iterable[Question], now: datetime) -> set[ObjectKey]:
+        """Begin a round, and return the objects that it has to look at.
+
+        Args:
+            changed: The questions whose answers may differ from the last round.
+            now: The moment of the round.
+        """
+        if self._moment is not None and now < self._moment:
+            self.unsettle(list(self._settled))
+        self._moment = now
+        for question in changed:
+            self.unsettle(list(self._readers.get(question, ())))
+        self.unsettle(list(self._come(now)))
+        return set(self._unsettled)
+
+    def find(self, key: ObjectKey) -> V | None:
+        """Return the value of an object that is at rest, `None` if it is not."""
+        known = self._settled.get(key)
+        return None if known is None else known.value
+
+    def settle(
+        self, key: ObjectKey, value: V, reads: Collection[Question], until: datetime | None
+    ) -> None:
+        """Take an object as one that stays as it is.
+
+        Args:
+            key: Of the object.
+            value: What it came to.
+            reads: The questions that were asked for it.
+            until: When time alone may change the value, `None` if never.
+        """
+        assert self._moment is not None, "a round begins with `affected`"  # noqa: S101  # ours
+        self.drop(key)
+        self._settled[key] = _Settled(value, frozenset(reads), self._moment, until)
+        for question in reads:
+            self._readers.setdefault(question, set()).add(key)
+        if until is not None:
+            heappush(self._due, (until, key))
+        if self.tells(value):
+            self._telling[key] = value
+
+    def unsettle(self, keys: Iterable[ObjectKey]) -> None:
+        """Have objects looked at in each round until they are settled."""
+        for key in keys:
+            self.drop(key)
+            self._unsettled.add(key)
+
+    def drop(self, key: ObjectKey) -> None:
+        """Forget an object."""
+        self._unsettled.discard(key)
+        known = self._settled.pop(key, None)
+        if known is None:
+            return
+        self._telling.pop(key, None)
+        for question in known.reads:
+            readers = self._readers[question]
+            readers.discard(key)
+            if not readers:
+                del self._readers[question]
+
+    def telling(self, but: Collection[ObjectKey]) -> Iterator[V]:
+        """Yield the values at rest that have something to say, but for those of some objects."""
+        return (value for key, value in self._telling.items() if key not in but)
+
+    def until(self) -> datetime | None:
+        """Return the next moment at which an object at rest is due, `None` if there is none."""
+        if len(self._due) > 2 * len(self._settled) + SLACK:
+            moments = ((one.until, key) for key, one in self._settled.items())
+            self._due = [(until, key) for until, key in moments if until is not None]
+            heapify(self._due)
+        while self._due and not self._counts(*self._due[0]):
+            heappop(self._due)
+        return self._due[0][0] if self._due else None
+
+    def __contains__(self, key: ObjectKey) -> bool:
+        return key in self._settled or key in self._unsettled
+
+    def _come(self, now: datetime) -> Iterator[ObjectKey]:
+        """Yield the objects whose moment has come."""
+        while (until := self.until()) is not None and until <= now:
+            yield heappop(self._due)[1]
+
+    def _counts(self, until: datetime, key: ObjectKey) -> bool:
+        """Return whether a moment is that of a value that still stands."""
+        known = self._settled.get(key)
+        return known is not None and known.until == until
