@@ -13,12 +13,16 @@ them, those whose moment has come, and those that did not come to rest when they
 last, since they moved, were held, or could not be decided. Of all others `find` has the value. What
 is looked at either rests again, with the questions of this time, or is looked at in the next round.
 
-Questions are given to the table as sets, and computed by the dialects; the table never looks at a
-world. What a value took from the moment of its round is bounded by `until`. If a round has an
-earlier moment than the one before, nothing of that holds, and everything is looked at.
+An object always looks at what is its own: what is told of it by its key needs no record. All other
+questions are given as one set, and objects that asked the same share it: the index leads from a
+question to sets, and from a set to objects. So what an object costs here does not grow with the
+clusters that it looks at, as long as others look at the same ones. Questions are made and answered
+by the dialects; the table never looks at a world. What a value took from the moment of its round is
+bounded by `until`. If a round has an earlier moment than the one before, nothing of that holds, and
+everything is looked at.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heapify, heappop, heappush
@@ -28,19 +32,20 @@ from reconciler.model.identity import ObjectKey
 
 V = TypeVar("V")
 
-Question = tuple[Hashable, ...]
-"""Its kind, such as `cluster`, and what it was about."""
+Question = Hashable
+"""What was asked: its kind and what it was about, or the name of a cluster."""
+
+Reads = frozenset[Question]
 
 SLACK = 64  # moments of values that changed since, beyond those that count
 
 
 @dataclass(frozen=True, slots=True)
 class _Settled(Generic[V]):
-    """A value that stays: what it came from, and the stretch of time over which that holds."""
+    """A value that stays: what it came from, and until when that holds."""
 
     value: V
-    reads: frozenset[Question]
-    since: datetime
+    reads: Reads
     until: datetime | None
 
 
@@ -54,24 +59,30 @@ class ReadTable(Generic[V]):
 
     tells: Callable[[V], bool] = bool
     _settled: dict[ObjectKey, _Settled[V]] = field(default_factory=dict)
-    _readers: dict[Question, set[ObjectKey]] = field(default_factory=dict)
+    _sets: dict[Question, set[Reads]] = field(default_factory=dict)
+    _readers: dict[Reads, set[ObjectKey]] = field(default_factory=dict)
     _unsettled: set[ObjectKey] = field(default_factory=set)
     _telling: dict[ObjectKey, V] = field(default_factory=dict)
     _due: list[tuple[datetime, ObjectKey]] = field(default_factory=list)
     _moment: datetime | None = None
 
-    def affected(self, changed: Iterable[Question], now: datetime) -> set[ObjectKey]:
+    def affected(
+        self, changed: Iterable[Question], own: Iterable[ObjectKey], now: datetime
+    ) -> set[ObjectKey]:
         """Begin a round, and return the objects that it has to look at.
 
         Args:
             changed: The questions whose answers may differ from the last round.
+            own: The objects of which something may differ that is told by their keys.
             now: The moment of the round.
         """
         if self._moment is not None and now < self._moment:
             self.unsettle(list(self._settled))
         self._moment = now
+        self.unsettle(own)
         for question in changed:
-            self.unsettle(list(self._readers.get(question, ())))
+            for reads in list(self._sets.get(question, ())):
+                self.unsettle(list(self._readers[reads]))
         self.unsettle(list(self._come(now)))
         return set(self._unsettled)
 
@@ -80,9 +91,7 @@ class ReadTable(Generic[V]):
         known = self._settled.get(key)
         return None if known is None else known.value
 
-    def settle(
-        self, key: ObjectKey, value: V, reads: Collection[Question], until: datetime | None
-    ) -> None:
+    def settle(self, key: ObjectKey, value: V, reads: Reads, until: datetime | None) -> None:
         """Take an object as one that stays as it is.
 
         Args:
@@ -91,11 +100,14 @@ class ReadTable(Generic[V]):
             reads: The questions that were asked for it.
             until: When time alone may change the value, `None` if never.
         """
-        assert self._moment is not None, "a round begins with `affected`"  # noqa: S101  # ours
-        self.drop(key)
-        self._settled[key] = _Settled(value, frozenset(reads), self._moment, until)
-        for question in reads:
-            self._readers.setdefault(question, set()).add(key)
+        self._drop(key)
+        self._settled[key] = _Settled(value, reads, until)
+        readers = self._readers.get(reads)
+        if readers is None:
+            readers = self._readers[reads] = set()
+            for question in reads:
+                self._sets.setdefault(question, set()).add(reads)
+        readers.add(key)
         if until is not None:
             heappush(self._due, (until, key))
         if self.tells(value):
@@ -104,21 +116,21 @@ class ReadTable(Generic[V]):
     def unsettle(self, keys: Iterable[ObjectKey]) -> None:
         """Have objects looked at in each round until they are settled."""
         for key in keys:
-            self.drop(key)
+            self._drop(key)
             self._unsettled.add(key)
 
-    def drop(self, key: ObjectKey) -> None:
-        """Forget an object."""
-        self._unsettled.discard(key)
-        known = self._settled.pop(key, None)
-        if known is None:
-            return
-        self._telling.pop(key, None)
-        for question in known.reads:
-            readers = self._readers[question]
-            readers.discard(key)
-            if not readers:
-                del self._readers[question]
+    def drop_all(self, keys: Iterable[ObjectKey]) -> None:
+        """Forget objects."""
+        for key in keys:
+            self._drop(key)
+
+    def keep(self, keys: Container[ObjectKey]) -> None:
+        """Forget all other objects."""
+        self.drop_all([key for key in (*self._settled, *self._unsettled) if key not in keys])
+
+    def clear(self) -> None:
+        """Forget all objects."""
+        self.keep(())
 
     def telling(self, but: Collection[ObjectKey]) -> Iterator[V]:
         """Yield the values at rest that have something to say, but for those of some objects."""
@@ -134,8 +146,26 @@ class ReadTable(Generic[V]):
             heappop(self._due)
         return self._due[0][0] if self._due else None
 
-    def __contains__(self, key: ObjectKey) -> bool:
-        return key in self._settled or key in self._unsettled
+    def __len__(self) -> int:
+        return len(self._settled)
+
+    def _drop(self, key: ObjectKey) -> None:
+        """Forget an object."""
+        self._unsettled.discard(key)
+        known = self._settled.pop(key, None)
+        if known is None:
+            return
+        self._telling.pop(key, None)
+        readers = self._readers[known.reads]
+        readers.discard(key)
+        if readers:
+            return
+        del self._readers[known.reads]
+        for question in known.reads:
+            sets = self._sets[question]
+            sets.discard(known.reads)
+            if not sets:
+                del self._sets[question]
 
     def _come(self, now: datetime) -> Iterator[ObjectKey]:
         """Yield the objects whose moment has come."""

@@ -45,7 +45,6 @@ from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.keyed_cache import UnchangedUntil
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
@@ -174,7 +173,7 @@ class DraftedBindings:
         draft = self.drafts[key]
         if not draft.present:
             return None
-        return self.settled.find(key, draft, self._mark(draft), self.before.around.now)
+        return self.settled.find(key, draft, self._mark(draft))
 
     def decide(self, key: ObjectKey, demand: RescheduleTrigger | None, /) -> Part:
         """Decide a binding."""
@@ -183,9 +182,9 @@ class DraftedBindings:
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Remember a part that leaves its binding as it is."""
-        draft, rest = self.drafts[key], UnchangedUntil(self.before.around.now, part.until)
+        draft = self.drafts[key]
         names = self.before.claims.names_of(key) if part.local else None
-        self.settled.settle(key, Settled(draft, self._mark(draft), rest, part, names))
+        self.settled.settle(key, Settled(draft, self._mark(draft), part, names))
 
     def explain_kept(self, _key: ObjectKey, _reason: str, /) -> Explain | None:
         """Return nothing: a binding that stays is explained by its file."""

@@ -4,32 +4,37 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
-from heapq import heapify, heappop, heappush
+from functools import partial
 
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.karmada.api.clusters import MemberCluster
 from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
-from reconciler.dialects.object_pass import Part
+from reconciler.dialects.object_pass import Part, has_news
+from reconciler.dialects.read_table import Question, ReadTable
 from reconciler.dialects.report_marks import ReportMarks
 from reconciler.model.identity import ObjectKey
-from reconciler.model.keyed_cache import CacheKey, UnchangedUntil, same
+from reconciler.model.keyed_cache import CacheKey, same
 from reconciler.model.versioned import differing
 
-SLACK = 64  # moments of bindings that changed since, beyond those that count
+ANY_CLUSTER: Question = ("clusters",)
+WHOLE_FLEET = frozenset({ANY_CLUSTER})
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A binding that stays: what it was drawn from, for how long that holds, and its part.
+    """A binding that stays: what it was drawn from, and its part.
 
     `names` are the clusters that it depends on, `None` if it may be any.
     """
 
     draft: Draft
     mark: object
-    rest: UnchangedUntil
     part: Part
     names: frozenset[str] | None
+
+
+def _has_news(settled: Settled) -> bool:
+    return has_news(settled.part)
 
 
 @dataclass(slots=True)
@@ -40,14 +45,11 @@ class SettledBindings:
     it depends on, if its time has come, or if it was not settled when it was looked at last.
     """
 
-    _found: dict[ObjectKey, Settled] = field(default_factory=dict)
+    _table: ReadTable[Settled] = field(default_factory=partial(ReadTable, tells=_has_news))
     _under: CacheKey = ()
     _fleet: tuple[MemberCluster, ...] = ()
     _drafts: Mapping[ObjectKey, Draft] = field(default_factory=dict)
     _reports: ReportMarks = field(default_factory=ReportMarks)
-    _restless: set[ObjectKey] = field(default_factory=set)
-    _due: list[tuple[datetime, ObjectKey]] = field(default_factory=list)
-    _telling: dict[ObjectKey, Part] = field(default_factory=dict)
     _moment: datetime | None = None
     _stay: set[ObjectKey] = field(default_factory=set)
 
@@ -70,26 +72,24 @@ class SettledBindings:
         """
         is_next = same(self._under, under) and self._moment is not None and self._moment <= now
         told = differing(drafts, self._drafts) if is_next else None
-        by_cluster = self._on_changed(fleet)
         if not same(self._under, under):
-            self._found, self._due, self._telling = {}, [], {}
-        self._drop(by_cluster)
-        reported = {binding_key(workload) for workload in self._reports.follow(copies)}
+            self._table.clear()
+        own = {binding_key(workload) for workload in self._reports.follow(copies)}
+        own |= told or frozenset()
+        changed = set(self._changed(fleet))
+        asked = self._table.affected(changed, own, now)
         self._under, self._drafts, self._moment, self._fleet = under, drafts, now, fleet
-        restless, self._restless, self._stay = self._restless, set(), set()
+        self._stay = set()
         if told is None:
-            self._drop(self._found.keys() - drafts.keys())
+            self._table.keep(drafts)
             return list(drafts)
-        asked = reported | restless | told | by_cluster | set(self._come(now))
-        self._drop(asked - drafts.keys())
+        self._table.drop_all(asked - drafts.keys())
         return [key for key in sorted(asked) if key in drafts]
 
-    def find(self, key: ObjectKey, draft: Draft, mark: object, now: datetime) -> Part | None:
+    def find(self, key: ObjectKey, draft: Draft, mark: object) -> Part | None:
         """Return the part of a binding that would be left as it is, `None` if unknown."""
-        known = self._found.get(key)
+        known = self._table.find(key)
         if known is None or known.draft is not draft or known.mark is not mark:
-            return None
-        if not known.rest.holds(now):
             return None
         self._stay.add(key)
         return known.part
@@ -100,14 +100,9 @@ class SettledBindings:
 
     def settle(self, key: ObjectKey, settled: Settled) -> None:
         """Take a binding as one that stays as it is."""
-        self._drop((key,))
-        self._found[key] = settled
+        reads = WHOLE_FLEET if settled.names is None else settled.names
+        self._table.settle(key, settled, reads, settled.part.until)
         self._stay.add(key)
-        part = settled.part
-        if part.until is not None:
-            heappush(self._due, (part.until, key))
-        if part.waits or part.faults:
-            self._telling[key] = part
 
     def end(self, looked_at: AbstractSet[ObjectKey], needed: Iterable[ObjectKey]) -> None:
         """End a round: what does not stay is looked at again in the next one.
@@ -116,61 +111,29 @@ class SettledBindings:
             looked_at: The bindings of this round.
             needed: Those of them that others need, which are always looked at.
         """
-        moving = looked_at - self._stay
-        self._drop(moving)
-        self._restless.update(moving, needed)
+        self._table.unsettle({*(looked_at - self._stay), *needed})
 
     def part_of(self, key: ObjectKey) -> Part | None:
         """Return the part of a binding that stays, `None` if it does not."""
-        known = self._found.get(key)
+        known = self._table.find(key)
         return None if known is None else known.part
 
     def telling(self, but: Collection[ObjectKey]) -> Iterator[Part]:
         """Yield the parts that have something to tell, but for those of some bindings."""
-        return (part for key, part in self._telling.items() if key not in but)
+        return (settled.part for settled in self._table.telling(but))
 
     def until(self) -> datetime | None:
         """Return the next moment at which one of them is due, `None` if there is none."""
-        if len(self._due) > 2 * len(self._found) + SLACK:
-            moments = ((one.part.until, key) for key, one in self._found.items())
-            self._due = [(until, key) for until, key in moments if until is not None]
-            heapify(self._due)
-        while self._due and not self._counts(*self._due[0]):
-            heappop(self._due)
-        return self._due[0][0] if self._due else None
+        return self._table.until()
 
-    def _on_changed(self, fleet: tuple[MemberCluster, ...]) -> set[ObjectKey]:
-        """Return the bindings that depend on a cluster that changed, came or went."""
+    def _changed(self, fleet: tuple[MemberCluster, ...]) -> Iterator[Question]:
+        """Yield the clusters that changed, came or went."""
         if fleet is self._fleet:
-            return set()
+            return
         before, after = (
             {str(view.cluster.name): view for view in one} for one in (self._fleet, fleet)
         )
         changed = {n for n in before.keys() | after.keys() if before.get(n) is not after.get(n)}
-        return (
-            {
-                key
-                for key, one in self._found.items()
-                if one.names is None or not changed.isdisjoint(one.names)
-            }
-            if changed
-            else set()
-        )
-
-    def _come(self, now: datetime) -> Iterator[ObjectKey]:
-        """Yield the bindings whose time has come."""
-        while self._due and self._due[0][0] <= now:
-            moment, key = heappop(self._due)
-            if self._counts(moment, key):
-                yield key
-
-    def _counts(self, moment: datetime, key: ObjectKey) -> bool:
-        """Return whether a binding waits for this moment still."""
-        known = self._found.get(key)
-        return known is not None and known.part.until == moment
-
-    def _drop(self, keys: Iterable[ObjectKey]) -> None:
-        """Forget bindings."""
-        for key in keys:
-            self._found.pop(key, None)
-            self._telling.pop(key, None)
+        yield from changed
+        if changed:
+            yield ANY_CLUSTER

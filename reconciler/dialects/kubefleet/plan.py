@@ -158,14 +158,12 @@ class Fleets:
         found = self._selected(key)
         if isinstance(found, UserError):
             return  # it is asked again, as what others select may mend it
-        read = {
-            reads.placement(key),
-            reads.selection(key),
-            reads.works(key),
-            reads.evictions(key),
-            *map(reads.reports, keys_of(found.resources)),
-            *reads.clusters_read(self._placement(key), part.outputs),
-        }
+        read = frozenset(
+            (
+                *map(reads.reports, keys_of(found.resources)),
+                *reads.clusters_read(self._placement(key), part.outputs),
+            )
+        )
         self.memory.parts.settle(key, part, read, part.until)
 
     def explain_kept(self, key: ObjectKey, reason: str, /) -> Explain | None:
@@ -248,19 +246,20 @@ class KubeFleet:
         )
         members = memory.members_at(inventory, now, heartbeats=settings.heartbeats)
         changed = {
-            *map(reads.placement, touched),
-            *map(reads.selection, memory.selections.stale),
             *map(reads.reports, memory.marks.follow(copies)),
-            *map(reads.works, memory.works.follow(world.feedback)),
-            *reads.changed_evictions(memory.evictions, evictions),
             *reads.changed_clusters(memory.members, members),
         }
+        own = {
+            *touched,
+            *memory.selections.stale,
+            *memory.works.follow(world.feedback),
+            *reads.changed_evictions(memory.evictions, evictions),
+        }
         memory.evictions, memory.members = evictions, members
-        for key in touched:
-            memory.parts.drop(key)
-        memory.parts.unsettle(touched & there.keys())
         if memory.is_otherwise((settings, world.known, world.frozen, inventory.failed)):
-            memory.parts.unsettle(there)
+            own |= there.keys()
+        affected = memory.parts.affected(changed, own, now)
+        memory.parts.drop_all(affected - there.keys())
         fleet = partial(members_of, now=now, heartbeats=settings.heartbeats)
         return Fleets(
             world=world,
@@ -270,7 +269,7 @@ class KubeFleet:
             members=members,
             clusters_before=clusters_before(world, CLUSTER, inventory.views, admit, fleet),
             placements=there,
-            affected=memory.parts.affected(changed, now),
+            affected=affected,
             left=memory.followed.left,
             copies=copies,
             evictions=evictions,

@@ -23,29 +23,9 @@ FLEET: Question = ("fleet",)
 NAMES: Question = ("names of clusters",)
 
 
-def placement(key: ObjectKey) -> Question:
-    """Return what the files of a placement are: its manifest, and what was left of it."""
-    return "placement", key
-
-
-def selection(key: ObjectKey) -> Question:
-    """Return what a placement selects."""
-    return "selection", key
-
-
 def reports(key: ObjectKey) -> Question:
     """Return what clusters report of an object."""
     return "reports", key
-
-
-def works(key: ObjectKey) -> Question:
-    """Return which Works of a placement clusters report."""
-    return "works", key
-
-
-def evictions(key: ObjectKey) -> Question:
-    """Return which evictions name a placement, and what became of them."""
-    return "evictions", key
 
 
 def clusters_read(decoded: Placement, outputs: Mapping[ObjectKey, Body]) -> Iterator[Question]:
@@ -126,12 +106,12 @@ def _of(name: str, known: ClusterAt | None) -> Iterator[Question]:
 
 def changed_evictions(
     before: Mapping[ObjectKey, Evictions], now: Mapping[ObjectKey, Evictions]
-) -> Iterator[Question]:
+) -> Iterator[ObjectKey]:
     """Yield the placements whose evictions differ."""
     for key in {**before, **now}:
         was, known = before.get(key, NO_EVICTIONS), now.get(key, NO_EVICTIONS)
         if was.waiting != known.waiting or not same(_drawn_from(was), _drawn_from(known)):
-            yield evictions(key)
+            yield key
 
 
 def _drawn_from(found: Evictions) -> CacheKey:
