@@ -198,7 +198,7 @@ def test_an_empty_answer_can_be_read(fleet: Checkout, capsys: Capsys, words: str
 
 def test_one_file_prints_answers() -> None:
     """`get` prints manifests."""
-    files = sorted((ROOT / "reconciler/cli").glob("*.py"))
+    files = sorted((ROOT / "reconciler/cli").rglob("*.py"))
     printing = [path.name for path in files if "echo(json.dumps(" in path.read_text("utf-8")]
 
     assert ["get_output.py", "print_json.py", "render.py"] == printing
