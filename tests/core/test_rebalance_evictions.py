@@ -65,6 +65,26 @@ def test_a_trigger_says_so_in_the_commit() -> None:
     )
 
 
+def test_what_a_rebalancer_waits_for_changes_with_the_evictions() -> None:
+    """Another cluster is left meanwhile; then the first of the two is over, before the second."""
+    told = evicted()
+    told.put(cluster("c", status=ROOMY))
+    told.put(policy(placement=groups(["a"], ["b"], ["c"], replicaScheduling=DYNAMIC)))
+    told.put(rebalancer(limits=WAITING)).run(30)
+    first = observed(told)
+    told.put(cluster("b", taints=[taint(effect="NoExecute")], status=ROOMY)).run(40)
+    both = observed(told)
+    told.put(cluster("b", status=ROOMY)).run(50)
+    told.run(615)
+
+    assert [
+        {"waitsFor": f"it is still being evicted from {names}"} for names in ("a", "a, b", "b")
+    ] == [first, both, observed(told)]
+    told.run(645)
+    assert {"result": "Successful"} == observed(told)
+    assert {"a": 2} == told.placed()
+
+
 @pytest.mark.parametrize("limits", [WAITING, {**WAITING, "maxMoves": 5}])
 def test_a_rebalancer_may_wait_for_the_end_of_the_eviction(limits: Body) -> None:
     """It says so, and goes in the pass that ends it, without another one."""

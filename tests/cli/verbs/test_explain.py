@@ -57,6 +57,24 @@ def test_limits_are_told(tmp_path: Path, capsys: Capsys) -> None:
     assert "FIELD: maxMoves <integer>\nLIMITS: at least 1\n" in out
 
 
+def test_waiting_for_an_eviction_is_told(tmp_path: Path, capsys: Capsys) -> None:
+    """A limit of ours, by whichever name of its kind."""
+    told = [
+        explained(tmp_path, capsys, f"{kind}.spec.limits.waitForEviction")
+        for kind in ("wr", "workloadrebalancers")
+    ]
+
+    assert told[0] == told[1]
+    assert (
+        "FIELD: waitForEviction <boolean>\n"
+        "DEFAULT: false\n"
+        "\n"
+        "DESCRIPTION:\n"
+        "    Whether a workload waits while it is still being evicted from a cluster,\n"
+        "    which no schedule chooses before that is over.\n"
+    ) == told[0].split("\n\n", maxsplit=1)[1]
+
+
 @pytest.mark.parametrize(
     ("word", "expected"),
     [

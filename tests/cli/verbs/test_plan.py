@@ -257,18 +257,32 @@ def test_warnings(fleet: Checkout, capsys: Capsys) -> None:
     ]
 
 
-def test_a_target_under_eviction_is_warned_of(tmp_path: Path, capsys: Capsys) -> None:
-    """A rebalance to a cluster that the work is still leaving would be undone."""
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        pytest.param(
+            {"maxMoves": 5},
+            "cannot choose it; another one is needed later, or limits.waitForEviction: true",
+            id="goes-now",
+        ),
+        pytest.param({"waitForEviction": True}, "waits for the end of that", id="waits"),
+    ],
+)
+def test_a_target_under_eviction_is_warned_of(
+    tmp_path: Path, capsys: Capsys, limits: dict[str, object], expected: str
+) -> None:
+    """A rebalance to a cluster that the work is still leaving would be undone, or waits."""
     fleet = told_fleet(tmp_path / "fleet")
     fleet.git("checkout", "--quiet", "-b", "topic")
-    demand = text(rebalancer("back", target(name="shop")))
+    demand = text(rebalancer("back", target(name="shop"), limits=limits))
     fleet.commit({"clusters/member1.yaml": EXAMPLE["clusters/member1.yaml"]}, "Mend member1")
     fleet.commit({"rebalancers/back.yaml": demand}, "Bring it back")
 
     _, found = answer_json(fleet, capsys, ["plan", "--now", "2026-11-20T12:02:10Z"])
 
-    assert [("under-eviction", "default/shop")] == [
-        (warning["rule"], warning["subject"]) for warning in found["warnings"]
+    told = f"it is still being evicted from member1, so WorkloadRebalancer back {expected}"
+    assert [("under-eviction", "default/shop", told)] == [
+        (warning["rule"], warning["subject"], warning["message"]) for warning in found["warnings"]
     ]
 
 

@@ -37,7 +37,7 @@ def _evicting(effects: MergeEffects) -> Iterator[Warned]:
         leaving = ", ".join(sorted(text(task, "fromCluster") for task in tasks))
         if leaving:
             scope = f"{workload.namespace}/" if workload.namespace else ""
-            still = f"it is still being evicted from {leaving}, so {rebalancer}"
+            still = f"it is still being evicted from {leaving}, so WorkloadRebalancer {rebalancer}"
             message = f"{still} waits for the end of that"
             if not waits:
                 hint = "another one is needed later, or limits.waitForEviction: true"
