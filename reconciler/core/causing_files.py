@@ -28,13 +28,16 @@ def files_behind(decision: Decision, world: World) -> frozenset[str]:
 
 
 def _files_of(cause: Cause, decision: Decision, world: World) -> Iterator[str]:
-    """Yield the files that a cause may stand in; those that are gone may have held anything."""
-    if cause.kind in GONE:
+    """Yield the files that a cause may stand in, as they are and as they were.
+
+    Where it does not say in which, files that are gone may have held anything.
+    """
+    if cause.kind in GONE and not cause.sources:
         yield from (path for path, held in world.edited.items() if held is None)
-    if cause.kind in SURROUNDING:
+    if cause.kind in SURROUNDING and not cause.sources:
         yield from (path for path, held in world.edited.items() if held and held & SURROUNDINGS)
         return
     for key in cause.sources or (decision.key,):
-        found = world.inputs.get(key)
-        if found is not None:
-            yield found.origin.path
+        for found in (world.inputs.get(key), world.earlier.get(key)):
+            if found is not None:
+                yield found.origin.path

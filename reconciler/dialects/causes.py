@@ -1,8 +1,8 @@
 """Why an object moved: which of the differences since the last pass it takes to bring that about.
 
 What differs since the last pass can be taken back, and the object be decided again: what does not
-matter then is no cause. What cannot be taken back (time, reports, an edit of the decision itself)
-is a cause where it moves something alone.
+matter then is no cause. What cannot be taken back (time, reports) is a cause where it moves
+something alone. An edit of the decision itself is always named: it is from there that it moves.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from reconciler.errors import UserError
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed, joined_causes
+from reconciler.model.identity import ObjectKey
 
 Q = TypeVar("Q")
 
@@ -73,10 +74,25 @@ def is_explained(decision: Decision | None) -> bool:
     return decision is not None and (decision.before != decision.after or bool(decision.problem))
 
 
-def with_cause(decision: Decision, causes: Iterable[Cause]) -> Decision:
-    """Return a decision that names these causes, those first that people look for first."""
+def with_cause(decision: Decision, causes: Iterable[Cause], *, by_hand: bool = False) -> Decision:
+    """Return a decision that names these causes, those first that people look for first.
+
+    Without any it keeps what it says. `by_hand` says that people edited it since the last pass.
+    """
+    causes = [*causes] or [decision.cause]
+    causes += [Cause(CauseKind.EDITED)] if by_hand else []
     cause = joined_causes(sorted(causes, key=lambda one: _rank(one.kind)))
     return replace(decision, cause=cause)
+
+
+def of_touched(cause: Cause, moved: Decision, edited: tuple[ObjectKey, ...]) -> Cause:
+    """Return a cause with those edited clusters as sources that an object left or came to.
+
+    All of them, if it is none of these: then it was something else of the fleet.
+    """
+    touched = {name for name, _ in set(moved.before) ^ set(moved.after)}
+    found = tuple(key for key in edited if key.name in touched)
+    return replace(cause, sources=found or edited)
 
 
 def _rank(kind: CauseKind) -> int:

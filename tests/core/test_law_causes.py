@@ -33,7 +33,7 @@ from tests.builders import (
     taint,
     target,
 )
-from tests.core.caused_moves import Rules, Seen, Undo, assert_caused, hold
+from tests.core.caused_moves import HAND, At, Edits, Rules, Seen, Undo, assert_caused, hold
 from tests.core.test_laws import LAW
 from tests.stories import BINDINGS, Story, story
 
@@ -65,21 +65,29 @@ PLACEMENTS: tuple[Body, ...] = (
 ROOMY, SMALL = cluster_status(pods=100), cluster_status(cpu="2")
 EVICTING = taint(effect="NoExecute")
 SUSPENDED: Body = {"suspension": {"scheduling": True}}
-NAMED: dict[CauseKind, frozenset[str]] = {
-    CauseKind.CREATED: frozenset({"workload", "policy", "rebalancer"}),
-    CauseKind.REMOVED: frozenset({"workload"}),
-    CauseKind.REPLICAS_CHANGED: frozenset({"workload"}),
-    CauseKind.REQUESTS_CHANGED: frozenset({"workload"}),
-    CauseKind.PLACEMENT_CHANGED: frozenset({"policy"}),
-    CauseKind.RESUMED: frozenset({"policy", "workload"}),
-    CauseKind.REBALANCED: frozenset({"rebalancer"}),
-    CauseKind.RETRIED: frozenset({"trigger"}),
-    CauseKind.EVICTED: frozenset({"clusters"}),
-    CauseKind.CLUSTER_GONE: frozenset({"clusters"}),
-    CauseKind.CLUSTERS_CHANGED: frozenset({"clusters"}),
-    CauseKind.EDITED: frozenset(),  # of the state, which is the same
+NAMED: dict[CauseKind, str] = {
+    CauseKind.CREATED: "rebalancer",
+    CauseKind.REMOVED: "workload",
+    CauseKind.REPLICAS_CHANGED: "replicas",
+    CauseKind.REQUESTS_CHANGED: "requests",
+    CauseKind.PLACEMENT_CHANGED: "policy",
+    CauseKind.RESUMED: "resumed",
+    CauseKind.REBALANCED: "rebalancer",
+    CauseKind.RETRIED: "trigger",
+    CauseKind.EVICTED: "clusters",
+    CauseKind.CLUSTER_GONE: "clusters",
+    CauseKind.CLUSTERS_CHANGED: "clusters",
+    CauseKind.EDITED: HAND,
 }
 """Whose edit a cause stands for."""
+FIELDS: dict[str, dict[str, At]] = {
+    "workload": {
+        "replicas": ("spec", "replicas"),
+        "requests": ("spec", "template"),
+        "resumed": ("metadata", "annotations"),
+    },
+    "policy": {"policy": ("spec", "placement"), "resumed": ("spec", "suspension")},
+}
 FOLDERS = {
     "deployment": "workload",
     "propagationpolicy": "policy",
@@ -113,7 +121,7 @@ def pending(told: Story, decision: Decision) -> Mapping[str, Undo]:
     path = f"{BINDINGS}/{decision.key.namespace}/{decision.key.name}.yaml"
 
     def forget_trigger(files: dict[str, str]) -> None:
-        body = told.output(path)
+        body = replace(told, files=files).output(path)
         spec = {k: v for k, v in cast(Body, body["spec"]).items() if k != "rescheduleTriggeredAt"}
         files[path] = encode({**body, "spec": spec})
 
@@ -131,12 +139,24 @@ def forget_rebalancers(files: dict[str, str]) -> None:
         del files[path]
 
 
-def named(decision: Decision) -> frozenset[str]:
-    """Whose edits the causes of a decision stand for."""
-    return frozenset[str]().union(*(NAMED[kind] for kind in decision.cause.kinds))
+def named(decision: Decision, edits: Edits) -> frozenset[str]:
+    """Whose edits the causes of a decision stand for; time and reports may evict, too."""
+    edited = set(edits.paths())
+    return frozenset(
+        NAMED[cause.kind]
+        for cause in (decision.cause, *decision.cause.also)
+        if cause.kind is not CauseKind.EVICTED
+        or any(f"cluster/{key.name}.yaml" in edited for key in cause.sources)
+    )
 
 
-RULES = Rules(lambda path: FOLDERS.get(path.partition("/")[0], ""), named, pending)
+RULES = Rules(
+    lambda path: FOLDERS.get(path.partition("/")[0], ""),
+    named,
+    pending,
+    FIELDS,
+    lambda decision: f"{BINDINGS}/{decision.key.namespace}/{decision.key.name}.yaml",
+)
 
 
 def suspended(body: Body) -> Body:

@@ -12,6 +12,7 @@ from reconciler.dialects.causes import (
     Trials,
     causes_of,
     is_explained,
+    of_touched,
     with_cause,
 )
 from reconciler.dialects.contract import RescheduleTrigger as Demand
@@ -19,6 +20,7 @@ from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.binding_draft import Draft, ordered
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.scheduler.reschedule_requests import TRIGGERED_AT, ask
+from reconciler.dialects.karmada.view.binding_rendering import is_edited
 from reconciler.dialects.karmada.view.decision_record import BY_HAND, policy_of, workload_of
 from reconciler.dialects.object_pass import Part
 from reconciler.model.body import Body
@@ -60,9 +62,10 @@ def with_causes(part: Part, draft: Draft, demand: Demand | None, around: Surroun
     trials = Trials(decision, BindingQuestion(draft, demand, around), BindingQuestion.decision)
     if draft.present is None:
         causes = [decision.cause, *_beside_creation(trials)]
-    else:
-        causes = list(_causes(trials, demand if part.rescheduled else None))
-    return replace(part, decision=with_cause(decision, causes)) if causes else part
+        return replace(part, decision=with_cause(decision, causes))
+    by_hand = is_edited(draft.present, decision.before)
+    causes = list(_causes(trials, demand if part.rescheduled else None, by_hand=by_hand))
+    return replace(part, decision=with_cause(decision, causes, by_hand=by_hand))
 
 
 def _beside_creation(trials: Trials[BindingQuestion]) -> Iterator[Cause]:
@@ -72,12 +75,17 @@ def _beside_creation(trials: Trials[BindingQuestion]) -> Iterator[Cause]:
         yield Cause(CauseKind.CLUSTERS_CHANGED, sources=edited[0].cause.sources)
 
 
-def _causes(trials: Trials[BindingQuestion], demand: Demand | None) -> Iterator[Cause]:
-    """Yield the causes of a move; none where nothing differs, or nothing but the clusters."""
+def _causes(
+    trials: Trials[BindingQuestion], demand: Demand | None, *, by_hand: bool
+) -> Iterator[Cause]:
+    """Yield the causes of a move; none where nothing differs."""
     decision, asked = trials.decision, trials.question
     own = tuple(_differences(asked.draft, demand, asked.around, decision))
     edited = tuple(_of_clusters(asked.around))
-    if not own and (not edited or _is_of_clusters(decision)):
+    if not own and not edited:
+        return
+    if not own and _is_of_clusters(decision) and not by_hand:
+        yield _as_told(edited[0].cause, decision)
         return
     rest = trials.without((*own, *edited))
     if rest is not None and rest.evicted:  # by time or by reports, for the fleet is as it was
@@ -118,7 +126,9 @@ def _as_told(cause: Cause, alone: Decision | None) -> Cause:
     """Return what the clusters did as a decision tells that nothing but they brought about."""
     if alone is None or alone.cause.kind not in OF_CLUSTERS:
         return cause
-    return replace(alone.cause, sources=alone.cause.sources or cause.sources)
+    if alone.cause.kind is CauseKind.CLUSTERS_CHANGED:
+        return replace(alone.cause, sources=cause.sources)
+    return of_touched(alone.cause, alone, cause.sources)
 
 
 def _of_clusters(around: Surroundings) -> Iterator[BindingDifference]:

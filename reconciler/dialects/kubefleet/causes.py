@@ -8,6 +8,7 @@ from reconciler.dialects.causes import (
     Trials,
     causes_of,
     is_explained,
+    of_touched,
     with_cause,
 )
 from reconciler.dialects.cluster_inventory import Earlier
@@ -65,16 +66,15 @@ def with_causes(
     unasked = trials.without([_asking(question.demand)]) if question.demand else decision
     own = tuple(_differences(question, unasked, world.earlier.get(key)))
     told = tuple(_as_told(one, trials.without(own)) for one in edited)
-    if not own and not told:
-        return part
-    return replace(part, decision=with_cause(decision, causes_of(trials, (*own, *told))))
+    causes = list(causes_of(trials, (*own, *told))) if own or told else []
+    return replace(part, decision=with_cause(decision, causes, by_hand=bool(part.edited)))
 
 
 def _as_told(one: PlacementDifference, alone: Decision | None) -> PlacementDifference:
     """Return what the clusters did as a decision tells that nothing but they brought about."""
     if alone is None or alone.cause.kind is not CauseKind.CLUSTER_GONE:
         return one
-    return replace(one, cause=replace(alone.cause, sources=one.cause.sources))
+    return replace(one, cause=of_touched(alone.cause, alone, one.cause.sources))
 
 
 def _of_clusters(clusters: Earlier[Members] | None) -> Iterator[PlacementDifference]:

@@ -8,6 +8,7 @@ from reconciler.dialects.causes import (
     Trials,
     causes_of,
     is_explained,
+    of_touched,
     with_cause,
 )
 from reconciler.dialects.contract import RescheduleTrigger
@@ -63,10 +64,9 @@ def with_causes(
     unknown = earlier is None and differs_in_spec(question.draft)
     if unknown:  # what it was is lost with the history
         own = (*own, Difference(_changed(question.draft), lambda same: same, told=True))
-    if not own and not hub:
-        return part
-    causes = list(causes_of(trials, (*own, *_as_told(trials, own, hub))))
-    return replace(part, decision=with_cause(decision, causes))
+    differ = (*own, *_as_told(trials, own, hub))
+    causes = list(causes_of(trials, differ)) if differ else []
+    return replace(part, decision=with_cause(decision, causes, by_hand=bool(part.edited)))
 
 
 def _beside_creation(
@@ -88,7 +88,7 @@ def _as_told(
         alone = trials.without(others)
         evicted = alone is not None and alone.cause.kind is CauseKind.EVICTED
         if alone is not None and evicted and one.cause.kind is CauseKind.CLUSTERS_CHANGED:
-            yield replace(one, cause=replace(alone.cause, sources=one.cause.sources))
+            yield replace(one, cause=of_touched(alone.cause, alone, one.cause.sources))
         else:
             yield one
 

@@ -9,6 +9,7 @@ from tests.cli.history import FAILED, SCALED
 from tests.shell.fleet import EXAMPLE, new_fleet, reconciler, run_pass
 from tests.shell.repositories import Checkout
 
+NOTE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: n, namespace: default}\n"
 TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "frontend", "namespace": "default"}
 
 
@@ -64,6 +65,36 @@ def test_all_that_were_needed_are_named(tmp_path: Path) -> None:
     assert [scaled, failed] == [line.split()[0] for line in told]
     assert "default/shop (Ada)" in told[0]
     assert "default/shop" in told[1]
+
+
+def test_of_edited_clusters_those_are_named_that_mattered(tmp_path: Path) -> None:
+    """A workload leaves the one that fails; the others, and who has none of it, do not matter."""
+    fleet = new_fleet(tmp_path / "fleet")
+    run_pass(fleet.folder, 0)
+    failed = by(fleet, "Bob", FAILED)
+    noted = {"metadata:\n": "metadata:\n  annotations: {note: mine}\n"}
+    path = "clusters/member2.yaml"
+    [(old, new)] = noted.items()
+    by(fleet, "Carol", {path: EXAMPLE[path].replace(old, new, 1)})
+    run_pass(fleet.folder, 120)
+
+    told = caused(fleet)
+    assert [failed] == [line.split()[0] for line in told]
+    assert "default/shop" in told[0]
+
+
+def test_a_cluster_that_goes_was_taken_by_who_deleted_its_file(tmp_path: Path) -> None:
+    """It is known by the file that it was in; another file that goes is not it."""
+    fleet = new_fleet(tmp_path / "fleet", {**EXAMPLE, "notes/n.yaml": NOTE})
+    run_pass(fleet.folder, 0)
+    fleet.git("rm", "--quiet", "notes/n.yaml")
+    by(fleet, "Carol", {})
+    fleet.git("rm", "--quiet", "clusters/member1.yaml")
+    gone = by(fleet, "Bob", {})
+    run_pass(fleet.folder, 60)
+
+    told = caused(fleet)
+    assert [gone] == [line.split()[0] for line in told if "default/shop" in line]
 
 
 def test_an_object_that_goes_was_taken_by_who_deleted_its_file(tmp_path: Path) -> None:
