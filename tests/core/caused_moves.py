@@ -149,7 +149,9 @@ class Seen:
 
 
 BROUGHT = frozenset({"workload", "policy", "placement", "replicas", "requests", "resumed"})
-"""What a first placement stands for: whatever brought the object, as it is."""
+"""What may bring an object."""
+CREATION = "creation"
+"""The part of all that brought an object together: a first placement stands for it as it is."""
 
 
 def result_of(told: Story, like: Decision) -> Result:
@@ -167,12 +169,15 @@ def smallest_enough(
 ) -> tuple[frozenset[str], frozenset[str]]:
     """All that could be taken back, and all that belongs to a smallest set that is enough."""
     pending = edits.rules.pending(told, decision)
-    parts = edits.parts(decision) | pending.keys()
+    edited = edits.parts(decision) | pending.keys()
+    brought = edited & BROUGHT if decision.cause.kind is CauseKind.CREATED else frozenset()
+    parts = edited - brought | ({CREATION} if brought else set())
     wanted = result_of(told, decision)
 
     def suffices(chosen: frozenset[str]) -> bool:
-        files = edits.without(parts - chosen, decision)
-        for name in sorted((parts - chosen) & pending.keys()):
+        undone = parts - chosen
+        files = edits.without(undone | brought if CREATION in undone else undone, decision)
+        for name in sorted(undone & pending.keys()):
             pending[name](files)
         there = Story(files=files, trees=dict(told.trees), now=told.now)
         return wanted == result_of(there, decision)
@@ -198,11 +203,9 @@ def assert_caused(told: Story, before: Mapping[str, str], decision: Decision, ru
     """
     edits = Edits(before, told.files, rules)
     parts, needed = smallest_enough(told, decision, edits)
-    named = rules.named(decision, edits) & parts
+    created = {CREATION} if decision.cause.kind is CauseKind.CREATED else set()
+    named = (rules.named(decision, edits) | created) & parts
     asked = frozenset({"rebalancer", "trigger"})
-    if decision.cause.kind is CauseKind.CREATED:
-        assert needed & BROUGHT
-        named = named - BROUGHT | needed & BROUGHT
     over, under = named - needed - asked, needed - named
     assert not over | under or is_of_rounds(told, decision, edits, over, under), (
         str(decision.cause),

@@ -86,7 +86,6 @@ FIELDS: dict[str, dict[str, At]] = {
         "requests": ("spec", "template"),
         "resumed": ("metadata", "annotations"),
     },
-    "policy": {"policy": ("spec", "placement"), "resumed": ("spec", "suspension")},
 }
 FOLDERS = {
     "deployment": "workload",
@@ -140,9 +139,20 @@ def forget_rebalancers(files: dict[str, str]) -> None:
 
 
 def named(decision: Decision, edits: Edits) -> frozenset[str]:
-    """Whose edits the causes of a decision stand for; time and reports may evict, too."""
+    """Whose edits the causes of a decision stand for; time and reports may evict, too.
+
+    A policy that is not suspended any more is one edit with whatever else of it was edited.
+    """
     edited = set(edits.paths())
-    return frozenset(
+    policies = {
+        "policy"
+        for path in edited
+        if CauseKind.RESUMED in decision.cause.kinds
+        and path.startswith("propagationpolicy/")
+        and "suspension" in edits.before.get(path, "")
+        and "suspension" not in edits.now.get(path, "")
+    }
+    return frozenset(policies).union(
         NAMED[cause.kind]
         for cause in (decision.cause, *decision.cause.also)
         if cause.kind is not CauseKind.EVICTED

@@ -194,11 +194,14 @@ def edited_story(edits: Sequence[Step], seen: dict[bool, Seen]) -> None:
 FLEET, FLEETS = (
     fleet_placement(pick(count, **PREFER_NEW), strategy=ALL_AT_ONCE) for count in (1, 2)
 )
+HUBS_OF_TWO = placement(numberOfClusters=2, prioritizerPolicy=STEADY)
 SELDOM: tuple[list[Step], ...] = (
     [([score("a", -50), score("b", 90)], [], 1000)],
     [([Gone(FLEET)], [], 7), ([FLEET], [], 7)],
     [([suspended(FLEETS), Gone(cluster("a"))], [], 7), ([FLEETS], [], 7)],
+    [([suspended(HUBS_OF_TWO)], [], 7), ([HUBS_OF_TWO], [], 7)],
     [([HandEdit("b", hub=True), cluster("b", DOWN)], [], 7)],
+    [([HandEdit("a", hub=False), member("a", leaving=True)], [], 7)],
     [([member("a", labels={"new": "yes"})], [], 7), ([], [eviction("b", name="e")], 7)],
 )
 """What chance brings up too seldom to count on."""
