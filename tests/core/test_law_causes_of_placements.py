@@ -199,7 +199,7 @@ SELDOM: tuple[list[Step], ...] = (
     [([score("a", -50), score("b", 90)], [], 1000)],
     [([Gone(FLEET)], [], 7), ([FLEET], [], 7)],
     [([suspended(FLEETS), Gone(cluster("a"))], [], 7), ([FLEETS], [], 7)],
-    [([suspended(HUBS_OF_TWO)], [], 7), ([HUBS_OF_TWO], [], 7)],
+    [([suspended(HUBS_OF_TWO), FLEETS], [], 7), ([HUBS_OF_TWO], [], 7)],
     [([HandEdit("b", hub=True), cluster("b", DOWN)], [], 7)],
     [([HandEdit("a", hub=False), member("a", leaving=True)], [], 7)],
     [([member("a", labels={"new": "yes"})], [], 7), ([], [eviction("b", name="e")], 7)],
