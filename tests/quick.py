@@ -42,6 +42,7 @@ PROCESSES = (
     "tests/delivery/test_story.py",
     "tests/delivery/test_together.py",
     "tests/delivery/test_works_story.py",
+    "tests/house/test_deciders.py",
     "tests/house/test_quick.py",
     "tests/house/test_startup.py",
     "tests/manifests/schemas/test_schemas.py::test_jsonschema_is_imported_late",

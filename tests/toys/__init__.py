@@ -1,1 +1,1 @@
-"""Plugins that only tests register, one a file, as docs/architecture.md shows them."""
+"""Plugins that only tests register, one a file, as docs/extending.md shows them."""

@@ -1,0 +1,127 @@
+"""Who is said to decide does: where a rule decides otherwise, its test fails."""
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.core.brake import Brake
+from reconciler.core.inputs.last_known_good import LastKnownGood
+from reconciler.core.pace import NO_WAITS
+from reconciler.delivery.pruning import Pruning
+from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
+from reconciler.dialects.kubefleet.eviction import judgement
+from reconciler.dialects.ocm.scheduler.filter_taints import Tolerance
+from reconciler.schedule.framework import positions_of
+from reconciler.shell.git.signatures import Signature
+from tests.builders import policy
+from tests.dialects.kubefleet.test_evictions import COUNTS
+from tests.house.deciders import RULES, Rule
+
+
+@dataclass(frozen=True)
+class Otherwise:
+    """An answer that is not the rule's, and with which arguments its test is run."""
+
+    answer: Callable[..., Any]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+def never(*_: object, **__: object) -> None:
+    """Nothing, whatever is asked."""
+
+
+OTHERWISE = {
+    "core.brake:brake": Otherwise(lambda *_: Brake()),
+    "core.inputs.last_known_good:last_known_good": Otherwise(lambda *_, **__: LastKnownGood()),
+    "core.pace:pace": Otherwise(lambda *_: NO_WAITS),
+    "delivery.pruning:prune": Otherwise(lambda *_: Pruning()),
+    "dialects.karmada.detector.policy_match:_best": Otherwise(
+        lambda candidates, _: max(candidates, key=lambda one: str(one.key.name), default=None),
+        {"policies": [policy("b"), policy("a")], "expected": "a"},
+    ),
+    "dialects.karmada.eviction.graceful_eviction:_stays": Otherwise(lambda *_, **__: True),
+    "dialects.karmada.eviction.taint_manager:tolerated_until": Otherwise(
+        never, {"dated": None, "start": 100}
+    ),
+    "dialects.karmada.overridemanager.override_policy:rules_for": Otherwise(lambda *_: ()),
+    "dialects.karmada.scheduler.triggers:find_trigger": Otherwise(lambda *_: ScheduleReason.NONE),
+    "dialects.kubefleet.eviction.judgement:_within": Otherwise(
+        lambda *_: judgement._FREE,
+        {
+            "limits": {"minAvailable": 2},
+            "expected": f"blocked {COUNTS}: 2, totalPlacements: 2",
+        },
+    ),
+    "dialects.kubefleet.overrider.override:selects": Otherwise(lambda *_: False),
+    "dialects.kubefleet.scheduler.pick_n:_worst_first": Otherwise(
+        lambda bindings: tuple(sorted(bindings, key=lambda one: str(one.target), reverse=True))
+    ),
+    "dialects.kubefleet.scheduler.rank:_descending": Otherwise(positions_of),
+    "dialects.kubefleet.workgenerator.render:render_binding": Otherwise(lambda *_, **__: ()),
+    "dialects.ocm.scheduler.filter_taints:ToleratedTaint.__str__": Otherwise(lambda _: "wait"),
+    "dialects.ocm.scheduler.filter_taints:tolerance": Otherwise(lambda *_, **__: Tolerance()),
+    "dialects.ocm.scheduler.weights:prioritizers_of": Otherwise(lambda _: ()),
+    "manifests.suspension:is_suspended": Otherwise(lambda _: False),
+    "rebalance.workload_rebalancer:_expires_at": Otherwise(never),
+    "schedule.apportion:allot": Otherwise(
+        lambda replicas, weights, **_: [replicas, *(0 for _ in weights[1:])]
+    ),
+    "shell.git.signatures:_signature": Otherwise(
+        lambda line: Signature(line.partition("\0")[0], "anybody", "")
+    ),
+    "shell.http.hook_signature:check": Otherwise(
+        never, {"headers": "X-Gitlab-Token:", "says": "is wrong"}
+    ),
+    "shell.http.page_access:PageAccess._is_known": Otherwise(lambda *_: True),
+}
+
+HOLDERS = ("reconciler.", "tests.stories")
+"""Where rules are replaced: a test that asks a rule itself proves nothing of the product."""
+
+TESTED = [rule for rule in RULES if rule.test]
+
+
+def test_every_test_of_the_table_is_tried() -> None:
+    """And no rule is tried that the table does not say."""
+    assert OTHERWISE.keys() == {rule.symbol for rule in TESTED}
+    assert len(TESTED) >= 8
+
+
+@pytest.mark.parametrize("rule", TESTED, ids=[rule.symbol for rule in TESTED])
+def test_a_rule_that_decides_otherwise_is_noticed(
+    rule: Rule, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The test holds as things are, and fails where they are not."""
+    run(rule.test, OTHERWISE[rule.symbol].arguments, tmp_path / "as-it-is")
+    replace(rule, OTHERWISE[rule.symbol].answer, monkeypatch)
+
+    with pytest.raises(AssertionError):
+        run(rule.test, OTHERWISE[rule.symbol].arguments, tmp_path / "otherwise")
+
+
+def run(test: str, arguments: Mapping[str, Any], folder: Path) -> None:
+    """Run a test by its id, in a folder of its own if it asks for one."""
+    path, name = re.fullmatch(r"(.+)\.py::(\w+)", test).groups()  # type: ignore[union-attr]
+    function = getattr(import_module(path.replace("/", ".")), name)
+    if "tmp_path" in inspect.signature(function).parameters:
+        folder.mkdir()
+        arguments = {**arguments, "tmp_path": folder}
+    function(**arguments)
+
+
+def replace(rule: Rule, answer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put another answer in the place of a rule, wherever the product or a story has it by name."""
+    original, (*owners, name) = rule.find(), rule.name.split(".")
+    if owners:
+        monkeypatch.setattr(f"reconciler.{rule.module}.{rule.name}", answer)
+        return
+    for key, module in list(sys.modules.items()):
+        if key.startswith(HOLDERS) and vars(module).get(name) is original:
+            monkeypatch.setattr(module, name, answer)
