@@ -6,7 +6,11 @@ the same fails, in `make test`, too: it is named here, or does without.
 """
 
 import sys
+from collections.abc import Callable
+from functools import wraps
+from multiprocessing import util
 from pathlib import PurePosixPath
+from typing import ParamSpec, TypeVar
 
 import pytest
 
@@ -78,13 +82,17 @@ LONG = (
 )
 """Files and tests of these rooms that take seconds each: laws over drawn worlds, and extremes."""
 
+SPAWN = "multiprocessing.spawn"  # ours: of its own way to start processes CPython tells nothing
 STARTING = frozenset(
     {
         *("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system"),
-        *("pty.spawn", "socket.bind", "socket.connect", "subprocess.Popen"),
+        *("pty.spawn", "socket.bind", "socket.connect", "subprocess.Popen", SPAWN),
     }
 )
 """What CPython tells an audit hook of processes that begin, and of sockets that lead elsewhere."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Watch:
@@ -95,6 +103,7 @@ class Watch:
         self.on = False
         self._started: list[str] = []
         sys.addaudithook(self._hear)
+        util.spawnv_passfds = _told(util.spawnv_passfds)
 
     def begin(self, *, is_quick: bool) -> None:
         """Watch the test that comes, or do not."""
@@ -116,6 +125,17 @@ def is_quick(test: str) -> bool:
     path, _, name = test.partition("::")
     places = {path, f"{path}::{name.partition('[')[0]}", *map(str, PurePosixPath(path).parents)}
     return not places.isdisjoint(ROOMS) and places.isdisjoint((*PROCESSES, *LONG))
+
+
+def _told(start: Callable[P, T]) -> Callable[P, T]:
+    """Have audit hooks told before a function runs that starts a process."""
+
+    @wraps(start)
+    def start_told(*args: P.args, **kwargs: P.kwargs) -> T:
+        sys.audit(SPAWN)
+        return start(*args, **kwargs)
+
+    return start_told
 
 
 def _said(event: str) -> str:

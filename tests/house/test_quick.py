@@ -1,6 +1,11 @@
 """The fast loop starts no process: what does in one of its tests fails it, whoever catches that."""
 
+import os
+import re
+import socket
 import subprocess
+from collections.abc import Callable
+from multiprocessing import get_context
 
 import pytest
 
@@ -44,12 +49,34 @@ def test_who_is_quick(test: str, expected: bool) -> None:  # noqa: FBT001  # a c
     assert expected == quick.is_quick(test)
 
 
-def test_a_process_fails_a_quick_test() -> None:
+def listen() -> None:
+    """Bind a socket."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+
+
+def spawn() -> None:
+    """Start a process as those of the product are that validate."""
+    process = get_context("spawn").Process(target=print)
+    process.start()
+    process.join()
+
+
+@pytest.mark.parametrize(
+    ("start", "event"),
+    [
+        pytest.param(lambda: subprocess.run(["true"], check=True), "subprocess.Popen", id="run"),
+        pytest.param(lambda: os.system("true"), "os.system", id="shell"),  # noqa: S605
+        pytest.param(spawn, quick.SPAWN, id="spawn"),
+        pytest.param(listen, "socket.bind", id="listen"),
+    ],
+)
+def test_a_process_fails_a_quick_test(start: Callable[[], object], event: str) -> None:
     """At once, and at the end once more, since whoever started it may catch everything."""
     WATCH.begin(is_quick=True)
     try:
-        with pytest.raises(pytest.fail.Exception, match=r"subprocess\.Popen"):
-            subprocess.run(["true"], check=True)
+        with pytest.raises(pytest.fail.Exception, match=re.escape(event)):
+            start()
         with pytest.raises(pytest.fail.Exception, match=r"tests/quick\.py"):
             WATCH.check()
     finally:
