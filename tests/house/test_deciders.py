@@ -68,6 +68,7 @@ OTHERWISE = {
     "dialects.ocm.scheduler.filter_taints:ToleratedTaint.__str__": Otherwise(lambda _: "wait"),
     "dialects.ocm.scheduler.filter_taints:tolerance": Otherwise(lambda *_, **__: Tolerance()),
     "dialects.ocm.scheduler.weights:prioritizers_of": Otherwise(lambda _: ()),
+    "dialects.read_table:ReadTable.affected": Otherwise(lambda *_: set(), {"kind": "fleet"}),
     "manifests.suspension:is_suspended": Otherwise(lambda _: False),
     "rebalance.workload_rebalancer:_expires_at": Otherwise(never),
     "schedule.apportion:allot": Otherwise(
