@@ -36,11 +36,13 @@ class ClusterInventory(Generic[V]):
         views: Those that can be decoded, by name, sorted.
         records: Their status files.
         failed: The others, by name; what is on one of them stays as it is.
+        gone: The status files of clusters that are not there any more.
     """
 
     views: Mapping[str, V]
     records: Mapping[ObjectKey, Body]
     failed: Mapping[str, Failed]
+    gone: frozenset[ObjectKey] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +103,8 @@ def take_inventory(
         views[key.name] = found.view
         if found.record is not None:
             records[key] = found.record
-    inventory = ClusterInventory(views, records, failed)
+    gone = frozenset(one.key for one in world.outputs_of_kind(kind) if one.key not in records)
+    inventory = ClusterInventory(views, records, failed, gone)
     known.last = (drawn_from, inventory) if stays else None
     return inventory
 

@@ -16,6 +16,7 @@ from reconciler.dialects.karmada import plan as karmada
 from reconciler.dialects.karmada.api import admitted_cluster
 from reconciler.dialects.karmada.detector import detect as claims
 from reconciler.dialects.karmada.detector import known_policies
+from reconciler.dialects.kubefleet import decide as kubefleet_decide
 from reconciler.dialects.kubefleet import plan as kubefleet
 from reconciler.dialects.ocm import plan as ocm
 from reconciler.manifests.text.reader import read
@@ -175,7 +176,7 @@ CASES = {
         (PLACED, PLACED_GOOD),
     ),
     "kubefleet-placement": Case(
-        kubefleet,
+        kubefleet_decide,
         "repair_drift",
         "bad",
         (member("fc"),),

@@ -103,8 +103,7 @@ class Bindings:
     ) -> Plan:
         """Decide the bindings that may move: those that need others first, then what they need."""
         claims, settled = self.claims, self.memory.settled
-        left = {one.key for one in self.world.outputs_of([(CLUSTER_GROUP, CLUSTER)])}
-        gone = {*claims.gone, *(left - self.inventory.records.keys())}
+        gone = {*claims.gone, *self.inventory.gone}
         decided = ObjectPass(
             triggers=triggers,
             asked=asked,

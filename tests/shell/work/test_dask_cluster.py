@@ -135,7 +135,7 @@ def test_cluster_without_a_worker_is_told(tmp_path: Path, monkeypatch: pytest.Mo
     ("before", "message"),
     [
         pytest.param(
-            "import reconciler; reconciler.__version__ = '0.0.9'",
+            "import reconciler.version; reconciler.version.__version__ = '0.0.9'",
             r"has another reconciler \(0\.0\.9\) than this one \(.*\), and might decide otherwise",
             id="other-version",
         ),

@@ -100,6 +100,8 @@ class ClaimTable:
     _names: frozenset[str] | None = None
     _by_name: dict[tuple[str, str, str], set[ObjectKey]] = field(default_factory=dict)
     _by_kind: dict[tuple[str, str], set[ObjectKey]] = field(default_factory=dict)
+    _by_place: dict[tuple[str, str, str], set[ObjectKey]] = field(default_factory=dict)
+    _by_policy: dict[ObjectKey, set[ObjectKey]] = field(default_factory=dict)
 
     @property
     def named(self) -> frozenset[str]:
@@ -133,22 +135,21 @@ class ClaimTable:
 
     def of_policies(self, policies: Collection[ObjectKey]) -> Iterator[ObjectKey]:
         """Yield the workloads that some policies claim."""
-        for key, claim in self.claims.items():
-            if claim.policy is not None and claim.policy.key in policies:
-                yield key
+        for policy in policies:
+            yield from self._by_policy.get(policy, ())
 
     def selected_by(self, policy: Policy) -> Iterator[ObjectKey]:
         """Yield the workloads that a policy may select; labels are not asked."""
+        space, anywhere = policy.key.namespace, policy.key.kind != NAMESPACED
         for selector in policy.selectors:
             kind = (selector.api_version, selector.kind)
-            found = (
-                self._by_name.get((*kind, selector.name), ())
-                if selector.name
-                else self._by_kind.get(kind, ())
-            )
-            for key in found:
-                if policy.key.kind != NAMESPACED or key.namespace == policy.key.namespace:
-                    yield key
+            if selector.name:
+                found = self._by_name.get((*kind, selector.name), set())
+                yield from (key for key in found if anywhere or key.namespace == space)
+            elif anywhere:
+                yield from self._by_kind.get(kind, ())
+            else:
+                yield from self._by_place.get((*kind, space), ())
 
     def _put(self, claim: WorkloadClaim) -> None:
         """Add a claim to every index."""
@@ -159,6 +160,9 @@ class ClaimTable:
             kind = (claim.template.api_version, workload.kind)
             self._by_kind.setdefault(kind, set()).add(workload)
             self._by_name.setdefault((*kind, workload.name), set()).add(workload)
+            self._by_place.setdefault((*kind, workload.namespace), set()).add(workload)
+        if claim.policy is not None:
+            self._by_policy.setdefault(claim.policy.key, set()).add(workload)
         if claim.kept and claim.present is not None:
             self.kept[binding] = claim.present
         if claim.never:
@@ -184,6 +188,9 @@ class ClaimTable:
             kind = (claim.template.api_version, workload.kind)
             self._by_kind[kind].discard(workload)
             self._by_name[*kind, workload.name].discard(workload)
+            self._by_place[*kind, workload.namespace].discard(workload)
+        if claim.policy is not None:
+            self._by_policy[claim.policy.key].discard(workload)
         self._wanting[claim.binding].discard(workload)
         if not self._wanting[claim.binding]:
             del self._wanting[claim.binding]

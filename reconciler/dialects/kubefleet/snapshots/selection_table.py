@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from reconciler.dialects.kubefleet.rollout.availability_reports import keys_of
 from reconciler.dialects.kubefleet.snapshots.resource_selection import (
@@ -59,6 +60,7 @@ class SelectionTable:
     _answers: dict[ObjectKey, _Answer] = field(default_factory=dict, repr=False)
     _stale: set[ObjectKey] = field(default_factory=set, repr=False)
     _by_kind: dict[Kind, set[ObjectKey]] = field(default_factory=dict, repr=False)
+    _by_name: dict[tuple[Kind, str], set[ObjectKey]] = field(default_factory=dict, repr=False)
     _by_place: dict[str, set[ObjectKey]] = field(default_factory=dict, repr=False)
 
     def select(self, asked: PlacementQuestion, world: World) -> SelectedResources:
@@ -101,18 +103,24 @@ class SelectionTable:
     def _drop(self, key: ObjectKey) -> None:
         answer = self._answers.pop(key)
         self._stale.discard(key)
-        for kind in map(kind_of, answer.question.selectors):
-            self._by_kind[kind].discard(key)
+        for index, asked in self._asked(answer):
+            index[asked].discard(key)
         for place in answer.places:
             self._by_place[place].discard(key)
 
     def _keep(self, answer: _Answer) -> None:
         key = answer.question.key
         self._answers[key] = answer
-        for kind in map(kind_of, answer.question.selectors):
-            self._by_kind.setdefault(kind, set()).add(key)
+        for index, asked in self._asked(answer):
+            index.setdefault(asked, set()).add(key)
         for place in answer.places:
             self._by_place.setdefault(place, set()).add(key)
+
+    def _asked(self, answer: _Answer) -> Iterator[tuple[dict[Any, set[ObjectKey]], object]]:
+        """Yield what each selector asks for, with the index that leads from that to who asks."""
+        for selector in answer.question.selectors:
+            kind, name = kind_of(selector), fields.text(selector, "name")
+            yield (self._by_name, (kind, name)) if name else (self._by_kind, kind)
 
     def _follow(self, world: World) -> None:
         """Mark what may select something else in a world than in the one that was asked last."""
@@ -139,17 +147,25 @@ class SelectionTable:
             content[key] = now
         self._stale |= self._by_place.get(key.namespace, set())
         versions = [manifest for manifest in (before, now) if manifest is not None]
+        self._stale |= self._by_name.get((key[:2], key.name), set())
         for name in self._by_kind.get(key[:2], ()):
             selectors = self._answers[name].question.selectors
             if any(may_match(one, manifest) for one in selectors for manifest in versions):
                 self._stale.add(name)
         if key[:2] == SERVICE:  # a hub makes Endpoints for it, which then go nowhere
             self._stale |= self._by_kind.get(ENDPOINTS, set())
+            self._stale |= self._by_name.get((ENDPOINTS, key.name), set())
 
     def _among(self, asked: PlacementQuestion, world: World) -> Iterator[Manifest]:
         """Yield what the selectors could select, and perhaps more."""
-        for kind in {kind_of(selector): None for selector in asked.selectors}:
-            yield from world.of_kind(*kind)
+        for selector in asked.selectors:
+            kind, name = kind_of(selector), fields.text(selector, "name")
+            one_scope = asked.key.namespace or world.known.scopes.get(kind) is False
+            if name and one_scope and kind != NAMESPACE:
+                found = world.inputs.get(ObjectKey(*kind, asked.key.namespace, name))
+                yield from () if found is None else (found,)
+            else:
+                yield from world.of_kind(*kind)
         if not asked.key.namespace:
             namespaces = world.of_kind(*NAMESPACE)
             for name in _namespaces(asked.selectors, namespaces):
