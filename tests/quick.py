@@ -58,6 +58,7 @@ LONG = (
     "tests/audit/fleet/test_fleet_loads.py::test_following_is_reading_again",
     "tests/audit/previews/test_foresight.py::test_what_is_foreseen_is_what_passes_do",
     "tests/audit/previews/test_plan_law.py",
+    "tests/core/test_each_change_costs_alike.py",
     "tests/core/test_law_causes.py",
     "tests/core/test_law_causes_of_placements.py",
     "tests/core/test_law_joined_demands.py",
