@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from _ruamel_yaml import CParser
+from ruamel.yaml.cyaml import CParser  # bounded in pyproject.toml: no part of its promise
 from ruamel.yaml.events import (
     DocumentEndEvent,
     MappingEndEvent,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from _ruamel_yaml import CParser
+from ruamel.yaml.cyaml import CParser  # bounded in pyproject.toml: no part of its promise
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import (
     DocumentStartEvent,

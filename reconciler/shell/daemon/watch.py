@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import Self
 
-from watchfiles._rust_notify import RustNotify
+from watchfiles._rust_notify import RustNotify  # bounded in pyproject.toml: no part of its promise
 
 THREADS = 2  # of a watched folder: the library's and ours
 DEBOUNCE_MS = 50
