@@ -193,11 +193,11 @@ def _roll(
     untils: list[datetime | None] = []
     for _ in range(len(bindings) + SPARE_ROUNDS):
         observed = {name: observe(item, now, reports) for name, item in bindings.items()}
-        untils = [until for _, until in observed.values()]
         before = {name: item for name, (item, _) in observed.items()}
         result = roll_out(placement.strategy, placement.wanted, before.values(), latest, now)
         if result.error is not None:
             raise result.error
+        untils = [result.until, *(until for _, until in observed.values())]
         after = {name: item for name, item in result.bindings.items() if name not in result.deleted}
         if after == before == bindings:
             break

@@ -9,6 +9,7 @@ from reconciler.dialects.kubefleet.api.placement import decode_placement, latest
 from reconciler.dialects.kubefleet.rollout.rollout import Rollout, roll_out
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
+from tests.conformance.direct.rollout_writes import Told, told_of
 
 Body = Mapping[str, object]
 
@@ -26,10 +27,15 @@ def check_rollout(case: Body) -> str | None:
             placement.strategy, placement.wanted, before.values(), latest, parse_moment(now)
         )
     gone = [name for name in found.deleted if not before[name].finalizers]
+    told = (
+        Told()
+        if placement.deleting
+        else told_of(placement.strategy, before, found, latest, parse_moment(now))
+    )
     actual = {
         "error": None if found.error is None else {"kind": "unexpected-behavior"},
-        "requeue": found.requeue,
-        "requeueAfterSeconds": int(found.after.total_seconds()),
+        "requeue": told.requeue,
+        "requeueAfterSeconds": int(told.wait.total_seconds()),
         "removed": gone,
         "ops": _sorted(
             [
@@ -39,7 +45,7 @@ def check_rollout(case: Body) -> str | None:
                     "name": name,
                     "targetCluster": str(before[name].target),
                 }
-                for verb, name in found.writes
+                for verb, name in told.writes
             ]
         ),
         "bindings": [

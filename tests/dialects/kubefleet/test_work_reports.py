@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
-from tests.builders import Body, configmap, configuration, deployment, text
+from tests.builders import Body, after, configmap, configuration, deployment, text
 from tests.dialects.kubefleet.fleet import (
     GROUP,
     bindings,
@@ -217,6 +217,26 @@ def test_a_rollout_goes_on_once_works_are_available() -> None:
     told.run(200)
 
     assert second == {snapshot_of(told, "a"), snapshot_of(told, "b")}
+
+
+def test_a_rollout_goes_on_when_what_cannot_be_tracked_was_applied_long_enough() -> None:
+    """Time alone makes it ready, a second after the period: the pass says when."""
+    rolling = {"maxUnavailable": 1, "maxSurge": 0, "unavailablePeriodSeconds": 60}
+    told = placed("a", "b", strategy={"type": "RollingUpdate", "rollingUpdate": rolling})
+    first = snapshot_of(told)
+    told.put(configmap())
+    for name in ("a", "b"):
+        body = work(first, name, reason="WorkNotTrackable", Applied="True", Available="True")
+        says(told, body, name)
+    told.run(10)
+    waited = [told.run(69).recheck_at, told.run(70).recheck_at]
+
+    assert [after(71)] * 2 == waited
+    assert {first} == {snapshot_of(told, "a"), snapshot_of(told, "b")}
+
+    told.run(71)
+
+    assert 2 == len({snapshot_of(told, "a"), snapshot_of(told, "b")})
 
 
 def test_a_work_that_goes_leaves_the_cluster_silent() -> None:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.model import fields
 from reconciler.model.body import Body
-from reconciler.model.moments import add, parse_moment
+from reconciler.model.moments import add, parse_moment, second_after
 
 DIFF_REPORTED = "DiffReported"
 AVAILABLE = "Available"
@@ -19,10 +19,10 @@ IN_PROGRESS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether a binding is ready; `wait` says how long until time makes it so, if it does."""
+    """Whether a binding is ready; `until` says when time alone makes it so, if it does."""
 
     ready: bool
-    wait: timedelta | None = None
+    until: datetime | None = None
 
 
 def readiness_of(binding: Binding, now: datetime, period: timedelta) -> Readiness:
@@ -41,10 +41,9 @@ def readiness_of(binding: Binding, now: datetime, period: timedelta) -> Readines
     if fields.text(available, "reason") not in UNTRACKABLE:
         return Readiness(ready=True)
     since = parse_moment(fields.text(available, "lastTransitionTime"))
-    wait = since - add(now, -period)
-    if wait < timedelta():
+    if since < add(now, -period):
         return Readiness(ready=True)
-    return Readiness(ready=False, wait=wait)
+    return Readiness(ready=False, until=second_after(add(since, period)))
 
 
 def has_failed(binding: Binding) -> bool:

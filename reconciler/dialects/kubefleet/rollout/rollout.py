@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from reconciler.dialects.kubefleet.api.binding import Binding
@@ -17,9 +17,7 @@ from reconciler.dialects.kubefleet.rollout.readiness import (
 )
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.model.conditions import Condition, set_condition
-from reconciler.model.moments import span, stamp
-
-CLEANUP_WAIT = timedelta(seconds=5)  # rollout/controller.go: other binding of a cluster is leaving
+from reconciler.model.moments import earliest, span, stamp
 
 ROLLOUT_STARTED = "RolloutStarted"
 _STARTED = ("True", "RolloutStarted")
@@ -35,17 +33,13 @@ class Rollout:
     Attributes:
         bindings: Every binding afterwards, by name; those to be deleted included.
         deleted: Names of bindings whose deletion starts.
-        requeue: Whether the round asks to be run again.
-        after: How long to wait before that.
-        writes: (verb, name), in the order made.
+        until: When time alone makes a binding ready that the round waits for, `None` if never.
         error: Why it stopped, `None` if it did not.
     """
 
     bindings: Mapping[str, Binding]
     deleted: tuple[str, ...] = ()
-    requeue: bool = False
-    after: timedelta = field(default=timedelta())
-    writes: tuple[tuple[str, str], ...] = ()
+    until: datetime | None = None
     error: UnexpectedBehavior | None = None
 
 
@@ -62,7 +56,7 @@ class _Survey:
     update: tuple[Binding, ...]
     failed: tuple[Binding, ...]
     refresh: tuple[Binding, ...]
-    wait: timedelta
+    until: datetime | None
 
 
 def roll_out(
@@ -90,10 +84,10 @@ def roll_out(
     outdated = [b for b in ordered if not b.deleting and b.apply_strategy != strategy.apply]
     if outdated:
         pushed = [_respec(binding, apply_strategy=strategy.apply) for binding in outdated]
-        return replace(_written(present, pushed, "patch"), requeue=True)
+        return _written(present, pushed)
     try:
         if _must_wait(ordered):
-            return replace(present, after=CLEANUP_WAIT)
+            return present
     except UnexpectedBehavior as error:
         return replace(present, error=error)
     if latest is None:
@@ -139,7 +133,6 @@ def _survey(ordered: Sequence[Binding], latest: str, now: datetime, period: time
     ready = [binding for binding in running if found[binding.name].ready]
     bound = [b for b in running if b.state == BOUND and not b.deleting]
     stale = [binding for binding in bound if binding.resource_snapshot != latest]
-    waits = [item.wait for item in found.values() if item.wait is not None]
     bind = tuple(binding for binding in ordered if binding.state == SCHEDULED)
     return _Survey(
         targeted=len(bind) + sum(binding.state == BOUND for binding in running),
@@ -151,7 +144,7 @@ def _survey(ordered: Sequence[Binding], latest: str, now: datetime, period: time
         update=tuple(binding for binding in stale if not has_failed(binding)),
         failed=tuple(binding for binding in stale if has_failed(binding)),
         refresh=tuple(binding for binding in bound if binding.resource_snapshot == latest),
-        wait=timedelta() if len(ready) == len(running) else min([period, *waits]),
+        until=earliest(*(item.until for item in found.values())),
     )
 
 
@@ -180,14 +173,8 @@ def _roll(
     moved = [_respec(item, state=BOUND, resource_snapshot=latest) for item in chosen]
     done = _announced(present, held, now, started=False)
     done = _announced(done, survey.refresh, now)
-    done = _announced(_written(done, moved, "update"), moved, now)
-    return replace(
-        done,
-        deleted=tuple(binding.name for binding in removed),
-        requeue=True,
-        after=survey.wait,
-        writes=(*done.writes, *(("delete", binding.name) for binding in removed)),
-    )
+    done = _announced(_written(done, moved), moved, now)
+    return replace(done, deleted=tuple(binding.name for binding in removed), until=survey.until)
 
 
 def _respec(
@@ -217,7 +204,7 @@ def _announced(
         condition = announcement(started=started, generation=binding.generation)
         conditions = set_condition(binding.conditions, condition, at=stamp(now))
         changed.append(binding._replace(conditions=tuple(conditions)))
-    return _written(present, changed, "update-status")
+    return _written(present, changed)
 
 
 def announcement(*, started: bool, generation: int) -> Condition:
@@ -227,10 +214,6 @@ def announcement(*, started: bool, generation: int) -> Condition:
     return Condition(ROLLOUT_STARTED, status, reason, text, generation)
 
 
-def _written(present: Rollout, bindings: Iterable[Binding], verb: str) -> Rollout:
+def _written(present: Rollout, bindings: Iterable[Binding]) -> Rollout:
     changed = {binding.name: binding for binding in bindings}
-    return replace(
-        present,
-        bindings={**present.bindings, **changed},
-        writes=(*present.writes, *((verb, name) for name in changed)),
-    )
+    return replace(present, bindings={**present.bindings, **changed})
