@@ -7,8 +7,9 @@ from functools import partial
 from benchmarks.figure import Figure
 from benchmarks.ratio_row import SIZES, measure, ratios
 from reconciler.dialects.kubefleet.api.clusters import Members, decode_member, members_of
-from reconciler.dialects.kubefleet.scheduler.schedule import run_cycle, schedule
+from reconciler.dialects.kubefleet.scheduler.schedule import schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, decode_snapshot
+from tests.conformance.direct.kubefleet_cycle import run_cycle
 
 Run = Callable[..., object]
 """A cycle, or all cycles."""

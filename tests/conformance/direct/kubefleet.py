@@ -7,10 +7,11 @@ from typing import cast
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
 from reconciler.dialects.kubefleet.api.clusters import decode_member, members_of
 from reconciler.dialects.kubefleet.scheduler.failure import UpstreamCrash
-from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, run_cycle, schedule
+from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import decode_snapshot
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
+from tests.conformance.direct.kubefleet_cycle import run_cycle
 from tests.conformance.judgements import NOT_COMPARED
 
 Body = Mapping[str, object]

@@ -11,7 +11,7 @@ from reconciler.dialects.kubefleet.api.clusters import decode_member, members_of
 from reconciler.dialects.kubefleet.api.kinds import PlacementKinds, kinds_in
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
-from reconciler.dialects.kubefleet.scheduler.schedule import run_cycle, schedule
+from reconciler.dialects.kubefleet.scheduler.schedule import schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import decode_snapshot
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_policy
 from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
@@ -26,6 +26,7 @@ from reconciler.model.known_kinds import KnownKinds
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
 from tests.conformance.direct.kubefleet import described_binding, failure, snapshot_status
+from tests.conformance.direct.kubefleet_cycle import run_cycle
 from tests.conformance.door.door import LeftOut, field, items
 from tests.stories import world
 

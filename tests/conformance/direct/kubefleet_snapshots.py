@@ -1,7 +1,7 @@
 """The families of KubeFleet's snapshots: policies and selected resources."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -9,7 +9,13 @@ from reconciler.dialects.kubefleet.api.gojson import go_json
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import snapshot_policy
 from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import Pace, snapshot_resources
-from reconciler.dialects.kubefleet.snapshots.revision import Owner, SnapshotRevisions
+from reconciler.dialects.kubefleet.snapshots.revision import (
+    Owner,
+    SnapshotRevisions,
+    annotations_of,
+    is_latest,
+    marked,
+)
 from reconciler.model.moments import parse_moment
 from tests.conformance.compare import first_difference
 
@@ -24,7 +30,7 @@ def check_policysnapshot(case: Body) -> str | None:
     snapshots = cast(Sequence[Body], given["snapshots"])
     limit = int(str(given["revisionHistoryLimit"]))
     found = snapshot_policy(_owner(placement), policy, snapshots, limit)
-    actual = _described(found, "ClusterSchedulingPolicySnapshot", counted=False)
+    actual = _described(snapshots, found, "ClusterSchedulingPolicySnapshot", counted=False)
     return first_difference(_expected(case), actual)
 
 
@@ -45,7 +51,9 @@ def check_resourcesnapshot(case: Body) -> str | None:
         ),
         envelopes=int(str(given["envelopeObjCount"])),
     )
-    actual = _described(found, "ClusterResourceSnapshot", counted=True)
+    actual = _described(
+        cast(Sequence[Body], given["snapshots"]), found, "ClusterResourceSnapshot", counted=True
+    )
     return first_difference(_expected(case), {**actual, "requeueAfterSeconds": _wait(found, now)})
 
 
@@ -70,8 +78,11 @@ def _wait(found: SnapshotRevisions, now: datetime) -> int:
     return 0 if found.until is None else int((found.until - now).total_seconds())
 
 
-def _described(found: SnapshotRevisions, kind: str, *, counted: bool) -> Body:
-    ops = [{"verb": verb, "kind": kind, "name": name} for verb, name in found.writes]
+def _described(
+    present: Sequence[Body], found: SnapshotRevisions, kind: str, *, counted: bool
+) -> Body:
+    writes = _writes({_name(body): body for body in present}, found)
+    ops = [{"verb": verb, "kind": kind, "name": name} for verb, name in writes]
     return {
         "error": None if found.error is None else {"kind": "unexpected-behavior"},
         "latest": found.latest,
@@ -80,6 +91,26 @@ def _described(found: SnapshotRevisions, kind: str, *, counted: bool) -> Body:
             _snapshot(found.snapshots[name], counted=counted) for name in sorted(found.snapshots)
         ],
     }
+
+
+def _writes(before: Mapping[str, Body], found: SnapshotRevisions) -> Iterator[tuple[str, str]]:
+    """Yield verb and name of each write of upstream's; one that is retired may go after that.
+
+    A candidate is dated by a write of its own, before it is retired.
+    """
+    after = found.snapshots
+    for name, body in before.items():
+        now = after.get(name, marked(body, latest=False))
+        if is_latest(body) != is_latest(now):
+            yield "update", name
+        if annotations_of(body) != annotations_of(now):
+            yield "update", name
+    yield from (("create", name) for name in after.keys() - before.keys())
+    yield from (("delete", name) for name in before.keys() - after.keys())
+
+
+def _name(body: Body) -> str:
+    return str(cast(Body, body["metadata"])["name"])
 
 
 def _snapshot(body: Body, *, counted: bool) -> Body:

@@ -71,16 +71,6 @@ def schedule(
     return replace(result, removed=tuple(removed), records=tuple(records))
 
 
-def run_cycle(
-    snapshot: Snapshot, bindings: Iterable[Binding], members: Members, now: datetime
-) -> Scheduled:
-    """Run one scheduling cycle; see `schedule`.
-
-    Source: kubefleet@e160c1c pkg/scheduler/framework/framework.go `RunSchedulingCycleFor`.
-    """
-    return _cycle(_begin(snapshot, bindings, members), snapshot, members, now)[0]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Start:
     """Where a cycle begins: what is swept away first, the bindings, and where they are."""

@@ -68,7 +68,6 @@ def snapshot_policy(
         pruned,
         snapshots={**pruned.snapshots, name: fresh},
         latest=name,
-        writes=(*pruned.writes, ("create", name)),
     )
 
 
@@ -127,7 +126,6 @@ def _refresh(
         present,
         snapshots={**present.snapshots, name: updated},
         latest=name,
-        writes=(("update", name),),
     )
 
 
@@ -136,9 +134,7 @@ def _retire(present: SnapshotRevisions, name: str) -> SnapshotRevisions:
     if not name or not is_latest(present.snapshots[name]):
         return present
     retired = marked(present.snapshots[name], latest=False)
-    return replace(
-        present, snapshots={**present.snapshots, name: retired}, writes=(("update", name),)
-    )
+    return replace(present, snapshots={**present.snapshots, name: retired})
 
 
 def _prune(present: SnapshotRevisions, limit: int) -> SnapshotRevisions:
@@ -148,7 +144,6 @@ def _prune(present: SnapshotRevisions, limit: int) -> SnapshotRevisions:
     return replace(
         present,
         snapshots={name: body for name, body in present.snapshots.items() if name not in surplus},
-        writes=(*present.writes, *(("delete", name) for name in surplus)),
     )
 
 

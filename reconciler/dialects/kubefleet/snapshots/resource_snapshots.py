@@ -91,7 +91,6 @@ def snapshot_resources(
         present = replace(
             held,
             snapshots={**held.snapshots, name: retired},
-            writes=(*held.writes, ("update", name)),
         )
     try:
         pruned = _prune(present, limit)
@@ -175,7 +174,6 @@ def _complete(
         done = replace(
             done,
             snapshots={**done.snapshots, name: marked(body, latest=True)},
-            writes=(("update", name),),
         )
     label = labels_of(body).get(RESOURCE_INDEX)
     group = [b for b in done.snapshots.values() if labels_of(b).get(RESOURCE_INDEX) == label]
@@ -190,7 +188,6 @@ def _create(present: SnapshotRevisions, bodies: Iterable[Body]) -> SnapshotRevis
     return replace(
         present,
         snapshots={**present.snapshots, **fresh},
-        writes=(*present.writes, *(("create", name) for name in fresh)),
     )
 
 
@@ -206,11 +203,9 @@ def _hold_back(
         return present
     body = present.snapshots[name]
     seen = annotations_of(body).get(CANDIDATE_SEEN_AT, "")
-    writes = present.writes
     if not is_moment(seen):
         seen = format_moment(now)
         body = relabelled(body, annotations={CANDIDATE_SEEN_AT: seen})
-        writes = (*writes, ("update", name))
     collected_at = add(parse_moment(seen), pace.collection)
     created = fields.text(fields.mapping(body, "metadata"), "creationTimestamp")
     ripe_at = add(parse_moment(created), pace.minimum) if created else collected_at
@@ -219,7 +214,6 @@ def _hold_back(
         present,
         snapshots={**present.snapshots, name: body},
         latest=name,
-        writes=writes,
         until=until if now < until else None,
     )
 
@@ -239,7 +233,6 @@ def _prune(present: SnapshotRevisions, limit: int) -> SnapshotRevisions:
     return replace(
         present,
         snapshots={name: body for name, body in present.snapshots.items() if name not in surplus},
-        writes=(*present.writes, *(("delete", name) for name in surplus)),
     )
 
 

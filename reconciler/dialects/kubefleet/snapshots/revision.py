@@ -1,7 +1,7 @@
 """What the two kinds of snapshots have in common: owner, revisions, the latest of them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.kinds import PlacementKinds, kinds_in, named_in
@@ -49,14 +49,12 @@ class SnapshotRevisions:
     Attributes:
         snapshots: By name.
         latest: Name of the one in force, `""` after an error.
-        writes: (verb, name), in the order made.
         until: When a change that is held back may be taken, `None` if none is.
         error: Why it stopped, `None` if it did not; what was done before stands.
     """
 
     snapshots: Mapping[str, Body]
     latest: str = ""
-    writes: tuple[tuple[str, str], ...] = field(default=())
     until: datetime | None = None
     error: UnexpectedBehavior | None = None
 

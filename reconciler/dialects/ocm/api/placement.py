@@ -16,7 +16,6 @@ GROUP = "cluster.open-cluster-management.io"
 PROPOSED = f"{GROUP}/v1alpha1"
 DISABLED = f"{GROUP}/experimental-scheduling-disable"
 BUILT_IN = "BuiltIn"
-ADD_ON = "AddOn"
 ADDITIVE = "Additive"
 EXACT = "Exact"
 
