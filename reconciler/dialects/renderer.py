@@ -1,6 +1,6 @@
 """What decisions put onto clusters: as each API tells delivery of it."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,6 +12,13 @@ from reconciler.model.world import World
 Reach = Mapping[ClusterName, tuple[ObjectKey, ...]]
 """Which objects of a repository are on which cluster."""
 
+Fill = Callable[[Body, Sequence[Body]], Body]
+"""Returns an object that carries others, with manifests in it."""
+
+
+def _carried_by_none(carrier: Body, _manifests: Sequence[Body]) -> Body:
+    return carrier
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterWork:
@@ -19,14 +26,22 @@ class ClusterWork:
 
     Attributes:
         cluster: Where they belong.
-        carrier: The object by which the API itself would bring them there, without them.
+        carrier: The object by which the API itself would bring them there, without them; empty if
+            it does so by none.
+        fill: How that object carries them.
         manifests: What is to run there, in order; by the object of this repository that each
             stems from, whatever overrides have made of its name.
     """
 
     cluster: ClusterName
     carrier: Body
+    fill: Fill = _carried_by_none
     manifests: Mapping[ObjectKey, Body]
+
+    @property
+    def carried(self) -> Body:
+        """The object by which the API itself would bring the manifests there, with them."""
+        return self.fill(self.carrier, list(self.manifests.values()))
 
 
 @dataclass(frozen=True, slots=True)

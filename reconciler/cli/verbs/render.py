@@ -87,11 +87,10 @@ def _documents(works: "Sequence[ClusterWork]", *, carriers: bool) -> Iterator[st
 
 def _bodies(work: "ClusterWork", *, carriers: bool) -> "Iterator[Body]":
     """Yield the manifests for a cluster, or what carries them, without what is secret."""
-    from reconciler.delivery.transports.works import carried
     from reconciler.manifests.secrets import without_secrets
 
     shown = {key: without_secrets(body) for key, body in work.manifests.items()}
-    if carriers:
-        yield carried(replace(work, manifests=shown))
-    else:
+    if not carriers:
         yield from shown.values()
+    elif work.carrier:
+        yield replace(work, manifests=shown).carried

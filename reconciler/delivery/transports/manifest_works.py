@@ -2,7 +2,7 @@
 
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.transport import Files, Transport
-from reconciler.delivery.transports.works import carried, owner_folder, places_of
+from reconciler.delivery.transports.works import owner_folder, places_of
 from reconciler.dialects.renderer import ClusterWork, Rendered
 from reconciler.manifests.admission import digest
 from reconciler.manifests.paths import plural_of
@@ -27,7 +27,7 @@ TOKEN = 12  # hexadecimal digits of a digest
 
 def _files(owner: ObjectKey, rendered: Rendered, destination: Destination) -> Files:
     for work in rendered.works:
-        body = carried(work) if _is_one(work) else _wrapped(owner, work)
+        body = work.carried if _is_one(work) else _wrapped(owner, work)
         folder = owner_folder(destination, work.cluster, owner)
         yield f"{folder}/{text(at(body, 'metadata'), 'name')}.yaml", body
 

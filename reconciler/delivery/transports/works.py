@@ -1,23 +1,15 @@
 """The Works of an API itself, for its own agents: of hubs without a controller that writes them."""
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.transport import Files, Transport
-from reconciler.dialects.renderer import ClusterWork, Rendered
+from reconciler.dialects.renderer import Rendered
 from reconciler.manifests.paths import output_path
-from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName, ObjectKey
-
-
-def carried(work: ClusterWork) -> Body:
-    """Return the object of an API that brings manifests to a cluster, with them in it."""
-    spec = at(work.carrier, "spec")
-    workload = {**at(spec, "workload"), "manifests": list(work.manifests.values())}
-    metadata = {name: one for name, one in at(work.carrier, "metadata").items() if one is not None}
-    return {**work.carrier, "metadata": metadata, "spec": {**spec, "workload": workload}}
 
 
 def owner_folder(destination: Destination, cluster: ClusterName, owner: ObjectKey) -> str:
@@ -31,10 +23,10 @@ def owner_folder(destination: Destination, cluster: ClusterName, owner: ObjectKe
 
 
 def _files(owner: ObjectKey, rendered: Rendered, destination: Destination) -> Files:
-    for work in rendered.works:
+    for work in filter(attrgetter("carrier"), rendered.works):
         folder = owner_folder(destination, work.cluster, owner)
         name = text(at(work.carrier, "metadata"), "name")
-        yield f"{folder}/{name}.yaml", carried(work)
+        yield f"{folder}/{name}.yaml", work.carried
 
 
 def places_of(

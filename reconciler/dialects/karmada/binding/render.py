@@ -25,6 +25,7 @@ from reconciler.dialects.karmada.overridemanager.apply_overrides import (
 )
 from reconciler.dialects.karmada.overridemanager.override_policy import OverridePolicies
 from reconciler.dialects.renderer import ClusterWork, NotRendered
+from reconciler.dialects.work_spec import fill_work
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.content import with_value
@@ -134,6 +135,7 @@ class _Contents:
         return ClusterWork(
             cluster=target.name,
             carrier=at_cluster(work, target.name),
+            fill=fill_work,
             manifests={self.key: marked_at(shared.manifest, target.name)},
         )
 

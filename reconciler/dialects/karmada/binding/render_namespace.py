@@ -16,6 +16,7 @@ from reconciler.dialects.karmada.overridemanager.apply_overrides import (
     applied_annotations,
 )
 from reconciler.dialects.renderer import ClusterWork, NotRendered
+from reconciler.dialects.work_spec import fill_work
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
@@ -41,5 +42,6 @@ def render_namespace(
         yield ClusterWork(
             cluster=cluster,
             carrier=at_cluster(work, cluster),
+            fill=fill_work,
             manifests={key: marked_at(manifest, cluster)},
         )

@@ -21,6 +21,7 @@ from reconciler.dialects.kubefleet.workgenerator.work_marks import (
     work_of,
 )
 from reconciler.dialects.renderer import ClusterWork
+from reconciler.dialects.work_spec import fill_work
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
@@ -127,4 +128,4 @@ def _work(
             key = ObjectKey(target.group, target.kind, target.namespace, target.name)
             manifests[key] = found
     carrier = work_of(binding, name, index, rendering.overrides, envelope)
-    return ClusterWork(cluster=binding.target, carrier=carrier, manifests=manifests)
+    return ClusterWork(cluster=binding.target, carrier=carrier, fill=fill_work, manifests=manifests)

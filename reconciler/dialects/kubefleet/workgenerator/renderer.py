@@ -44,6 +44,7 @@ from reconciler.dialects.kubefleet.workgenerator.snapshot_content import (
 )
 from reconciler.dialects.kubefleet.workgenerator.snapshot_group import snapshot_group
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
+from reconciler.dialects.work_spec import fill_work
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
@@ -132,7 +133,9 @@ class KubeFleetRenderer:
                 found = apply_overrides(body, target, picked, member, namespaced=False)
                 manifests = {} if found is None else {key: found}
                 carrier = namespace_work(key.name, name)
-                works.append(ClusterWork(cluster=name, carrier=carrier, manifests=manifests))
+                works.append(
+                    ClusterWork(cluster=name, carrier=carrier, fill=fill_work, manifests=manifests)
+                )
             except UserError as error:
                 failed.append(NotRendered(name, error.message))
         return Rendered(path=written.origin.path, works=tuple(works), failed=tuple(failed))

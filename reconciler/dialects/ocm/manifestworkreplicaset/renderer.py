@@ -25,6 +25,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     work_name,
 )
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
+from reconciler.dialects.work_spec import fill_work
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
@@ -107,7 +108,7 @@ def _work(owner: ObjectKey, wanted: ReplicaSet, work: WorkRecord, record: SetRec
     }
     sources = record.sources(work.template)
     manifests = dict(zip(sources, manifests_of(wanted.template), strict=True))
-    return ClusterWork(cluster=work.cluster, carrier=carrier, manifests=manifests)
+    return ClusterWork(cluster=work.cluster, carrier=carrier, fill=fill_work, manifests=manifests)
 
 
 @dataclass(frozen=True, slots=True)
