@@ -69,7 +69,8 @@ class Importer:
         server_made: Beginnings of the names of labels and annotations that its control plane makes.
         adopt: Returns what of its live decisions becomes state, given the repository with
             everything that was imported, and every live object.
-        live: The kinds that `adopt` looks at.
+        live: The kinds that `adopt` looks at; one that is among `kinds`, too, has its decision in
+            the status, and becomes a file and state.
         once: Kinds whose objects do something once, so they stay where they did it.
         reports: What agents report.
         with_nodes: Returns a cluster with the room of its nodes and what its pods take of it,

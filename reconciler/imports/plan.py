@@ -172,7 +172,8 @@ class _Import:
         if kind is None and self.wanted.cluster:
             self._report(key, body)
             return
-        if importer is not None and (key.group, key.kind) in importer.live and self.wanted.adopt:
+        is_live = importer is not None and (key.group, key.kind) in importer.live
+        if kind is None and is_live and self.wanted.adopt:
             return  # state is no file of people; see adoption.py
         why = "" if kind is not None else why_skipped(one, self.wanted.workloads, self.world.known)
         if why:

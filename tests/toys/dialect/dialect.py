@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
+from reconciler.dialects.importer import Importer
+from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from reconciler.dialects.view import View
 
 GROUP = "toy.example.dev"
+VERSION = f"{GROUP}/v1"
 SITE = (GROUP, "Site")
 BERTH = (GROUP, "Berth")
 
@@ -31,6 +34,18 @@ def _begin() -> DialectMemory:
     return Toy()
 
 
+def _renderers() -> Renderers:
+    from tests.toys.dialect.cargo import Loading
+
+    return Loading()
+
+
+def _importer() -> Importer:
+    from tests.toys.dialect.imports import IMPORTER
+
+    return IMPORTER
+
+
 TOY = Dialect(
     name="toy",
     kinds=(
@@ -42,4 +57,6 @@ TOY = Dialect(
     admissions=_admissions,
     view=_view,
     begin=_begin,
+    renderers=_renderers,
+    importer=_importer,
 )
