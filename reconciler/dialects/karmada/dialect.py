@@ -5,6 +5,13 @@ from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
+from reconciler.dialects.karmada.api.groups import (
+    CLUSTER_GROUP,
+    CONFIG_GROUP,
+    MULTICLUSTER_GROUP,
+    POLICY_GROUP,
+    WORK_GROUP,
+)
 from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
 from reconciler.model.body import Body
@@ -14,10 +21,6 @@ from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 if TYPE_CHECKING:
     from reconciler.dialects.view import View
     from reconciler.model.copy_report import CopyReport
-
-CLUSTERS = "cluster.karmada.io"
-POLICIES = "policy.karmada.io"
-WORK = "work.karmada.io"
 
 
 def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
@@ -73,29 +76,33 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
 KARMADA = Dialect(
     name="karmada",
     kinds=(
-        ApiKind(group=CLUSTERS, kind="Cluster", writer=Writer.BOTH),
-        ApiKind(group=POLICIES, kind="ClusterOverridePolicy", short=("cop",)),
-        ApiKind(group=POLICIES, kind="ClusterPropagationPolicy", short=("cpp",), suspendable=True),
-        ApiKind(group=POLICIES, kind="ClusterTaintPolicy", read=False),
-        ApiKind(group=POLICIES, kind="FederatedResourceQuota", namespaced=True, read=False),
-        ApiKind(group=POLICIES, kind="OverridePolicy", namespaced=True, short=("op",)),
+        ApiKind(group=CLUSTER_GROUP, kind="Cluster", writer=Writer.BOTH),
+        ApiKind(group=POLICY_GROUP, kind="ClusterOverridePolicy", short=("cop",)),
         ApiKind(
-            group=POLICIES,
+            group=POLICY_GROUP, kind="ClusterPropagationPolicy", short=("cpp",), suspendable=True
+        ),
+        ApiKind(group=POLICY_GROUP, kind="ClusterTaintPolicy", read=False),
+        ApiKind(group=POLICY_GROUP, kind="FederatedResourceQuota", namespaced=True, read=False),
+        ApiKind(group=POLICY_GROUP, kind="OverridePolicy", namespaced=True, short=("op",)),
+        ApiKind(
+            group=POLICY_GROUP,
             kind="PropagationPolicy",
             namespaced=True,
             short=("pp",),
             suspendable=True,
         ),
-        ApiKind(group=WORK, kind="ClusterResourceBinding", writer=Writer.OURS, short=("crb",)),
         ApiKind(
-            group=WORK,
+            group=WORK_GROUP, kind="ClusterResourceBinding", writer=Writer.OURS, short=("crb",)
+        ),
+        ApiKind(
+            group=WORK_GROUP,
             kind="ResourceBinding",
             namespaced=True,
             writer=Writer.OURS,
             short=("rb",),
         ),
         ApiKind(
-            group=WORK,
+            group=WORK_GROUP,
             kind="Work",
             namespaced=True,
             short=("wk",),
@@ -104,17 +111,19 @@ KARMADA = Dialect(
             carries=_carried,
         ),
     ),
-    cluster=(CLUSTERS, "Cluster"),
-    placed=frozenset({(WORK, "ClusterResourceBinding"), (WORK, "ResourceBinding")}),
+    cluster=(CLUSTER_GROUP, "Cluster"),
+    placed=frozenset({(WORK_GROUP, "ClusterResourceBinding"), (WORK_GROUP, "ResourceBinding")}),
     noun="binding",
-    roots=frozenset({(POLICIES, "ClusterPropagationPolicy"), (POLICIES, "PropagationPolicy")}),
+    roots=frozenset(
+        {(POLICY_GROUP, "ClusterPropagationPolicy"), (POLICY_GROUP, "PropagationPolicy")}
+    ),
     domains=("karmada.io",),
     crds=_crds,
     content=frozenset(
         {
-            ("config.karmada.io", "ResourceInterpreterCustomization"),
-            ("multicluster.x-k8s.io", "ServiceExport"),
-            ("multicluster.x-k8s.io", "ServiceImport"),
+            (CONFIG_GROUP, "ResourceInterpreterCustomization"),
+            (MULTICLUSTER_GROUP, "ServiceExport"),
+            (MULTICLUSTER_GROUP, "ServiceImport"),
         }
     ),
     admissions=_admissions,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
+from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP, PLACEMENT_GROUP
 from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
@@ -12,9 +13,6 @@ from reconciler.model.world import World
 
 if TYPE_CHECKING:
     from reconciler.dialects.view import View
-
-CLUSTERS = "cluster.kubernetes-fleet.io"
-PLACEMENTS = "placement.kubernetes-fleet.io"
 
 
 def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
@@ -60,14 +58,24 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
 
 
 _JUDGED = (
-    ApiKind(group=PLACEMENTS, kind="ClusterStagedUpdateRun", short=("csur",), read=False),
-    ApiKind(group=PLACEMENTS, kind="ClusterStagedUpdateStrategy", short=("csus",), read=False),
-    ApiKind(group=PLACEMENTS, kind="StagedUpdateRun", namespaced=True, short=("sur",), read=False),
+    ApiKind(group=PLACEMENT_GROUP, kind="ClusterStagedUpdateRun", short=("csur",), read=False),
+    ApiKind(group=PLACEMENT_GROUP, kind="ClusterStagedUpdateStrategy", short=("csus",), read=False),
     ApiKind(
-        group=PLACEMENTS, kind="StagedUpdateStrategy", namespaced=True, short=("sus",), read=False
+        group=PLACEMENT_GROUP, kind="StagedUpdateRun", namespaced=True, short=("sur",), read=False
     ),
     ApiKind(
-        group=PLACEMENTS, kind="Work", namespaced=True, read=False, reported_in="fleet-member-{}"
+        group=PLACEMENT_GROUP,
+        kind="StagedUpdateStrategy",
+        namespaced=True,
+        short=("sus",),
+        read=False,
+    ),
+    ApiKind(
+        group=PLACEMENT_GROUP,
+        kind="Work",
+        namespaced=True,
+        read=False,
+        reported_in="fleet-member-{}",
     ),
 )
 """Kinds that are held against their schemas and do nothing else."""
@@ -75,26 +83,26 @@ _JUDGED = (
 KUBEFLEET = Dialect(
     name="kubefleet",
     kinds=(
-        ApiKind(group=CLUSTERS, kind="MemberCluster", short=("cluster",)),
+        ApiKind(group=CLUSTER_GROUP, kind="MemberCluster", short=("cluster",)),
         ApiKind(
-            group=PLACEMENTS, kind="ClusterResourceBinding", writer=Writer.OURS, short=("crb",)
+            group=PLACEMENT_GROUP, kind="ClusterResourceBinding", writer=Writer.OURS, short=("crb",)
         ),
         ApiKind(
-            group=PLACEMENTS,
+            group=PLACEMENT_GROUP,
             kind="ResourceBinding",
             namespaced=True,
             writer=Writer.OURS,
             short=("rb",),
         ),
         ApiKind(
-            group=PLACEMENTS,
+            group=PLACEMENT_GROUP,
             kind="ClusterResourcePlacement",
             writer=Writer.BOTH,
             short=("crp",),
             suspendable=True,
         ),
         ApiKind(
-            group=PLACEMENTS,
+            group=PLACEMENT_GROUP,
             kind="ResourcePlacement",
             namespaced=True,
             writer=Writer.BOTH,
@@ -102,51 +110,58 @@ KUBEFLEET = Dialect(
             suspendable=True,
         ),
         ApiKind(
-            group=PLACEMENTS, kind="ClusterResourceSnapshot", writer=Writer.OURS, short=("crs",)
+            group=PLACEMENT_GROUP,
+            kind="ClusterResourceSnapshot",
+            writer=Writer.OURS,
+            short=("crs",),
         ),
         ApiKind(
-            group=PLACEMENTS,
+            group=PLACEMENT_GROUP,
             kind="ResourceSnapshot",
             namespaced=True,
             writer=Writer.OURS,
             short=("rs",),
         ),
         ApiKind(
-            group=PLACEMENTS,
+            group=PLACEMENT_GROUP,
             kind="ClusterSchedulingPolicySnapshot",
             writer=Writer.OURS,
             short=("csps",),
         ),
         ApiKind(
-            group=PLACEMENTS,
+            group=PLACEMENT_GROUP,
             kind="SchedulingPolicySnapshot",
             namespaced=True,
             writer=Writer.OURS,
             short=("sps",),
         ),
-        ApiKind(group=PLACEMENTS, kind="ClusterResourceOverride"),
-        ApiKind(group=PLACEMENTS, kind="ResourceOverride", namespaced=True),
+        ApiKind(group=PLACEMENT_GROUP, kind="ClusterResourceOverride"),
+        ApiKind(group=PLACEMENT_GROUP, kind="ResourceOverride", namespaced=True),
         ApiKind(
-            group=PLACEMENTS, kind="ClusterResourcePlacementDisruptionBudget", short=("crpdb",)
+            group=PLACEMENT_GROUP, kind="ClusterResourcePlacementDisruptionBudget", short=("crpdb",)
         ),
         ApiKind(
-            group=PLACEMENTS,
+            group=PLACEMENT_GROUP,
             kind="ClusterResourcePlacementEviction",
             writer=Writer.BOTH,
             short=("crpe",),
         ),
         *_JUDGED,
     ),
-    cluster=(CLUSTERS, "MemberCluster"),
-    placed=frozenset({(PLACEMENTS, "ClusterResourcePlacement"), (PLACEMENTS, "ResourcePlacement")}),
+    cluster=(CLUSTER_GROUP, "MemberCluster"),
+    placed=frozenset(
+        {(PLACEMENT_GROUP, "ClusterResourcePlacement"), (PLACEMENT_GROUP, "ResourcePlacement")}
+    ),
     parts={
-        (PLACEMENTS, "ClusterResourcePlacement"): (PLACEMENTS, "ClusterResourceBinding"),
-        (PLACEMENTS, "ResourcePlacement"): (PLACEMENTS, "ResourceBinding"),
+        (PLACEMENT_GROUP, "ClusterResourcePlacement"): (PLACEMENT_GROUP, "ClusterResourceBinding"),
+        (PLACEMENT_GROUP, "ResourcePlacement"): (PLACEMENT_GROUP, "ResourceBinding"),
     },
     noun="binding",
     domains=("kubernetes-fleet.io", "kubefleet.dev"),
     crds=_crds,
-    content=frozenset({(PLACEMENTS, "ClusterResourceEnvelope"), (PLACEMENTS, "ResourceEnvelope")}),
+    content=frozenset(
+        {(PLACEMENT_GROUP, "ClusterResourceEnvelope"), (PLACEMENT_GROUP, "ResourceEnvelope")}
+    ),
     admissions=_admissions,
     view=_view,
     begin=_begin,

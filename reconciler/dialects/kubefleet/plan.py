@@ -16,6 +16,7 @@ from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.kubefleet import reads
 from reconciler.dialects.kubefleet.api.clusters import Member, Members, admit_cluster, members_of
+from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP
 from reconciler.dialects.kubefleet.api.kinds import placement_key
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
@@ -55,7 +56,7 @@ from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
 
-CLUSTER = ("cluster.kubernetes-fleet.io", "MemberCluster")
+CLUSTER = (CLUSTER_GROUP, "MemberCluster")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

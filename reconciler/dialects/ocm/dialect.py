@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
+from reconciler.dialects.ocm.api.groups import CLUSTER_GROUP, WORK_GROUP
 from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from reconciler.dialects.renderer import Renderers
     from reconciler.dialects.view import View
     from reconciler.model.copy_report import CopyReport
-
-GROUP = "cluster.open-cluster-management.io"
-WORK_GROUP = "work.open-cluster-management.io"
 
 
 def _admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
@@ -65,23 +63,25 @@ def _crds() -> Mapping[str, tuple[str, ...]]:
 OCM = Dialect(
     name="ocm",
     kinds=(
-        ApiKind(group=GROUP, kind="AddOnPlacementScore", namespaced=True),
-        ApiKind(group=GROUP, kind="ManagedCluster", writer=Writer.BOTH, short=("mcl", "mcls")),
-        ApiKind(group=GROUP, kind="ManagedClusterSet", short=("mclset", "mclsets")),
+        ApiKind(group=CLUSTER_GROUP, kind="AddOnPlacementScore", namespaced=True),
         ApiKind(
-            group=GROUP,
+            group=CLUSTER_GROUP, kind="ManagedCluster", writer=Writer.BOTH, short=("mcl", "mcls")
+        ),
+        ApiKind(group=CLUSTER_GROUP, kind="ManagedClusterSet", short=("mclset", "mclsets")),
+        ApiKind(
+            group=CLUSTER_GROUP,
             kind="ManagedClusterSetBinding",
             namespaced=True,
             short=("mclsetbinding", "mclsetbindings"),
         ),
         ApiKind(
-            group=GROUP,
+            group=CLUSTER_GROUP,
             kind="Placement",
             namespaced=True,
             writer=Writer.BOTH,
             suspendable=True,
         ),
-        ApiKind(group=GROUP, kind="PlacementDecision", namespaced=True, writer=Writer.OURS),
+        ApiKind(group=CLUSTER_GROUP, kind="PlacementDecision", namespaced=True, writer=Writer.OURS),
         ApiKind(
             group=WORK_GROUP,
             kind="ManifestWork",
@@ -99,9 +99,9 @@ OCM = Dialect(
             suspendable=True,
         ),
     ),
-    cluster=(GROUP, "ManagedCluster"),
-    placed=frozenset({(GROUP, "Placement"), (WORK_GROUP, "ManifestWorkReplicaSet")}),
-    parts={(GROUP, "Placement"): (GROUP, "PlacementDecision")},
+    cluster=(CLUSTER_GROUP, "ManagedCluster"),
+    placed=frozenset({(CLUSTER_GROUP, "Placement"), (WORK_GROUP, "ManifestWorkReplicaSet")}),
+    parts={(CLUSTER_GROUP, "Placement"): (CLUSTER_GROUP, "PlacementDecision")},
     domains=("open-cluster-management.io",),
     crds=_crds,
     admissions=_admissions,

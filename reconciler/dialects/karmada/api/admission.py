@@ -9,6 +9,7 @@ from reconciler.dialects.karmada.api.failover_admission import (
     refuse_failover,
     refuse_workload_affinity,
 )
+from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP, POLICY_GROUP
 from reconciler.dialects.karmada.api.override_admission import refuse_override_policy
 from reconciler.dialects.karmada.api.selector_admission import (
     refuse_field_selector,
@@ -42,7 +43,7 @@ def refuse_policy(body: Body) -> tuple[Violation, ...]:
     """
     metadata = mapping(body, "metadata")
     key = ObjectKey(
-        "policy.karmada.io",
+        POLICY_GROUP,
         text(body, "kind"),
         text(metadata, "namespace"),
         text(metadata, "name"),
@@ -250,11 +251,11 @@ def refuse_cluster(body: Body) -> tuple[Violation, ...]:
 
 
 KARMADA_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = {
-    ("cluster.karmada.io", "Cluster"): refuse_cluster,
-    ("policy.karmada.io", "ClusterOverridePolicy"): refuse_override_policy,
-    ("policy.karmada.io", "ClusterPropagationPolicy"): refuse_policy,
-    ("policy.karmada.io", "ClusterTaintPolicy"): refuse_taint_policy,
-    ("policy.karmada.io", "OverridePolicy"): refuse_override_policy,
-    ("policy.karmada.io", "PropagationPolicy"): refuse_policy,
+    (CLUSTER_GROUP, "Cluster"): refuse_cluster,
+    (POLICY_GROUP, "ClusterOverridePolicy"): refuse_override_policy,
+    (POLICY_GROUP, "ClusterPropagationPolicy"): refuse_policy,
+    (POLICY_GROUP, "ClusterTaintPolicy"): refuse_taint_policy,
+    (POLICY_GROUP, "OverridePolicy"): refuse_override_policy,
+    (POLICY_GROUP, "PropagationPolicy"): refuse_policy,
 }
 """What each webhook refuses, by (group, kind)."""

@@ -5,6 +5,7 @@ from datetime import datetime
 from reconciler.dialects.cluster_inventory import AdmittedCluster
 from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
 from reconciler.dialects.karmada.api.clusters import MemberCluster, decode_cluster
+from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP
 from reconciler.dialects.karmada.api.settings import decode_failover
 from reconciler.manifests.taint_dates import dated, first_seen, taint_id, taint_record
 from reconciler.model.body import Body
@@ -13,7 +14,7 @@ from reconciler.model.settings import Settings
 from reconciler.model.stamps import keep_present
 from reconciler.model.world import Manifest
 
-GROUP = "cluster.karmada.io"
+GROUP = CLUSTER_GROUP
 KIND = "Cluster"
 NOT_READY = "cluster.karmada.io/not-ready"
 UNREACHABLE = "cluster.karmada.io/unreachable"

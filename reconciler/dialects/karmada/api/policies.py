@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from reconciler.dialects.karmada.api.defaults import admitted
+from reconciler.dialects.karmada.api.groups import POLICY_GROUP
 from reconciler.manifests.admission import digest
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.body import Body
@@ -14,7 +15,7 @@ from reconciler.model.labels import LabelSelector, labels_of, matches
 from reconciler.model.selectors import decode_label_selector
 from reconciler.model.world import Manifest
 
-GROUP = "policy.karmada.io"
+GROUP = POLICY_GROUP
 NAMESPACED = "PropagationPolicy"
 CLUSTER_WIDE = "ClusterPropagationPolicy"
 CLAIMED_BY = "resourcetemplate.karmada.io/claimed-by"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
+from reconciler.dialects.karmada.api.groups import POLICY_GROUP
 from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import UpdateAdmission, Violation
 from reconciler.model.body import Body
@@ -42,7 +43,7 @@ def _scheduler(body: Body) -> str:
 
 
 KARMADA_UPDATES: Mapping[Kind, UpdateAdmission] = {
-    ("policy.karmada.io", "ClusterPropagationPolicy"): refuse_policy_update,
-    ("policy.karmada.io", "PropagationPolicy"): refuse_policy_update,
+    (POLICY_GROUP, "ClusterPropagationPolicy"): refuse_policy_update,
+    (POLICY_GROUP, "PropagationPolicy"): refuse_policy_update,
 }
 """What each webhook refuses of an edit, by kind."""

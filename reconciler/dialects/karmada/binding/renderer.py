@@ -14,6 +14,7 @@ from reconciler.dialects.karmada.api.clusters import (
     members_of,
 )
 from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
+from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP, POLICY_GROUP
 from reconciler.dialects.karmada.api.placement import DIVIDED
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, merged_targets
 from reconciler.dialects.karmada.binding.render import Rendering, render_binding
@@ -45,10 +46,10 @@ from reconciler.model.world import Manifest, World
 
 BINDINGS: tuple[Kind, ...] = ((GROUP, CLUSTER_BINDING), (GROUP, BINDING))
 OVERRIDES: tuple[Kind, ...] = (
-    ("policy.karmada.io", "ClusterOverridePolicy"),
-    ("policy.karmada.io", "OverridePolicy"),
+    (POLICY_GROUP, "ClusterOverridePolicy"),
+    (POLICY_GROUP, "OverridePolicy"),
 )
-CLUSTER: Kind = ("cluster.karmada.io", "Cluster")
+CLUSTER: Kind = (CLUSTER_GROUP, "Cluster")
 NAMESPACE: Kind = ("", "Namespace")
 LEFT_WHOLE = (
     "{subject} is of a kind whose replicas nobody can interpret, so that it is delivered unchanged "

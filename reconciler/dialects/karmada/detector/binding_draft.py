@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
+from reconciler.dialects.karmada.api.groups import WORK_GROUP
 from reconciler.dialects.karmada.api.interpreter import demand_of
 from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements
@@ -16,7 +17,7 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, text
 from reconciler.model.identity import ObjectKey, uid_of
 
-GROUP = "work.karmada.io"
+GROUP = WORK_GROUP
 API_VERSION = "work.karmada.io/v1alpha2"
 BINDING = "ResourceBinding"
 CLUSTER_BINDING = "ClusterResourceBinding"

@@ -4,6 +4,7 @@ Source: karmada@f8fdd02 pkg/detector/claim.go; the claim stands on the binding h
 person's file is never rewritten.
 """
 
+from reconciler.dialects.karmada.api.groups import POLICY_GROUP
 from reconciler.dialects.karmada.api.policies import NAMESPACED, Policy
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
@@ -22,10 +23,10 @@ def claimant(binding: Body | None) -> ObjectKey | None:
     annotations, labels = mapping(metadata, "annotations"), mapping(metadata, "labels")
     namespace, name = text(annotations, POLICY_NAMESPACE), text(annotations, POLICY_NAME)
     if namespace and name and text(labels, POLICY_ID):
-        return ObjectKey("policy.karmada.io", NAMESPACED, namespace, name)
+        return ObjectKey(POLICY_GROUP, NAMESPACED, namespace, name)
     name = text(annotations, CLUSTER_POLICY_NAME)
     if name and text(labels, CLUSTER_POLICY_ID):
-        return ObjectKey("policy.karmada.io", "ClusterPropagationPolicy", "", name)
+        return ObjectKey(POLICY_GROUP, "ClusterPropagationPolicy", "", name)
     return None
 
 

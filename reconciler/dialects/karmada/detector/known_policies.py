@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
+from reconciler.dialects.karmada.api.groups import SCHEDULING_GROUP
 from reconciler.dialects.karmada.api.policies import (
     CLUSTER_WIDE,
     NAMESPACED,
@@ -18,7 +19,7 @@ from reconciler.model.keyed_cache import same
 from reconciler.model.world import Manifest, World
 
 OVERRIDES = ("OverridePolicy", "ClusterOverridePolicy")
-PRIORITY_CLASS = ("scheduling.k8s.io", "PriorityClass")
+PRIORITY_CLASS = (SCHEDULING_GROUP, "PriorityClass")
 
 
 def policies_in(world: World, memory: KarmadaMemory) -> Policies:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from reconciler.dialects.karmada.api.admitted_cluster import NOT_READY, UNREACHABLE
 from reconciler.dialects.karmada.api.applied_placement import read_applied
 from reconciler.dialects.karmada.api.binding import Binding, EvictionTask
 from reconciler.dialects.karmada.api.clusters import MemberCluster, TargetCluster
@@ -13,8 +14,6 @@ from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, earliest, span
 from reconciler.model.taints import Taint, TaintEffect, Toleration, tolerates
 
-NOT_READY = "cluster.karmada.io/not-ready"
-UNREACHABLE = "cluster.karmada.io/unreachable"
 GRACEFULLY = "Gracefully"
 EMPTY_PLACEMENT = "the applied placement for ResourceBining can not be empty"  # upstream's spelling
 

@@ -1,19 +1,16 @@
 """Which objects of a Karmada control plane become files, and what of them counts."""
 
 from reconciler.dialects.importer import ImportedKind, Importer
+from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP, POLICY_GROUP, WORK_GROUP
 from reconciler.dialects.karmada.imports.adopt import adopt
 from reconciler.dialects.karmada.imports.nodes import with_nodes
 from reconciler.dialects.karmada.imports.works import WORK_REPORT
-
-CLUSTERS = "cluster.karmada.io"
-POLICIES = "policy.karmada.io"
-WORK = "work.karmada.io"
 
 SUMMARY = "status.resourceSummary"
 
 IMPORTER = Importer(
     kinds={
-        (CLUSTERS, "Cluster"): ImportedKind(
+        (CLUSTER_GROUP, "Cluster"): ImportedKind(
             folder="clusters",
             status=("apiEnablements", "conditions", "resourceSummary"),
             # How its own control plane reaches a cluster; nothing is decided by it.
@@ -33,7 +30,7 @@ IMPORTER = Importer(
             ),
         ),
         **{
-            (POLICIES, kind): ImportedKind(folder="policies")
+            (POLICY_GROUP, kind): ImportedKind(folder="policies")
             for kind in (
                 "ClusterOverridePolicy",
                 "ClusterPropagationPolicy",
@@ -50,7 +47,7 @@ IMPORTER = Importer(
         "resourcetemplate.karmada.io/",
     ),
     adopt=adopt,
-    live=((WORK, "ClusterResourceBinding"), (WORK, "ResourceBinding")),
-    reports={(WORK, "Work"): WORK_REPORT},
+    live=((WORK_GROUP, "ClusterResourceBinding"), (WORK_GROUP, "ResourceBinding")),
+    reports={(WORK_GROUP, "Work"): WORK_REPORT},
     with_nodes=with_nodes,
 )

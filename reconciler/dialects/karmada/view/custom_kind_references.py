@@ -9,6 +9,7 @@ from reconciler.dialects.karmada.api.custom_kinds import (
     replicas_of,
     spelled,
 )
+from reconciler.dialects.karmada.api.groups import CONFIG_GROUP
 from reconciler.dialects.karmada.api.interpreter import is_interpreted
 from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.dialects.karmada.detector.policy_faults import COUNTED
@@ -20,7 +21,6 @@ from reconciler.model.content import at
 from reconciler.model.fields import mapping, text
 from reconciler.model.world import Manifest
 
-GROUP = "config.karmada.io"
 CUSTOMIZATION = "ResourceInterpreterCustomization"
 COUNTS = ("replicas", "parallelism")
 """Fields of a spec by which a kind shows that it has replicas."""
@@ -31,7 +31,7 @@ def scripts(known: Known, custom: CustomKinds) -> Iterator[Dangling]:
 
     Not one whose kind has a row of the repository's own: then somebody has thought of it.
     """
-    for manifest in known.of_kind(GROUP, CUSTOMIZATION):
+    for manifest in known.of_kind(CONFIG_GROUP, CUSTOMIZATION):
         named = _target(manifest)
         if named is not None and custom.is_configured(*named):
             continue
@@ -45,7 +45,7 @@ def scripts(known: Known, custom: CustomKinds) -> Iterator[Dangling]:
 
 def scripted_kinds(known: Known) -> frozenset[VersionedKind]:
     """Return the kinds of which a script of the repository says where their replicas are."""
-    manifests = known.of_kind(GROUP, CUSTOMIZATION)
+    manifests = known.of_kind(CONFIG_GROUP, CUSTOMIZATION)
     named = (_target(manifest) for manifest in manifests if _counts(manifest))
     return frozenset(kind for kind in named if kind is not None)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.clusters import Members
+from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.eviction.application_failover import Failing
 from reconciler.dialects.karmada.eviction.taint_manager import Action, Eviction, Leaving
@@ -21,7 +22,7 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
 from reconciler.schedule.framework import positions_of
 
-CLUSTER = ("cluster.karmada.io", "Cluster")
+CLUSTER = (CLUSTER_GROUP, "Cluster")
 BY_HAND = f"{TRIGGERED_AT} edited by hand"
 RECORDED = "by the placement of its binding, since no policy claims it"
 

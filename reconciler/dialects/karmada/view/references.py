@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from reconciler.dialects.karmada.api.custom_kinds import CustomKinds, VersionedKind
+from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP, SCHEDULING_GROUP
 from reconciler.dialects.karmada.api.policies import (
     CLUSTER_WIDE,
     GROUP,
@@ -35,7 +36,6 @@ from reconciler.model.identity import group_of
 from reconciler.model.settings import settings_in
 from reconciler.model.world import Manifest
 
-CLUSTER_GROUP = "cluster.karmada.io"
 CLUSTER = "Cluster"
 
 
@@ -47,7 +47,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     yield from scripts(known, options.custom_kinds)
     yield from uncountable(templates.by_kind, options.custom_kinds)
     clusters = known.names(CLUSTER_GROUP, CLUSTER)
-    classes = known.names("scheduling.k8s.io", "PriorityClass")
+    classes = known.names(SCHEDULING_GROUP, "PriorityClass")
     for kind in (NAMESPACED, CLUSTER_WIDE):
         for manifest in known.of_kind(GROUP, kind):
             policy = decode_policy(manifest, known.keys)

@@ -5,6 +5,7 @@ from functools import partial
 
 from reconciler.dialects.kubefleet.api.defaults import mutated
 from reconciler.dialects.kubefleet.api.disruption_admission import refuse_budget
+from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP, PLACEMENT_GROUP
 from reconciler.dialects.kubefleet.api.member_admission import refuse_member
 from reconciler.dialects.kubefleet.api.namespaced_admission import refuse_namespaced_placement
 from reconciler.dialects.kubefleet.api.override_admission import refuse_override
@@ -32,8 +33,6 @@ from reconciler.model.fields import (
     text,
 )
 from reconciler.model.known_kinds import Kind, KnownKinds
-
-PLACEMENTS = "placement.kubernetes-fleet.io"
 
 
 def refuse_placement(scopes: Mapping[Kind, bool], body: Body) -> tuple[Violation, ...]:
@@ -116,8 +115,8 @@ _JUDGED: Mapping[str, Admission] = {
 def kubefleet_admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
     """Return what is refused, by kind; a selector may be of any kind that is known."""
     return {
-        ("cluster.kubernetes-fleet.io", "MemberCluster"): refuse_member,
-        (PLACEMENTS, "ClusterResourcePlacement"): partial(refuse_placement, known.scopes),
-        (PLACEMENTS, "ResourcePlacement"): refuse_namespaced_placement,
-        **{(PLACEMENTS, kind): refuse for kind, refuse in _JUDGED.items()},
+        (CLUSTER_GROUP, "MemberCluster"): refuse_member,
+        (PLACEMENT_GROUP, "ClusterResourcePlacement"): partial(refuse_placement, known.scopes),
+        (PLACEMENT_GROUP, "ResourcePlacement"): refuse_namespaced_placement,
+        **{(PLACEMENT_GROUP, kind): refuse for kind, refuse in _JUDGED.items()},
     }

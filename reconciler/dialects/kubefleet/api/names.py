@@ -4,7 +4,9 @@ Source: kubefleet@e160c1c apis/placement/v1beta1/commons.go, and beside it bindi
 policysnapshot_types.go, resourcesnapshot_types.go.
 """
 
-GROUP = "placement.kubernetes-fleet.io"
+from reconciler.dialects.kubefleet.api.groups import PLACEMENT_GROUP
+
+GROUP = PLACEMENT_GROUP
 API_VERSION = "placement.kubernetes-fleet.io/v1beta1"
 
 PARENT = "kubernetes-fleet.io/parent-CRP"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from reconciler.dialects.kubefleet.api.names import RESOURCE_PROPERTY_PREFIX
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.manifests.names import is_subdomain, shown
 from reconciler.manifests.schemas.violations import Violation
@@ -13,7 +14,6 @@ from reconciler.model.selectors import decode_label_selector, refusal_of
 
 OPERATORS = ("Gt", "Ge", "Eq", "Ne", "Lt", "Le")
 CAPACITIES = ("allocatable", "available", "total")
-RESOURCES = "resources.kubernetes-fleet.io/"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -91,14 +91,14 @@ def _property(name: str, at: str) -> Iterator[Violation]:
 
     Source: kubefleet@e160c1c pkg/utils/validator/placement.go `validateName`.
     """
-    if name.startswith(RESOURCES):
-        capacity, dash, _ = name.removeprefix(RESOURCES).partition("-")
+    if name.startswith(RESOURCE_PROPERTY_PREFIX):
+        capacity, dash, _ = name.removeprefix(RESOURCE_PROPERTY_PREFIX).partition("-")
         if not dash or capacity not in CAPACITIES or not is_label_key(name):
             yield Violation(
                 at,
                 "placement-property-resource",
                 f"{shown(name)} must name a capacity and a resource",
-                f"{RESOURCES}<{'|'.join(CAPACITIES)}>-<resource>",
+                f"{RESOURCE_PROPERTY_PREFIX}<{'|'.join(CAPACITIES)}>-<resource>",
             )
         return
     prefix, *segments = name.split("/")

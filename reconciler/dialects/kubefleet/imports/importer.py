@@ -1,6 +1,7 @@
 """Which objects of a KubeFleet hub become files, and what of them counts."""
 
 from reconciler.dialects.importer import ImportedKind, Importer
+from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP
 from reconciler.dialects.kubefleet.api.kinds import OWNED
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION
@@ -8,11 +9,9 @@ from reconciler.dialects.kubefleet.imports.adopt import adopt
 from reconciler.dialects.kubefleet.imports.works import WORK_REPORT
 from reconciler.dialects.kubefleet.rollout.work_table import WORK
 
-CLUSTERS = "cluster.kubernetes-fleet.io"
-
 IMPORTER = Importer(
     kinds={
-        (CLUSTERS, "MemberCluster"): ImportedKind(
+        (CLUSTER_GROUP, "MemberCluster"): ImportedKind(
             folder="clusters",
             status=("agentStatus", "conditions", "namespaces", "properties", "resourceUsage"),
             heartbeats=(

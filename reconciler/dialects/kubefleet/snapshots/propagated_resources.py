@@ -2,13 +2,13 @@
 
 from collections.abc import Container, Mapping
 
+from reconciler.dialects.kubefleet.api.groups import PLACEMENT_GROUP
 from reconciler.errors import UserError
 from reconciler.model import fields
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Manifest
 
-PLACEMENT_GROUP = "placement.kubernetes-fleet.io"
 ENVELOPES: Mapping[Kind, bool] = {
     (PLACEMENT_GROUP, "ClusterResourceEnvelope"): False,
     (PLACEMENT_GROUP, "ResourceEnvelope"): True,

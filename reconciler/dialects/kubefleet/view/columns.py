@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP
 from reconciler.dialects.kubefleet.api.kinds import SCOPES, PlacementKinds
 from reconciler.dialects.kubefleet.api.names import GROUP, PARENT
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
@@ -91,7 +92,7 @@ def _of_scope(kinds: PlacementKinds) -> Iterator[tuple[Kind, Columns]]:
 
 
 COLUMNS: ColumnTable = {
-    ("cluster.kubernetes-fleet.io", "MemberCluster"): (
+    (CLUSTER_GROUP, "MemberCluster"): (
         (
             ("JOINED", if_reported(_joined)),
             ("AGE", age),

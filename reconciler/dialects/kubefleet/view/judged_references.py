@@ -7,6 +7,7 @@ from reconciler.dialects.kubefleet.api.disruption_admission import (
     refuse_budget_for,
     refuse_eviction,
 )
+from reconciler.dialects.kubefleet.api.groups import PLACEMENT_GROUP
 from reconciler.dialects.kubefleet.api.override_admission import (
     CLUSTER_SCOPED,
     MOST_OVERRIDES,
@@ -23,20 +24,19 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest
 
-GROUP = "placement.kubernetes-fleet.io"
 PLACEMENT = "ClusterResourcePlacement"
 
 
 def refused_beside_others(known: Known) -> Iterator[Dangling]:
     """Yield what upstream's webhooks refuse once they have looked at other objects."""
     for kind in (CLUSTER_SCOPED, NAMESPACED):
-        yield from _overrides(tuple(known.of_kind(GROUP, kind)))
-    placements = {one.key.name: one.body for one in known.of_kind(GROUP, PLACEMENT)}
-    for budget in known.of_kind(GROUP, f"{PLACEMENT}DisruptionBudget"):
+        yield from _overrides(tuple(known.of_kind(PLACEMENT_GROUP, kind)))
+    placements = {one.key.name: one.body for one in known.of_kind(PLACEMENT_GROUP, PLACEMENT)}
+    for budget in known.of_kind(PLACEMENT_GROUP, f"{PLACEMENT}DisruptionBudget"):
         placement = placements.get(budget.key.name)
         if placement is not None:
             yield from _told(budget.key, refuse_budget_for(budget.body, placement))
-    for eviction in known.of_kind(GROUP, f"{PLACEMENT}Eviction"):
+    for eviction in known.of_kind(PLACEMENT_GROUP, f"{PLACEMENT}Eviction"):
         name = text(mapping(eviction.body, "spec"), "placementName")
         if name in placements:
             yield from _told(eviction.key, refuse_eviction(eviction.body, placements[name]))

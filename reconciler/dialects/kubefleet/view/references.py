@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP, PLACEMENT_GROUP
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED
 from reconciler.dialects.kubefleet.view.judged_references import refused_beside_others
@@ -11,15 +12,16 @@ from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.model.fields import bodies, mapping, strings, text
 from reconciler.model.world import Manifest
 
-GROUP = "placement.kubernetes-fleet.io"
 CLUSTER = "MemberCluster"
 SELECTORS = "/spec/resourceSelectors"
 
 
 def dangling_in_kubefleet(known: Known) -> Iterator[Dangling]:
     """Yield the references of placements that lead nowhere, and names that are missing."""
-    clusters = known.names("cluster.kubernetes-fleet.io", CLUSTER)
-    for manifest in (one for kind in sorted(PLACEMENTS) for one in known.of_kind(GROUP, kind)):
+    clusters = known.names(CLUSTER_GROUP, CLUSTER)
+    for manifest in (
+        one for kind in sorted(PLACEMENTS) for one in known.of_kind(PLACEMENT_GROUP, kind)
+    ):
         policy = mapping(mapping(manifest.body, "spec"), "policy")
         named = strings(policy, "clusterNames")
         if text(policy, "placementType") == PICK_FIXED and not named:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
+from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP
 from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, is_placement
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.overrider.override import (
@@ -28,7 +29,7 @@ from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest, World
 
-CLUSTER: Kind = ("cluster.kubernetes-fleet.io", "MemberCluster")
+CLUSTER: Kind = (CLUSTER_GROUP, "MemberCluster")
 OVERRIDES: tuple[Kind, ...] = ((GROUP, "ClusterResourceOverride"), (GROUP, "ResourceOverride"))
 FIRST_INDEX = 0
 """Of the snapshot of an override; here there is one, since a change applies at once."""

@@ -5,6 +5,7 @@ The spelling of the 2021 proposal (`v1alpha1`, `BuildIn`, `buildIn`, `name`) is 
 
 from dataclasses import dataclass
 
+from reconciler.dialects.ocm.api.groups import CLUSTER_GROUP
 from reconciler.manifests.suspension import SUSPEND, is_suspended
 from reconciler.model import fields
 from reconciler.model.body import Body
@@ -12,7 +13,7 @@ from reconciler.model.labels import LabelSelector
 from reconciler.model.selectors import decode_label_selector, decode_requirements
 from reconciler.model.taints import Toleration
 
-GROUP = "cluster.open-cluster-management.io"
+GROUP = CLUSTER_GROUP
 PROPOSED = f"{GROUP}/v1alpha1"
 DISABLED = f"{GROUP}/experimental-scheduling-disable"
 BUILT_IN = "BuiltIn"

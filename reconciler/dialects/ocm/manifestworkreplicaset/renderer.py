@@ -7,6 +7,7 @@ file of the set says which template that is.
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from reconciler.dialects.ocm.api.groups import CLUSTER_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     GROUP,
     KIND,
@@ -33,7 +34,7 @@ from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import World
 
-CLUSTER = ("cluster.open-cluster-management.io", "ManagedCluster")
+CLUSTER = (CLUSTER_GROUP, "ManagedCluster")
 API_VERSION = f"{GROUP}/v1"
 
 

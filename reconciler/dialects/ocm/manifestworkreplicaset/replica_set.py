@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from reconciler.dialects.ocm.api.groups import WORK_GROUP
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, mapping_or_none, pairs_or_none, strings, text
 
-GROUP = "work.open-cluster-management.io"
+GROUP = WORK_GROUP
 KIND = "ManifestWorkReplicaSet"
 WORK = "ManifestWork"
 SET_LABEL = f"{GROUP}/manifestworkreplicaset"

@@ -7,6 +7,7 @@ from functools import partial
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.object_boundary import FaultPlace, place_of
 from reconciler.dialects.object_pass import Part
+from reconciler.dialects.ocm.api.groups import CLUSTER_GROUP
 from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
 from reconciler.dialects.ocm.manifestworkreplicaset.decided_placement import decided_placement
 from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import FINALIZER
@@ -39,7 +40,7 @@ from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault, Manifest, World
 
-PLACEMENT = ("cluster.open-cluster-management.io", "Placement")
+PLACEMENT = (CLUSTER_GROUP, "Placement")
 DECISION = "PlacementDecision"
 ROLLOUT_RULE = "replica-set-rollout"
 UNREADABLE_RULE = "replica-set-unreadable"
