@@ -1,10 +1,13 @@
-"""The end of the demonstration: what runs on each cluster, as its folder says it."""
+"""What the demonstration asks of clusters: how copies fare, and at the end what runs on each."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
 from reconciler.cli.printing.table import table_lines
+from reconciler.core.dialects import DIALECTS
+from reconciler.core.record import last_pass
 from reconciler.delivery.settings import decode_delivery
+from reconciler.dialects.copy_status import CopyStatus
 from reconciler.manifests.text.limits import Oversized
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
@@ -44,3 +47,17 @@ def _named(body: Body) -> str:
     replicas = number(mapping(body, "spec"), "replicas")
     name = f"{text(body, 'kind').lower()}/{text(mapping(body, 'metadata'), 'name')}"
     return f"{name}({replicas})" if replicas else name
+
+
+def copies_in(world: World) -> Iterator[CopyStatus]:
+    """Yield what is known of the copies of each workload that something was decided about."""
+    last = last_pass(world.outputs)
+    if last is None:
+        return
+    for dialect in DIALECTS:
+        view = dialect.view()
+        copies = view.copies(world, last.at)
+        for key, manifest in world.outputs.items():
+            is_decision = (key.group, key.kind) in dialect.placed
+            if is_decision and view.workload_of(manifest.body) is not None:
+                yield from copies(key)

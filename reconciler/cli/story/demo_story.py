@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reconciler.audit.fleet.placed import placed_on
-from reconciler.cli.story.demo_clusters import DELIVERY, clusters_table
-from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
+from reconciler.cli.story.demo_clusters import DELIVERY, clusters_table, copies_in
+from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.core.message import plain
-from reconciler.dialects.tree_node import TreeNode
+from reconciler.dialects.copy_status import FINE
 from reconciler.errors import ShellError, UsageError
 from reconciler.model.fields import text
 from reconciler.model.identity import ObjectKey
@@ -235,13 +235,12 @@ class _Stage:
         return dict(sorted(_placements_in(world)))
 
     def is_running(self, world: World) -> bool:
-        """Return whether every workload counts as applied."""
-        return all(node.facts.get("FullyApplied") == "True" for node in _workloads_in(world))
+        """Return whether every copy of a workload counts as healthy."""
+        return all(copy.report in FINE for copy in copies_in(world))
 
     def is_leaving(self, world: World) -> bool:
         """Return whether a workload is still leaving a cluster."""
-        clusters = (cluster for node in _workloads_in(world) for cluster in node.children)
-        return any("leaving" in cluster.facts for cluster in clusters)
+        return any(copy.leaving for copy in copies_in(world))
 
     def has_rebalancer(self, world: World) -> bool:
         """Return whether a rebalancer's manifest is still there."""
@@ -274,16 +273,6 @@ def _name_of(world: World, key: ObjectKey) -> str:
     dialect = dialect_of(key.group)
     workload = None if dialect is None else dialect.view().workload_of(world.outputs[key].body)
     return key.name if workload is None else text(workload, "name")
-
-
-def _workloads_in(world: World) -> Iterator[TreeNode]:
-    """Yield what hangs on each decision about a workload."""
-    for dialect in DIALECTS:
-        view = dialect.view()
-        for key, manifest in world.outputs.items():
-            is_decision = (key.group, key.kind) in dialect.placed
-            if is_decision and view.workload_of(manifest.body) is not None:
-                yield view.tree(world, key)
 
 
 @contextmanager
