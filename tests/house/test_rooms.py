@@ -4,11 +4,13 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from reconciler.core.dialects import DIALECTS
 from reconciler.rebalance.kinds import REBALANCE_KINDS
+from reconciler.shell.resources import load_schemas
 
 PACKAGE = Path(__file__).parent.parent.parent / "reconciler"
 
@@ -89,3 +91,18 @@ def test_every_exception_is_needed(entry: str) -> None:
 def test_a_named_api_is_found(source: str, expected: list[str]) -> None:
     """The check itself can fail."""
     assert expected == sorted(set(named_in(source)))
+
+
+@pytest.mark.parametrize("dialect", sorted(NAMES))
+def test_options_are_described_in_the_room_of_their_api(dialect: str) -> None:
+    """The schema of the configuration has a line for each API that has any; the rest is its own."""
+    schemas = load_schemas().documents
+    configuration = cast(Any, schemas["reconciler.dev/reconcilerconfiguration_v1alpha1.json"])
+    own = cast(Any, schemas.get(f"definitions/{dialect}.json", {})).get("$defs", {})
+    section = configuration["properties"]["spec"]["properties"].get(dialect)
+    expected = None
+    if "options" in own:
+        reference = f"../definitions/{dialect}.json#/$defs/options"
+        expected = {"description": own["options"]["description"], "$ref": reference}
+
+    assert expected == section
