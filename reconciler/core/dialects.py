@@ -4,6 +4,7 @@ from reconciler.dialects.contract import Dialect
 from reconciler.dialects.karmada.dialect import KARMADA
 from reconciler.dialects.kubefleet.dialect import KUBEFLEET
 from reconciler.dialects.ocm.dialect import OCM
+from reconciler.dialects.renderer import Wraps
 from reconciler.manifests.scope import OURS, known_kinds
 from reconciler.rebalance.kinds import REBALANCE_KINDS
 
@@ -42,3 +43,8 @@ _BY_GROUP = {group: dialect for dialect in DIALECTS for group in dialect.groups}
 def dialect_of(group: str) -> Dialect | None:
     """Return the dialect that an API group belongs to, `None` if to none."""
     return _BY_GROUP.get(group)
+
+
+def wraps() -> Wraps:
+    """Return how objects of one API carry what any API decides, by transport."""
+    return {name: wrap for dialect in DIALECTS for name, wrap in dialect.wraps().items()}

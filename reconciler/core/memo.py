@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.core.changes import Outcome
-from reconciler.core.dialects import DIALECTS
+from reconciler.core.dialects import DIALECTS, wraps
 from reconciler.delivery.memory import DeliveryMemory
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.model.keyed_cache import AnswerCache, UnchangedUntil
@@ -24,7 +24,8 @@ def _begun() -> dict[Dialect, DialectMemory]:
 
 def undelivered() -> DeliveryMemory:
     """Return a memory of delivery that has rendered nothing yet."""
-    return DeliveryMemory({dialect.name: dialect.renderers() for dialect in DIALECTS})
+    renderers = {dialect.name: dialect.renderers() for dialect in DIALECTS}
+    return DeliveryMemory(renderers, wraps())
 
 
 @dataclass(slots=True)

@@ -202,7 +202,7 @@ class _Stage:
             return None
         rendered, renamed = without_refused(found, self.configured, self.world.known)
         try:
-            texts = texts_of(owner, rendered, destinations)
+            texts = texts_of(owner, rendered, destinations, self.memory.wraps)
         except UserError as error:
             failed = tuple(NotRendered(name, error.message) for name in self._may_be(owner))
             rendered, renamed, texts = Rendered(path=rendered.path, failed=failed), {}, {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from reconciler.delivery.definitions import CustomObjects, DefinitionTable
 from reconciler.delivery.owned_files import FileOwner, OwnedFiles
 from reconciler.delivery.settings import Folder
-from reconciler.dialects.renderer import Renderers
+from reconciler.dialects.renderer import Renderers, Wraps
 from reconciler.model.settings import Settings
 from reconciler.model.world import World
 
@@ -23,6 +23,7 @@ class DeliveryMemory:
 
     Attributes:
         renderers: What renders, by the name of its API.
+        wraps: How objects of one API carry what any decides.
         owned: The files of each decision.
         claims: The decisions that claim a file, sorted; the first one has it.
         shared: The files that several claim.
@@ -43,6 +44,7 @@ class DeliveryMemory:
     """
 
     renderers: Mapping[str, Renderers]
+    wraps: Wraps
     owned: dict[FileOwner, OwnedFiles] = field(default_factory=dict)
     claims: dict[str, tuple[FileOwner, ...]] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)

@@ -9,7 +9,7 @@ from reconciler.delivery.definitions import CustomObjects, custom_objects
 from reconciler.delivery.refusals import Renamed
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.profile import TRANSPORTS
-from reconciler.dialects.renderer import Reach, Rendered
+from reconciler.dialects.renderer import Reach, Rendered, Wraps
 from reconciler.errors import UserError
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.text.filled import Known, encode_alike
@@ -57,7 +57,7 @@ class OwnedFiles:
 
 
 def texts_of(
-    owner: FileOwner, rendered: Rendered, destinations: Iterable[Destination]
+    owner: FileOwner, rendered: Rendered, destinations: Iterable[Destination], wraps: Wraps
 ) -> dict[str, str]:
     """Return the files of a decision: path to text.
 
@@ -69,7 +69,7 @@ def texts_of(
         path: _text(path, content, known)
         for destination in destinations
         for path, content in TRANSPORTS[destination.transport].files(
-            owner.key, rendered, destination
+            owner.key, rendered, destination, wraps
         )
     }
 

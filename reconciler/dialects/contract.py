@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from reconciler.dialects.importer import Importer, no_importer
-from reconciler.dialects.renderer import Nothing, Renderers
+from reconciler.dialects.renderer import Nothing, Renderers, Wraps
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
 from reconciler.model.body import Body
 from reconciler.model.decision import Decision
@@ -132,6 +132,7 @@ class Dialect:
         view: Returns what it answers about files.
         begin: Returns a memory that has seen nothing yet.
         renderers: Returns what says which manifests its decisions put onto clusters.
+        wraps: Returns how objects of its carry what any API decides.
         importer: Returns what is taken over of a live control plane.
         past_blobs: Yields the git blobs of earlier versions of input files from which its decisions
             still put objects onto clusters, each with a path under which to read it.
@@ -152,6 +153,7 @@ class Dialect:
     view: Callable[[], "View"]
     begin: Callable[[], DialectMemory]
     renderers: Callable[[], Renderers] = Nothing
+    wraps: Callable[[], Wraps] = dict
     importer: Callable[[], Importer] = no_importer
     past_blobs: Callable[[World], Iterable[tuple[str, str]]] = lambda _: ()
 

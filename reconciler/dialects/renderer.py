@@ -44,6 +44,12 @@ class ClusterWork:
         return self.fill(self.carrier, list(self.manifests.values()))
 
 
+Wrap = Callable[[ObjectKey, ClusterWork], Body]
+"""Returns an object of an API that carries the work of a decision, whatever API decided it."""
+Wraps = Mapping[str, Wrap]
+"""By the name of the transport that writes such objects."""
+
+
 @dataclass(frozen=True, slots=True)
 class NotRendered:
     """Why a decision cannot be rendered for a cluster; what is there stays."""

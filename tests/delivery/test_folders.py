@@ -255,7 +255,7 @@ def test_an_object_that_etcd_would_not_take_is_refused_by_name() -> None:
 
     with pytest.raises(UserError, match=r"configmaps/settings.yaml has \d+ bytes, more than the"):
         texts_of(
-            FileOwner("karmada", key), rendered, [Destination("folders", "delivery/{cluster}")]
+            FileOwner("karmada", key), rendered, [Destination("folders", "delivery/{cluster}")], {}
         )
 
 

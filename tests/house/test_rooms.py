@@ -18,7 +18,6 @@ ALLOWED: Mapping[str, str] = {
     "audit/rules.py": "one published list of all rules with their titles, which are prose",
     "cli/main.py": "help texts",
     "core/dialects.py": "the one file that names the dialects",
-    "delivery/transports/manifest_works.py": "writes what any API decides as objects of one",
     "rebalance/": "implements WorkloadRebalancer and ScheduleTrigger, and what they refer to",
 }
 """File or folder to the reason why it may name an API; only what needs it is listed."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from reconciler.core.brake import REMOVAL_BRAKED
-from reconciler.core.dialects import dialect_of
+from reconciler.core.dialects import dialect_of, wraps
 from reconciler.core.record import last_pass, recorded_faults
 from reconciler.delivery.destinations import misplaced
 from reconciler.delivery.owned_files import FileOwner, is_in, places, texts_of
@@ -135,7 +135,7 @@ def _asked(
     failed = {one.cluster: one.message for one in rendered.failed}
     texts: Mapping[str, str] = {}
     try:
-        texts = texts_of(FileOwner(dialect, key), rendered, destinations)
+        texts = texts_of(FileOwner(dialect, key), rendered, destinations, wraps())
     except UserError as error:
         failed |= {one.cluster: error.message for one in rendered.works}
     blobs: defaultdict[tuple[Destination, ClusterName], dict[str, str]] = defaultdict(dict)

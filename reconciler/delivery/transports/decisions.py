@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.transport import Files, Transport
-from reconciler.dialects.renderer import Rendered
+from reconciler.dialects.renderer import Rendered, Wraps
 from reconciler.manifests.paths import output_path
 from reconciler.model.identity import ClusterName, ObjectKey
 
 
-def _files(owner: ObjectKey, rendered: Rendered, destination: Destination) -> Files:
+def _files(owner: ObjectKey, rendered: Rendered, destination: Destination, _: Wraps) -> Files:
     if rendered.placed:
         path = _path(owner, destination)
         named = {"kind": owner.kind, "namespace": owner.namespace, "name": owner.name}

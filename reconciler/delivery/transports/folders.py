@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.transport import Files, Transport
-from reconciler.dialects.renderer import Rendered
+from reconciler.dialects.renderer import Rendered, Wraps
 from reconciler.manifests.paths import file_stem, folder_of
 from reconciler.model.identity import ClusterName, ObjectKey
 
@@ -26,7 +26,7 @@ def _within(source: ObjectKey) -> str:
     return f"{scope}/{kind}/{file_stem(source.name)}.yaml"
 
 
-def _files(_owner: ObjectKey, rendered: Rendered, destination: Destination) -> Files:
+def _files(_owner: ObjectKey, rendered: Rendered, destination: Destination, _: Wraps) -> Files:
     within: dict[ObjectKey, str] = {}  # many clusters get the same objects
     for work in rendered.works:
         folder = destination.folder(work.cluster)

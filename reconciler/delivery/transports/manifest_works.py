@@ -1,80 +1,22 @@
-"""ManifestWorks of Open Cluster Management, whose agents then bring the decisions of any API."""
+"""What any API decides as objects of the one whose agents read them, in the words of that one."""
 
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.transport import Files, Transport
 from reconciler.delivery.transports.works import owner_folder, places_of
-from reconciler.dialects.renderer import ClusterWork, Rendered
-from reconciler.manifests.admission import digest
-from reconciler.manifests.paths import plural_of
-from reconciler.model.body import Body
+from reconciler.dialects.renderer import Rendered, Wraps
 from reconciler.model.content import at
 from reconciler.model.fields import text
-from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.identity import ObjectKey
 
-API_VERSION = "work.open-cluster-management.io/v1"
-KIND = "ManifestWork"
-MANAGED_BY = {"app.kubernetes.io/managed-by": "reconciler"}
-LONGEST_STEM = 50  # beside the token, in a name that fits into a label
-WELL_KNOWN = (
-    ("apps/v1", "DaemonSet"),
-    ("apps/v1", "Deployment"),
-    ("batch/v1", "Job"),
-    ("v1", "Pod"),
-)
-"""Kinds of which agents know by themselves what to report, if they are asked to."""
-TOKEN = 12  # hexadecimal digits of a digest
+NAME = "manifestworks"
 
 
-def _files(owner: ObjectKey, rendered: Rendered, destination: Destination) -> Files:
+def _files(owner: ObjectKey, rendered: Rendered, destination: Destination, wraps: Wraps) -> Files:
+    wrap = wraps[NAME]
     for work in rendered.works:
-        body = work.carried if _is_one(work) else _wrapped(owner, work)
+        body = wrap(owner, work)
         folder = owner_folder(destination, work.cluster, owner)
         yield f"{folder}/{text(at(body, 'metadata'), 'name')}.yaml", body
 
 
-def _is_one(work: ClusterWork) -> bool:
-    """Return whether the API carries its manifests by a ManifestWork itself."""
-    return work.carrier.get("kind") == KIND
-
-
-def _wrapped(owner: ObjectKey, work: ClusterWork) -> Body:
-    """Return a ManifestWork with the manifests of a Work of another API."""
-    carrier = text(at(work.carrier, "metadata"), "name")
-    stem = owner.name[:LONGEST_STEM].rstrip("-.")
-    token = digest([str(owner), carrier]).removeprefix("sha256:")[:TOKEN]
-    return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "metadata": {
-            "name": f"{stem}-{token}",
-            "namespace": work.cluster,
-            "labels": MANAGED_BY,
-        },
-        "spec": _spec(list(work.manifests.values())),
-    }
-
-
-def _spec(manifests: list[Body]) -> Body:
-    """Return a spec that asks for the state of what has any, so that health can follow from it."""
-    asked = [_feedback_of(one) for one in manifests if _kind_of(one) in WELL_KNOWN]
-    configs = {"manifestConfigs": asked} if asked else {}
-    return {**configs, "workload": {"manifests": manifests}}
-
-
-def _kind_of(manifest: Body) -> tuple[str, str]:
-    return text(manifest, "apiVersion"), text(manifest, "kind")
-
-
-def _feedback_of(manifest: Body) -> Body:
-    api_version, kind = _kind_of(manifest)
-    metadata = at(manifest, "metadata")
-    identifier = {
-        "group": group_of(api_version),
-        "name": text(metadata, "name"),
-        "namespace": text(metadata, "namespace"),
-        "resource": plural_of(kind),
-    }
-    return {"feedbackRules": [{"type": "WellKnownStatus"}], "resourceIdentifier": identifier}
-
-
-MANIFEST_WORKS = Transport(name="manifestworks", files=_files, places=places_of)
+MANIFEST_WORKS = Transport(name=NAME, files=_files, places=places_of)

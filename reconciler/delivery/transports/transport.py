@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from reconciler.delivery.settings import Destination
-from reconciler.dialects.renderer import Rendered
+from reconciler.dialects.renderer import Rendered, Wraps
 from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName, ObjectKey
 
@@ -18,13 +18,13 @@ class Transport:
 
     Attributes:
         name: By which the configuration calls it.
-        files: Yields the files of a decision.
+        files: Yields the files of a decision, given how objects of one API carry what any decides.
         places: Yields the files, or folders of files, that a decision has for a cluster, given
             what of it may be there; what it cannot render stays there.
         kustomized: Whether a folder of a cluster is one that kustomize builds.
     """
 
     name: str
-    files: Callable[[ObjectKey, Rendered, Destination], Files]
+    files: Callable[[ObjectKey, Rendered, Destination, Wraps], Files]
     places: Callable[[ObjectKey, ClusterName, Iterable[ObjectKey], Destination], Iterator[str]]
     kustomized: bool = False

@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from reconciler.delivery.settings import Destination
 from reconciler.delivery.transports.transport import Files, Transport
-from reconciler.dialects.renderer import Rendered
+from reconciler.dialects.renderer import Rendered, Wraps
 from reconciler.manifests.paths import output_path
 from reconciler.model.content import at
 from reconciler.model.fields import text
@@ -22,7 +22,7 @@ def owner_folder(destination: Destination, cluster: ClusterName, owner: ObjectKe
     return output_path(destination.folder(cluster), owner).removesuffix(".yaml")
 
 
-def _files(owner: ObjectKey, rendered: Rendered, destination: Destination) -> Files:
+def _files(owner: ObjectKey, rendered: Rendered, destination: Destination, _: Wraps) -> Files:
     for work in filter(attrgetter("carrier"), rendered.works):
         folder = owner_folder(destination, work.cluster, owner)
         name = text(at(work.carrier, "metadata"), "name")

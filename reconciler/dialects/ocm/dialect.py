@@ -12,7 +12,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 
 if TYPE_CHECKING:
-    from reconciler.dialects.renderer import Renderers
+    from reconciler.dialects.renderer import Renderers, Wraps
     from reconciler.dialects.view import View
     from reconciler.model.copy_report import CopyReport
 
@@ -52,6 +52,12 @@ def _renderers() -> "Renderers":
     from reconciler.dialects.ocm.manifestworkreplicaset.renderer import OcmRenderers
 
     return OcmRenderers()
+
+
+def _wraps() -> "Wraps":
+    from reconciler.dialects.ocm.manifestworkreplicaset.wrapped_work import as_manifest_work
+
+    return {"manifestworks": as_manifest_work}
 
 
 def _crds() -> Mapping[str, tuple[str, ...]]:
@@ -109,4 +115,5 @@ OCM = Dialect(
     begin=_begin,
     importer=_importer,
     renderers=_renderers,
+    wraps=_wraps,
 )
