@@ -28,12 +28,12 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_decision import SetSurro
 from reconciler.dialects.ocm.manifestworkreplicaset.set_pass import removed_sets, replica_sets
 from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.scheduler.weights import is_balanced
-from reconciler.dialects.ocm.view.decision_record import placed, undecided
+from reconciler.dialects.ocm.view.decision_record import record_removal, undecided
 from reconciler.dialects.ocm.view.explanation import explain
 from reconciler.errors import UserError
 from reconciler.manifests.places import doubt_about, fault_place, with_place
 from reconciler.model.body import Body
-from reconciler.model.decision import Cause, CauseKind, Decision
+from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explain
 from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.keyed_cache import CacheKey, UnchangedUntil
@@ -138,19 +138,7 @@ class Placements:
             return []
         owners = [(key.namespace, key.name) for key in gone]
         found = decisions_in(self.world, owners, self.memory.decisions)
-        return [
-            Decision(
-                key=key,
-                subject=f"{key.namespace}/{key.name}",
-                cause=Cause(CauseKind.REMOVED),
-                before=placed(
-                    tuple(o for o in found.values() if o.owner == (key.namespace, key.name))
-                ),
-                after=(),
-                removed=True,
-            )
-            for key in gone
-        ]
+        return [record_removal(key, found.values()) for key in gone]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """What a pass tells of one placement: from where to where, why, and which scores are not there."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject
@@ -13,7 +13,7 @@ from reconciler.manifests.admission import SPEC_DIGEST, digest
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.fields import bodies, mapping, text
-from reconciler.model.identity import ClusterName
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Fault, Manifest
 from reconciler.schedule.framework import positions_of
 
@@ -62,6 +62,19 @@ def decision_on(
         problem=problem,
         rejected={name: rejected[name] for name in sorted(rejected)},
         scores={name: parts[name] for name, _ in after},
+    )
+
+
+def record_removal(key: ObjectKey, decided: Iterable[DecisionObject]) -> Decision:
+    """Return the decision on a placement that is gone, given decisions of any."""
+    owner = (key.namespace, key.name)
+    return Decision(
+        key=key,
+        subject=f"{key.namespace}/{key.name}",
+        cause=Cause(CauseKind.REMOVED),
+        before=placed(tuple(one for one in decided if one.owner == owner)),
+        after=(),
+        removed=True,
     )
 
 
