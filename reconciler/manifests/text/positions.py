@@ -50,12 +50,6 @@ class _Node:
     below: dict[str, "_Node"] = field(default_factory=dict)
 
 
-def locate(data: bytes, index: int, pointer: str, *, key: bool = False) -> Place:
-    """Return the place of one spot, see `locate_all`."""
-    spot = Spot(index, pointer, key)
-    return locate_all(data, [spot])[spot]
-
-
 def locate_all(data: bytes, spots: Iterable[Spot]) -> Mapping[Spot, Place]:
     """Return where each spot is; the file is read once, however many there are.
 

@@ -46,7 +46,6 @@ SCHEMES = (
     Scheme("github", "x-hub-signature-256", prefix="sha256="),
     Scheme("generic", "x-signature", prefix="sha256="),
 )
-PROVIDERS = (*dict.fromkeys(scheme.provider for scheme in SCHEMES), "unknown")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.manifests.text.positions import locate
+from reconciler.manifests.text.positions import Place, Spot, locate_all
 
 FILE = b"""\
 # head
@@ -20,6 +20,12 @@ spec:
   deep:
     deeper: 1
 """
+
+
+def locate(data: bytes, index: int, pointer: str, *, key: bool = False) -> Place:
+    """The place of one spot."""
+    spot = Spot(index, pointer, key)
+    return locate_all(data, [spot])[spot]
 
 
 @pytest.mark.parametrize(
