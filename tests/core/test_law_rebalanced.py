@@ -22,7 +22,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.dialects.karmada import decide as karmada
 from reconciler.dialects.karmada import plan as bindings
 from reconciler.dialects.karmada.detector.binding_draft import GROUP as WORK
-from reconciler.dialects.kubefleet import plan as kubefleet
+from reconciler.dialects.kubefleet import decide as kubefleet
 from reconciler.dialects.kubefleet.api.kinds import placement_key
 from reconciler.dialects.ocm import decide as ocm
 from reconciler.dialects.ocm.api.placement import GROUP as OCM

@@ -556,7 +556,7 @@ def test_a_git_folder_elsewhere_is_no_hindrance(tmp_path: Path) -> None:
 KILLED = """
 import os, sys
 from pathlib import Path
-from reconciler.shell.git import index, worktree
+from reconciler.shell.git.checkout import index, worktree
 from reconciler.shell.git.repository import Repository
 
 def die(*_, **__):
