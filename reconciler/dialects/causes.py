@@ -114,6 +114,12 @@ def causes_of(trials: Trials[Q], differences: Sequence[Difference[Q]]) -> Iterat
     yield from (one.cause for one in differences if one.told or one in needed)
 
 
+def beside_creation(trials: Trials[Q], edited: Sequence[Difference[Q]]) -> Iterator[Cause]:
+    """Yield what a first placement would not be the same without, of what was edited beside it."""
+    if edited and not trials.is_same(trials.without(edited)):
+        yield from causes_of(trials, edited)
+
+
 def _needed(trials: Trials[Q], differences: Sequence[Difference[Q]]) -> Sequence[Difference[Q]]:
     """Return all that belong to a smallest set that is enough; all, if these together are not."""
     if len(differences) == 1:

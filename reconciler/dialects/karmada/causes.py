@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from reconciler.dialects.causes import (
     Difference,
     Trials,
+    beside_creation,
     causes_of,
     is_explained,
     of_touched,
@@ -61,18 +62,12 @@ def with_causes(part: Part, draft: Draft, demand: Demand | None, around: Surroun
         return part
     trials = Trials(decision, BindingQuestion(draft, demand, around), BindingQuestion.decision)
     if draft.present is None:
-        causes = [decision.cause, *_beside_creation(trials)]
+        edited = tuple(_of_clusters(around))
+        causes = [decision.cause, *beside_creation(trials, edited)]
         return replace(part, decision=with_cause(decision, causes))
     by_hand = is_edited(draft.present, decision.before)
     causes = list(_causes(trials, demand if part.rescheduled else None, by_hand=by_hand))
     return replace(part, decision=with_cause(decision, causes, by_hand=by_hand))
-
-
-def _beside_creation(trials: Trials[BindingQuestion]) -> Iterator[Cause]:
-    """Yield what a first placement would not be the same without."""
-    edited = list(_of_clusters(trials.question.around))
-    if edited and not trials.is_same(trials.without(edited)):
-        yield Cause(CauseKind.CLUSTERS_CHANGED, sources=edited[0].cause.sources)
 
 
 def _causes(
@@ -91,8 +86,7 @@ def _causes(
     if rest is not None and rest.evicted:  # by time or by reports, for the fleet is as it was
         own = (*own, Difference(_eviction(rest), _stay))
     clusters = [replace(one, cause=_as_told(one.cause, trials.without(own))) for one in edited]
-    if own or clusters:
-        yield from causes_of(trials, (*own, *clusters))
+    yield from causes_of(trials, (*own, *clusters))
 
 
 def _is_of_clusters(decision: Decision) -> bool:

@@ -183,7 +183,7 @@ class DraftedBindings:
         """Remember a part that leaves its binding as it is."""
         draft = self.drafts[key]
         names = self.before.claims.names_of(key) if part.local else None
-        self.settled.settle(key, Settled(draft, self._mark(draft), part, names))
+        self.settled.settle(key, Settled(draft, self._mark(draft), part), names)
 
     def explain_kept(self, _key: ObjectKey, _reason: str, /) -> Explain | None:
         """Return nothing: a binding that stays is explained by its file."""

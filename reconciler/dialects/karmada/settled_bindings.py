@@ -22,15 +22,11 @@ WHOLE_FLEET = frozenset({ANY_CLUSTER})
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A binding that stays: what it was drawn from, and its part.
-
-    `names` are the clusters that it depends on, `None` if it may be any.
-    """
+    """A binding that stays: what it was drawn from, and its part."""
 
     draft: Draft
     mark: object
     part: Part
-    names: frozenset[str] | None
 
 
 def _has_news(settled: Settled) -> bool:
@@ -98,9 +94,15 @@ class SettledBindings:
         """Return what marks the reports on a workload."""
         return self._reports.of(workload)
 
-    def settle(self, key: ObjectKey, settled: Settled) -> None:
-        """Take a binding as one that stays as it is."""
-        reads = WHOLE_FLEET if settled.names is None else settled.names
+    def settle(self, key: ObjectKey, settled: Settled, names: frozenset[str] | None) -> None:
+        """Take a binding as one that stays as it is.
+
+        Args:
+            key: Of the binding.
+            settled: What it came to.
+            names: The clusters that it depends on, `None` if it may be any.
+        """
+        reads = WHOLE_FLEET if names is None else names
         self._table.settle(key, settled, reads, settled.part.until)
         self._stay.add(key)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from reconciler.dialects.causes import (
     Difference,
     Trials,
+    beside_creation,
     causes_of,
     is_explained,
     of_touched,
@@ -59,12 +60,11 @@ def with_causes(
     )
     edited = tuple(_of_clusters(clusters))
     if decision.cause.kind is CauseKind.CREATED:
-        causes = [decision.cause]
-        if edited and not trials.is_same(trials.without(edited)):
-            causes += [one.cause for one in edited]
+        causes = [decision.cause, *beside_creation(trials, edited)]
         return replace(part, decision=with_cause(decision, causes))
-    unasked = trials.without([_asking(question.demand)]) if question.demand else decision
-    own = tuple(_differences(question, unasked, world.earlier.get(key)))
+    asking = () if question.demand is None else (_asking(question.demand),)
+    unasked = trials.without(asking) if asking else decision
+    own = (*asking, *_differences(question, unasked, world.earlier.get(key)))
     told = tuple(_as_told(one, trials.without(own)) for one in edited)
     causes = list(causes_of(trials, (*own, *told))) if own or told else []
     return replace(part, decision=with_cause(decision, causes, by_hand=bool(part.edited)))
@@ -89,13 +89,11 @@ def _of_clusters(clusters: Earlier[Members] | None) -> Iterator[PlacementDiffere
 def _differences(
     question: DemandedPlacement, unasked: Decision | None, earlier: Manifest | None
 ) -> Iterator[PlacementDifference]:
-    """Yield who asks, who evicts, and that the placement is not as it was.
+    """Yield who evicts, and that the placement is not as it was.
 
     `unasked` is what is decided where nobody asks.
     """
     key = question.manifest.key
-    if question.demand is not None:
-        yield _asking(question.demand)
     if unasked is not None and unasked.cause.kind is CauseKind.EVICTED:
         yield Difference(unasked.cause, lambda asked: replace(asked, evictions=NO_EVICTIONS))
     if earlier is not None:

@@ -9,7 +9,7 @@ from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.kubefleet.api.immutable_fields import refuse_edit, with_kept_fields
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.causes import DemandedPlacement
-from reconciler.dialects.kubefleet.drift_repair import WantedFiles, repair_drift
+from reconciler.dialects.kubefleet.drift_repair import RepairedFiles, WantedFiles, repair_drift
 from reconciler.dialects.kubefleet.eviction.evictions import evict
 from reconciler.dialects.kubefleet.placement_cycle import converge
 from reconciler.dialects.kubefleet.rollout.availability_reports import (
@@ -64,16 +64,37 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
     Raises:
         UserError: It cannot be decided, and keeps its files.
     """
-    manifest, placement, members = asked.manifest, asked.placement, asked.members
-    selection, left, key = files.selection, files.left, manifest.key
-    if isinstance(selection, UserError):
-        return _refused(asked, files, selection, now)
-    record = None if files.own is None else mapping(files.own, "metadata")
-    status = {} if files.own is None else mapping(files.own, "status")
+    manifest, selection, own = asked.manifest, files.selection, files.own
+    key, status = manifest.key, mapping(own or {}, "status")
+    record = None if own is None else mapping(own, "metadata")
     admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, now)
+    kept = with_kept_fields(metadata, asked.placement)
+    if isinstance(selection, UserError):  # only its status says so
+        error, generation = selection.message, admitted.generation
+        told = refused_file(manifest, generation, kept, status, error, now)
+        return Part(
+            outputs={**files.left, **asked.evictions.statuses, key: told},
+            faults=(unsettled(manifest, selection),),
+        )
     owner = Owner(key.name, uid_of(key), admitted.generation, key.namespace)
-    repaired = repair_drift(owner, left, WantedFiles(policy=placement.policy, selection=selection))
-    refuse_edit(record or {}, repaired.present.policies, placement)
+    wanted = WantedFiles(policy=asked.placement.policy, selection=selection)
+    repaired = repair_drift(owner, files.left, wanted)
+    refuse_edit(record or {}, repaired.present.policies, asked.placement)
+    return _settled(asked, files, selection, owner, repaired, kept, now)
+
+
+def _settled(
+    asked: DemandedPlacement,
+    files: PlacementFiles,
+    selection: Selected,
+    owner: Owner,
+    repaired: RepairedFiles,
+    kept: Body,
+    now: datetime,
+) -> Part:
+    """Return where a placement converges from the files that were left, with `kept` as record."""
+    manifest, placement, members = asked.manifest, asked.placement, asked.members
+    key, left, status = manifest.key, files.left, mapping(files.own or {}, "status")
     reports = AvailabilityReports(
         resources=keys_of(selection.resources),
         copies=files.copies,
@@ -88,7 +109,6 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
     )
     outputs = {**files_of(converged, key.namespace, now), **evicted.files}
     version = str(manifest.body["apiVersion"])
-    kept = with_kept_fields(metadata, placement)
     outputs[key] = placement_file(
         placement, version, kept, owner.generation, converged, status, now
     )
@@ -111,20 +131,4 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
         rescheduled=rebalanced,
         until=earliest(converged.until, evicted.until),
         explain=partial(explain, asked_of(key, converged, members, now)),
-    )
-
-
-def _refused(
-    asked: DemandedPlacement, files: PlacementFiles, error: UserError, now: datetime
-) -> Part:
-    """Return the part of a placement whose selectors are refused: only its status says so."""
-    manifest, own = asked.manifest, files.own or {}
-    key, record = manifest.key, mapping(own, "metadata") or None
-    admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, now)
-    kept = with_kept_fields(metadata, asked.placement)
-    status, generation = mapping(own, "status"), admitted.generation
-    told = refused_file(manifest, generation, kept, status, error.message, now)
-    return Part(
-        outputs={**files.left, **asked.evictions.statuses, key: told},
-        faults=(unsettled(manifest, error),),
     )

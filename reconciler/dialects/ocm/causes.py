@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from reconciler.dialects.causes import (
     Difference,
     Trials,
+    beside_creation,
     causes_of,
     is_explained,
     of_touched,
@@ -58,7 +59,7 @@ def with_causes(
     trials = Trials(decision, question, PlacementInTurn.decision)
     hub = tuple(_of_hub(before))
     if question.draft.status_file is None:
-        causes = [decision.cause, *_beside_creation(trials, hub)]
+        causes = [decision.cause, *beside_creation(trials, hub)]
         return replace(part, decision=with_cause(decision, causes))
     own = tuple(_differences(question, earlier))
     unknown = earlier is None and differs_in_spec(question.draft)
@@ -67,14 +68,6 @@ def with_causes(
     differ = (*own, *_as_told(trials, own, hub))
     causes = list(causes_of(trials, differ)) if differ else []
     return replace(part, decision=with_cause(decision, causes, by_hand=bool(part.edited)))
-
-
-def _beside_creation(
-    trials: Trials[PlacementInTurn], hub: tuple[PlacementDifference, ...]
-) -> Iterator[Cause]:
-    """Yield what a first placement would not be the same without."""
-    if hub and not trials.is_same(trials.without(hub)):
-        yield from causes_of(trials, hub)
 
 
 def _as_told(

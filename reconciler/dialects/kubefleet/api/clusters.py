@@ -168,8 +168,10 @@ class Members:
         """
         if heartbeats != self.heartbeats or now == self.at:
             return heartbeats == self.heartbeats
-        dated = any(timeless(one.reason) != one.reason for one in self.eligibility)
-        return not dated and self.at <= now and (self.until is None or now < self.until)
+        if now < self.at or (self.until is not None and self.until <= now):
+            return False
+        reasons = filter(None, (one.reason for one in self.eligibility))
+        return all(timeless(reason) == reason for reason in reasons)
 
 
 def members_of(views: Iterable[Member], now: datetime, *, heartbeats: bool = True) -> Members:
