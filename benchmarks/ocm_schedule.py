@@ -92,7 +92,7 @@ def hub(views: Sequence[ManagedCluster]) -> Hub:
     return Hub(
         members=members_of(views),
         sets={"s1": ClusterSet("s1")},
-        bindings=(SetBinding("ns1", "s1", "s1"),),
+        bindings={"ns1": (SetBinding("ns1", "s1", "s1"),)},
         reports={
             (name(i), "metrics"): PluginReport({"memratio": 1, "cpuratio": i * 31 % 201 - 100})
             for i in range(len(views))

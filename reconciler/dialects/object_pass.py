@@ -99,6 +99,7 @@ class ObjectPass:
         triggers: What rebalancers demand, by the key of the target.
         asked: Objects and files to explain.
         waiting: Objects that stay as they are for now, and why.
+        files: By object what it is left with, of those that were run.
         gone: The files that should not exist any more, where the objects that are not run keep
             theirs; `None` where those have none.
     """
@@ -110,6 +111,7 @@ class ObjectPass:
     failed: list[Failed] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
+    files: dict[ObjectKey, Mapping[ObjectKey, Body]] = field(default_factory=dict)
     gone: set[ObjectKey] | None = None
     _edited: list[ObjectKey] = field(default_factory=list)
     _rescheduled: dict[ObjectKey, MetDemand] = field(default_factory=dict)
@@ -182,6 +184,7 @@ class ObjectPass:
 
     def _take(self, key: ObjectKey, part: Part, objects: Objects) -> None:
         """Add the part of an object to the plan."""
+        self.files[key] = part.outputs
         self.outputs.update(part.outputs)
         if self.gone is not None:
             self.gone.update(objects.present(key).keys() - part.outputs.keys())

@@ -81,8 +81,7 @@ class ReadTable(Generic[V]):
         self._moment = now
         self.unsettle(own)
         for question in changed:
-            for reads in list(self._sets.get(question, ())):
-                self.unsettle(list(self._readers[reads]))
+            self.unsettle(self.asking(question))
         self.unsettle(list(self._come(now)))
         return set(self._unsettled)
 
@@ -112,6 +111,10 @@ class ReadTable(Generic[V]):
             heappush(self._due, (until, key))
         if self.tells(value):
             self._telling[key] = value
+
+    def asking(self, question: Question) -> set[ObjectKey]:
+        """Return the objects at rest that asked a question."""
+        return {key for reads in self._sets.get(question, ()) for key in self._readers[reads]}
 
     def unsettle(self, keys: Iterable[ObjectKey]) -> None:
         """Have objects looked at in each round until they are settled."""

@@ -7,10 +7,11 @@ from functools import partial
 
 from reconciler.dialects.cluster_inventory import ClusterInventory, InventoryCache
 from reconciler.dialects.copy_reports import CopyTable
+from reconciler.dialects.followed_objects import FollowedObjects
 from reconciler.dialects.kubefleet.api.clusters import Member, Members, members_of
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.eviction.evictions import Evictions
-from reconciler.dialects.kubefleet.followed_placements import FollowedPlacements
+from reconciler.dialects.kubefleet.followed_placements import PLACEMENT_FILES
 from reconciler.dialects.kubefleet.rollout.work_table import WorkTable
 from reconciler.dialects.kubefleet.snapshots.selection_table import SelectionTable
 from reconciler.dialects.object_pass import Part, has_news
@@ -38,7 +39,7 @@ class KubeFleetMemory:
     """
 
     clusters: InventoryCache[Member] = field(default_factory=InventoryCache)
-    followed: FollowedPlacements = field(default_factory=FollowedPlacements)
+    followed: FollowedObjects = field(default_factory=partial(FollowedObjects, PLACEMENT_FILES))
     members: Members | None = None
     evictions: Mapping[ObjectKey, Evictions] = field(default_factory=dict)
     placements: AnswerCache[ObjectKey, Placement] = field(default_factory=AnswerCache)

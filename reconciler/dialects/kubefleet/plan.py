@@ -119,7 +119,7 @@ class Fleets:
             decisions=list(removals(self.world, followed.gone, self.left)),
             gone=set(self._gone()),
         )
-        named = {followed.placement_of(key) for key in (*triggers, *asked)}
+        named = {followed.owner(key) for key in (*triggers, *asked)}
         looked_at = sorted((self.affected | named) & self.placements.keys())
         decided.run(looked_at, self)
         parts.unsettle([key for key in looked_at if parts.find(key) is None])

@@ -7,6 +7,7 @@ there are. Everything else looks at the whole fleet.
 
 from collections.abc import Iterator, Mapping
 
+from reconciler.dialects.cluster_reads import FLEET, NAMES, SeenCluster, changed, labelled, named
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.kinds import BINDINGS, POLICY_SNAPSHOTS
 from reconciler.dialects.kubefleet.api.placement import Placement
@@ -18,9 +19,6 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import CacheKey, same
-
-FLEET: Question = ("fleet",)
-NAMES: Question = ("names of clusters",)
 
 
 def reports(key: ObjectKey) -> Question:
@@ -36,9 +34,9 @@ def clusters_read(decoded: Placement, outputs: Mapping[ObjectKey, Body]) -> Iter
         outputs: Its files.
     """
     policy = decode_policy(decoded.policy)
-    yield from (("cluster", name) for name in _named(outputs))
+    yield from map(named, _named(outputs))
     if policy.placement_type == PICK_FIXED:
-        yield from (("cluster", name) for name in policy.cluster_names)
+        yield from map(named, policy.cluster_names)
         return
     terms = [_labels(term) for term in policy.required]
     if not terms or None in terms or policy.preferred or policy.constraints:
@@ -51,12 +49,7 @@ def clusters_read(decoded: Placement, outputs: Mapping[ObjectKey, Body]) -> Iter
 
 def _labels(term: SelectorTerm) -> tuple[Question, ...] | None:
     """Return labels of which a cluster that fits has one, `None` if it may have none."""
-    if term.labels is None or term.properties or term.sorter is not None:
-        return None
-    for one in term.labels.requirements:
-        if one.operator == "In":
-            return tuple(("label", one.key, value) for value in one.values or ())
-    return None
+    return None if term.properties or term.sorter is not None else labelled(term.labels)
 
 
 def _named(outputs: Mapping[ObjectKey, Body]) -> Iterator[str]:
@@ -71,37 +64,16 @@ def _named(outputs: Mapping[ObjectKey, Body]) -> Iterator[str]:
 
 def changed_clusters(before: Members | None, now: Members) -> Iterator[Question]:
     """Yield the questions about clusters whose answers differ between two fleets."""
-    if before is now:
-        return
-    then = {} if before is None else dict(_by_name(before))
-    for name, known in _by_name(now):
-        was = then.pop(name, None)
-        if was is None:
-            yield NAMES
-        elif was[0] is known[0] and was[1] == known[1]:
-            continue
-        yield from _of(name, was)
-        yield from _of(name, known)
-    for name, was in then.items():
-        yield NAMES
-        yield from _of(name, was)
+    if before is not now:
+        yield from changed({} if before is None else _seen(before), _seen(now))
 
 
-ClusterAt = tuple[object, str, Mapping[str, str]]
-"""What is read of a cluster, why it is not eligible if it is not, and its labels."""
-
-
-def _by_name(members: Members) -> Iterator[tuple[str, ClusterAt]]:
-    for view, one in zip(members.views, members.eligibility, strict=True):
-        yield view.cluster.name, (view, timeless(one.reason), view.cluster.labels)
-
-
-def _of(name: str, known: ClusterAt | None) -> Iterator[Question]:
-    """Yield the questions to which a cluster belongs."""
-    if known is not None:
-        yield FLEET
-        yield "cluster", name
-        yield from (("label", key, value) for key, value in known[2].items())
+def _seen(members: Members) -> dict[str, SeenCluster]:
+    """Return the clusters of a fleet by name."""
+    return {
+        view.cluster.name: SeenCluster(view, timeless(one.reason), view.cluster.labels)
+        for view, one in zip(members.views, members.eligibility, strict=True)
+    }
 
 
 def changed_evictions(

@@ -1,10 +1,10 @@
 """The family ocm/placement: one sync of a placement, inside the scheduler."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from reconciler.dialects.ocm.api.cluster_sets import decode_set, decode_set_binding
+from reconciler.dialects.ocm.api.cluster_sets import SetBinding, decode_set, decode_set_binding
 from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import decode_placement
 from reconciler.dialects.ocm.decisions.placement_decisions import (
@@ -79,12 +79,19 @@ def _hub(given: Body) -> Hub:
     return Hub(
         members=members(given),
         sets={item.name: item for item in sets},
-        bindings=tuple(map(decode_set_binding, bodies(given, "managedClusterSetBindings"))),
+        bindings=_by_namespace(map(decode_set_binding, bodies(given, "managedClusterSetBindings"))),
         reports={
             (item["namespace"], item["name"]): report
             for item, report in zip(metadata, map(decode_report, scores), strict=True)
         },
     )
+
+
+def _by_namespace(bindings: Iterable[SetBinding]) -> Mapping[str, tuple[SetBinding, ...]]:
+    found: dict[str, tuple[SetBinding, ...]] = {}
+    for one in bindings:
+        found[one.namespace] = (*found.get(one.namespace, ()), one)
+    return found
 
 
 def _sync(given: Body) -> Body:

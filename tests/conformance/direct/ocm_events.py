@@ -14,9 +14,11 @@ from reconciler.dialects.ocm.plan import Ocm
 from reconciler.manifests.paths import output_path
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
+from reconciler.model.world import World
 from tests.builders import Body, manifest, path_of
 from tests.conformance.door.door import field, items
 from tests.conformance.door.ocm import GROUP, KINDS
+from tests.followed import linked
 from tests.stories import Story, applied
 
 PLACEMENT = "Placement"
@@ -36,19 +38,20 @@ def check_events(case: Body) -> str | None:
     repository, memo = Story().put(*_inputs(given)), Memo()
     for body in items(given, "placementDecisions"):
         _write(repository, _whole(body, DECISION))
+    world = None
     for _ in range(PASSES):
-        _advance(repository, memo)
+        world = _advance(repository, memo, world)
     event = cast(Mapping[str, object], given["event"])
     before = _remembered(memo, expected)
     strangers = [name for name in before if not _stands(repository, name)]
     if strangers:
         return f".queued: {strangers} are no placements"
-    _advance(repository, memo)
+    world = _advance(repository, memo, world)
     if any(answer is not before[name] for name, answer in _remembered(memo, expected).items()):
         return ".queued: without an event nothing is passed over"
     body = _whole(field(given, "event", "object"), str(event["kind"]))
     _happen(repository, str(event["verb"]), body)
-    _advance(repository, memo)
+    _advance(repository, memo, world)
     left = [name for name, answer in _remembered(memo, expected).items() if answer is before[name]]
     there = [name for name in left if before[name] is not None and _stands(repository, name)]
     return f".queued: {there} are passed over" if there else None
@@ -84,9 +87,11 @@ def _happen(repository: Story, verb: str, body: Body) -> None:
     del repository.files[path]
 
 
-def _advance(repository: Story, memo: Memo) -> None:
-    outcome = reconcile(repository.world(), repository.now, memo=memo)
+def _advance(repository: Story, memo: Memo, before: World | None) -> World:
+    world = linked(repository.world(), before)
+    outcome = reconcile(world, repository.now, memo=memo)
     repository.files = applied(repository.files, outcome)
+    return world
 
 
 def _key(name: str) -> ObjectKey:
@@ -102,7 +107,7 @@ def _remembered(memo: Memo, expected: Body) -> dict[str, object]:
     """What a pass remembers of each placement that upstream queues, by its name."""
     names = cast(list[str], expected["queued"])
     memory = _memory(memo)
-    return {name: memory.rests.latest(_key(name)) for name in names}
+    return {name: memory.parts.find(_key(name)) for name in names}
 
 
 def _memory(memo: Memo) -> OcmMemory:

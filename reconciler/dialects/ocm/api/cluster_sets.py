@@ -1,6 +1,7 @@
 """Cluster sets: which clusters a placement may choose from."""
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from reconciler.dialects.ocm.api.clusters import Members
@@ -84,7 +85,7 @@ def offer_of(
     bindings: Iterable[SetBinding],
     members: Members,
 ) -> OfferedClusters:
-    """Return what a placement may choose from.
+    """Return what a placement may choose from, given the bindings of its namespace.
 
     A binding is valid if a set of its own name exists. Of the sets bound, those count that the
     placement names; if it names none, all.
@@ -95,12 +96,17 @@ def offer_of(
     Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go
     `getValidManagedClusterSetBindings`, `getEligibleClusterSets`, `getAvailableClusters`.
     """
-    bound = {item.name for item in bindings if item.namespace == placement.namespace} & sets.keys()
-    eligible = sorted(bound & set(placement.cluster_sets) if placement.cluster_sets else bound)
+    bound = {item.name for item in bindings} & sets.keys()
+    eligible = eligible_sets(placement, bound)
     clusters = 0
     for name in eligible:
         clusters |= _members_of_set(sets[name], members)
-    return OfferedClusters(bool(bound), tuple(eligible), Mask(clusters & ~members.fleet.deleting))
+    return OfferedClusters(bool(bound), eligible, Mask(clusters & ~members.fleet.deleting))
+
+
+def eligible_sets(placement: Placement, bound: AbstractSet[str]) -> tuple[str, ...]:
+    """Return the sets that count for a placement, of those that are bound in its namespace."""
+    return tuple(sorted(bound & set(placement.cluster_sets) if placement.cluster_sets else bound))
 
 
 def _members_of_set(cluster_set: ClusterSet, members: Members) -> Mask:

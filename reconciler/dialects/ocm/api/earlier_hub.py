@@ -1,8 +1,7 @@
 """The hub as it was at the last pass, where it differs: for causes, no decision looks at it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 from reconciler.dialects.cluster_inventory import (
     AdmittedCluster,
@@ -10,17 +9,17 @@ from reconciler.dialects.cluster_inventory import (
     Earlier,
     views_before,
 )
-from reconciler.dialects.ocm.api.clusters import ManagedCluster
-from reconciler.dialects.ocm.api.hub import (
-    CLUSTER,
+from reconciler.dialects.ocm.api.clusters import ManagedCluster, members_of
+from reconciler.dialects.ocm.api.hub import CLUSTER
+from reconciler.dialects.ocm.api.hub_objects import (
     SCORES,
     SET_BINDINGS,
     SETS,
-    decode_reports,
-    drawn_hub,
+    bindings_of,
+    reports_of,
+    sets_of,
 )
 from reconciler.dialects.ocm.decisions.sync import Hub
-from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.dialects.ocm.scheduler.request import Reports
 from reconciler.model.known_kinds import Kind
 from reconciler.model.world import Manifest, World
@@ -52,19 +51,17 @@ def hub_before(
 
     def draw() -> Hub:
         views = views_before(world, CLUSTER, inventory.views, admit)
-        manifests = {kind: _before(world, kind) for kind in (SETS, SET_BINDINGS)}
-        drawn = drawn_hub({**manifests, SCORES: ()}, list(views.values()), OcmMemory())
-        return replace(drawn, reports=hub.reports)
+        return Hub(
+            members=members_of(views.values()),
+            sets=sets_of(_before(world, SETS)),
+            bindings=bindings_of(_before(world, SET_BINDINGS)),
+            reports=hub.reports,
+        )
 
     return HubBefore(
         clusters=Earlier(clusters, draw) if clusters else None,
-        scores=Earlier(scores, partial(_reports_before, world)) if scores else None,
+        scores=Earlier(scores, lambda: reports_of(_before(world, SCORES))) if scores else None,
     )
-
-
-def _reports_before(world: World) -> Reports:
-    """Return the scores of the last pass."""
-    return decode_reports(_before(world, SCORES), OcmMemory())
 
 
 def _before(world: World, kind: Kind) -> tuple[Manifest, ...]:

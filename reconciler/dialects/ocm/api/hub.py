@@ -1,35 +1,24 @@
-"""The hub as its controllers leave it: clusters with their taints, sets, bindings, scores."""
+"""The hub as its controllers leave it: clusters with their taints, and what stands beside them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 
 from reconciler.dialects.cluster_inventory import AdmittedCluster
-from reconciler.dialects.ocm.api.cluster_sets import (
-    DEFAULT_SET,
-    IMPLICIT,
-    SET_LABEL,
-    SetBinding,
-    decode_set,
-    decode_set_binding,
-)
+from reconciler.dialects.ocm.api.cluster_sets import DEFAULT_SET, SET_LABEL
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, decode_cluster, members_of
 from reconciler.dialects.ocm.api.condition_taints import condition_taints
+from reconciler.dialects.ocm.api.hub_objects import HubObjects
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.sync import Hub
 from reconciler.dialects.ocm.memory import OcmMemory
-from reconciler.dialects.ocm.scheduler.request import PluginReport, decode_report
 from reconciler.manifests.taint_dates import dated, first_seen, taint_record
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
-from reconciler.model.known_kinds import Kind
 from reconciler.model.stamps import keep_present
-from reconciler.model.world import Manifest, World
+from reconciler.model.world import Manifest
 
 CLUSTER = (GROUP, "ManagedCluster")
-SETS = (GROUP, "ManagedClusterSet")
-SET_BINDINGS = (GROUP, "ManagedClusterSetBinding")
-SCORES = (GROUP, "AddOnPlacementScore")
 
 
 def admit_cluster(
@@ -54,59 +43,11 @@ def admit_cluster(
     return AdmittedCluster(view, record)
 
 
-def hub_of(world: World, views: Collection[ManagedCluster], memory: OcmMemory) -> Hub:
+def hub_of(views: Collection[ManagedCluster], objects: HubObjects, memory: OcmMemory) -> Hub:
     """Return the hub with these clusters, the same one as before if nothing of it differs."""
-    manifests = {kind: world.of_kind(*kind) for kind in (SETS, SET_BINDINGS, SCORES)}
-    return drawn_hub(manifests, views, memory)
-
-
-def drawn_hub(
-    manifests: Mapping[Kind, tuple[Manifest, ...]],
-    views: Collection[ManagedCluster],
-    memory: OcmMemory,
-) -> Hub:
-    """Return the hub of clusters and of the manifests of the other kinds."""
     members = memory.fleet.recall(None, tuple(views), partial(members_of, views))
-    sets = [
-        memory.sets.recall(manifest.key, (manifest.body,), partial(decode_set, manifest.body))
-        for manifest in manifests[SETS]
-    ]
-    bindings = tuple(
-        memory.bindings.recall(manifest.key, (manifest.body,), partial(_binding, manifest))
-        for manifest in manifests[SET_BINDINGS]
-    )
-    reports = decode_reports(manifests[SCORES], memory)
-    draw = partial(
-        Hub,
-        members=members,
-        sets={**IMPLICIT, **{item.name: item for item in sets}},
-        bindings=bindings,
-        reports=reports,
-    )
-    return memory.hub.recall(None, (members, *sets, *bindings, *reports.values()), draw)
-
-
-def decode_reports(
-    manifests: tuple[Manifest, ...], memory: OcmMemory
-) -> dict[tuple[str, str], PluginReport]:
-    """Return the scores by cluster and name."""
-    return {
-        (manifest.key.namespace, manifest.key.name): memory.reports.recall(
-            manifest.key, (manifest.body,), partial(decode_report, manifest.body)
-        )
-        for manifest in manifests
-    }
-
-
-def _binding(manifest: Manifest) -> SetBinding:
-    """Decode the binding of a set."""
-    return decode_set_binding(_placed(manifest))
-
-
-def _placed(manifest: Manifest) -> Body:
-    """Return a body with the namespace that it has, written or not."""
-    metadata = mapping(manifest.body, "metadata")
-    return {**manifest.body, "metadata": {**metadata, "namespace": manifest.key.namespace}}
+    parts = (members, objects.sets, objects.bindings, objects.reports)
+    return memory.hub.recall(None, parts, partial(Hub, *parts))
 
 
 def _registered(body: Body, taints: list[Body]) -> Body:

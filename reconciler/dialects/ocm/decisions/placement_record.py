@@ -1,9 +1,8 @@
 """What stands in files: PlacementDecisions, and the status of each Placement with its record."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject, decode_decision
@@ -14,10 +13,9 @@ from reconciler.model.conditions import set_condition
 from reconciler.model.explanation import ScorePart, total_of
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
-from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.labels import is_label_key
 from reconciler.model.moments import format_moment, parse_moment, stamp
-from reconciler.model.world import Manifest, World
+from reconciler.model.world import Manifest
 
 API_VERSION = f"{GROUP}/v1beta1"
 DECISION = "PlacementDecision"
@@ -188,17 +186,3 @@ def is_edited(body: Body) -> bool:
 def _clusters_digest(decision: DecisionObject) -> str:
     """Return the digest by which a later pass sees that a person edited the clusters."""
     return digest(list(decision.clusters))
-
-
-def decisions_in(
-    world: World,
-    owners: Iterable[tuple[str, str]],
-    known: AnswerCache[ObjectKey, DecisionObject],
-) -> dict[ObjectKey, DecisionObject]:
-    """Return the PlacementDecisions of these placements, by namespace and name, sorted by key."""
-    asked = frozenset(owners)
-    found = {}
-    for manifest in world.outputs_of([(GROUP, DECISION)]):
-        key, body = manifest.key, manifest.body
-        found[key] = known.recall(key, (body,), partial(decode_decision, body))
-    return {key: item for key, item in found.items() if item.owner in asked}

@@ -16,6 +16,7 @@ from reconciler.dialects.ocm.decisions.decision_groups import Grouped, group
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
 from reconciler.dialects.ocm.scheduler.request import Reports, Request
 from reconciler.dialects.ocm.scheduler.schedule import Code, ScheduleResult, Status, schedule
+from reconciler.dialects.ocm.scheduler.weights import is_balanced
 from reconciler.model.conditions import Condition
 from reconciler.schedule.framework import NO_CLUSTERS
 
@@ -23,13 +24,20 @@ MISCONFIGURED = "PlacementMisconfigured"
 SATISFIED = "PlacementSatisfied"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Hub:
-    """What placements are decided from, beside the decisions."""
+    """What placements are decided from, beside the decisions.
+
+    Attributes:
+        members: The clusters.
+        sets: By name.
+        bindings: By namespace.
+        reports: Scores of add-ons.
+    """
 
     members: Members
     sets: Mapping[str, ClusterSet]
-    bindings: tuple[SetBinding, ...]
+    bindings: Mapping[str, tuple[SetBinding, ...]]
     reports: Reports = field(default_factory=dict)
 
 
@@ -65,7 +73,8 @@ def judge(
     """
     if placement.deleting or placement.disabled:
         return None
-    offer = offer_of(placement, hub.sets, hub.bindings, hub.members)
+    bindings = hub.bindings.get(placement.namespace, ())
+    offer = offer_of(placement, hub.sets, bindings, hub.members)
     request = Request(
         placement=placement,
         candidates=offer.clusters,
@@ -74,7 +83,7 @@ def judge(
         else hub.members.fleet.named(
             name for decision in decided.own(placement) for name in decision.clusters
         ),
-        others=decided.of_others(placement),
+        others=decided.of_others(placement) if is_balanced(placement) else {},
         reports=hub.reports,
     )
     result = schedule(request, hub.members, now)

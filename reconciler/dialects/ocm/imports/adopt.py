@@ -47,7 +47,7 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime) -> Adopte
         if (key.group, key.kind) == (GROUP, DECISION)
     }
     decided = decided_by(found.values())
-    owners = {(key.namespace, key.name): draft for key, draft in prepared.drafts.items()}
+    owners = {(key.namespace, key.name): draft for key, draft in prepared.drafts.drawn.items()}
     outputs: dict[ObjectKey, Body] = {}
     left: dict[ObjectKey, str] = {}
     kept: set[tuple[str, str]] = set()

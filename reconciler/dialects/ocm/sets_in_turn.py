@@ -1,19 +1,18 @@
 """The sets of a round, as the loop over objects asks for them; placements were decided before."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from reconciler.dialects.contract import RescheduleTrigger
+from reconciler.dialects.followed_objects import FollowedObjects
 from reconciler.dialects.object_boundary import FaultPlace, place_of
 from reconciler.dialects.object_pass import Part
-from reconciler.dialects.ocm.api.groups import CLUSTER_GROUP
-from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
+from reconciler.dialects.ocm.decisions.placement_record import DECISION
+from reconciler.dialects.ocm.followed import placement_key
 from reconciler.dialects.ocm.manifestworkreplicaset.decided_placement import decided_placement
 from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import FINALIZER
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
-    GROUP,
-    KIND,
     ReplicaSet,
     decode_replica_set,
 )
@@ -29,6 +28,8 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     decode_record,
 )
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import DecidedPlacement
+from reconciler.dialects.ocm.memory import OcmMemory
+from reconciler.dialects.ocm.reads import set_reads
 from reconciler.dialects.ocm.view.set_explanation import explain_set
 from reconciler.dialects.ocm.view.set_waits import waits_of_set
 from reconciler.errors import UserError
@@ -36,45 +37,43 @@ from reconciler.manifests.paths import is_frozen
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
-from reconciler.model.fields import mapping, text
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Fault, Manifest, World
 
-PLACEMENT = (CLUSTER_GROUP, "Placement")
-DECISION = "PlacementDecision"
 ROLLOUT_RULE = "replica-set-rollout"
 UNREADABLE_RULE = "replica-set-unreadable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaSets:
+class SetsInTurn:
     """The sets of a round.
 
     Attributes:
         world: As the round found it.
         around: What all of them look at.
-        placements: Those that are there as they are decided now, by namespace and name.
-        sets: As written, by key.
+        memory: The sets, and placements that are at rest.
+        decided: The files of the placements that were looked at, as they are decided now.
     """
 
     world: World
     around: SetSurroundings
-    placements: Mapping[tuple[str, str], DecidedPlacement]
-    sets: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
+    memory: OcmMemory
+    decided: Mapping[ObjectKey, Mapping[ObjectKey, Body]]
 
     def present(self, key: ObjectKey, /) -> Mapping[ObjectKey, Body]:
         """Return the status file of a set."""
-        found = self.world.outputs.get(key)
-        return {} if found is None else {key: found.body}
+        return self.memory.followed_sets.files(key)
 
     def held(self, key: ObjectKey, /) -> str:
         """Return why a set stays as it is, `""` if nothing holds it."""
         if is_frozen(self.world, key):
             return "its status file cannot be read"
-        return "it is suspended" if is_suspended(self.sets[key].body) else ""
+        return "it is suspended" if is_suspended(self.memory.followed_sets.there[key].body) else ""
 
-    def remembered(self, _key: ObjectKey, /) -> None:
-        """Remember nothing: a look costs little beside a placement."""
+    def remembered(self, key: ObjectKey, /) -> Part | None:
+        """Return the part of a set that is at rest, `None` if it is not."""
+        return self.memory.set_parts.find(key)
 
     def decide(self, key: ObjectKey, _demand: RescheduleTrigger | None, /) -> Part:
         """Decide a set.
@@ -82,12 +81,12 @@ class ReplicaSets:
         Raises:
             UserError: It cannot be decoded.
         """
-        manifest, present = self.sets[key], self.present(key).get(key)
+        manifest, present = self.memory.followed_sets.there[key], self.present(key).get(key)
         wanted, known = self._wanted(key), decode_record(present)
         placements = {
-            name: found
-            for (space, name), found in self.placements.items()
-            if space == key.namespace
+            one.name: decided
+            for one in wanted.references
+            if (decided := self._placement((key.namespace, one.name))) is not None
         }
         found = decide_set(key, wanted, placements, known, self.around)
         return Part(
@@ -101,51 +100,37 @@ class ReplicaSets:
 
     def _wanted(self, key: ObjectKey) -> ReplicaSet:
         """Return the set; what an API server would write into its metadata, no person does."""
-        body = self.sets[key].body
+        body = self.memory.followed_sets.there[key].body
         metadata = {**mapping(body, "metadata"), "namespace": key.namespace}
         metadata |= {"finalizers": [FINALIZER], "deletionTimestamp": None}
         return decode_replica_set({**body, "metadata": metadata})
 
+    def _placement(self, owner: tuple[str, str]) -> DecidedPlacement | None:
+        """Return a placement as it is decided now, `None` if it never was."""
+        key = placement_key(owner)
+        if key not in self.memory.followed.there:
+            return None
+        files = self.decided.get(key) or self.memory.followed.files(key)
+        decisions = (files[one] for one in sorted(files) if one.kind == DECISION)
+        return decided_placement(files[key], decisions) if key in files else None
+
     def remember(self, key: ObjectKey, part: Part, /) -> None:
-        """Remember nothing."""
+        """Let a set rest, with what it was decided from."""
+        wanted, record = self._wanted(key), decode_record(part.outputs[key])
+        placements = [placement_key((key.namespace, one.name)) for one in wanted.references]
+        read = set_reads(key, wanted, record, placements)
+        self.memory.set_parts.settle(key, part, frozenset(read), part.until)
 
     def explain_kept(self, _key: ObjectKey, _reason: str, /) -> None:
         """Explain nothing of a set that stays as it is."""
 
     def place(self, key: ObjectKey, /) -> FaultPlace:
         """Return the file of a set."""
-        return place_of(self.sets[key])
+        return place_of(self.memory.followed_sets.there[key])
 
     def fault(self, key: ObjectKey, error: UserError, /) -> Fault:
         """Return the fault of a set that cannot be read."""
-        return _fault(self.sets[key], error.message, UNREADABLE_RULE)
-
-
-def replica_sets(
-    world: World, decided: Mapping[ObjectKey, Body], around: SetSurroundings
-) -> ReplicaSets:
-    """Return the sets of a round.
-
-    Args:
-        world: As the round found it.
-        decided: Outputs of placements, and their decisions, as this round leaves them.
-        around: What all sets look at.
-    """
-    sets = {one.key: one for one in world.of_kind(GROUP, KIND)}
-    spaces = {key.namespace for key in sets}
-    decisions: dict[tuple[str, str], list[Body]] = {}
-    for key in sorted(key for key in decided if key.kind == DECISION and key.namespace in spaces):
-        labels = mapping(mapping(decided[key], "metadata"), "labels")
-        owner = (key.namespace, text(labels, PLACEMENT_LABEL))
-        decisions.setdefault(owner, []).append(decided[key])
-    placements = {
-        (key.namespace, key.name): decided_placement(
-            body, decisions.get((key.namespace, key.name), ())
-        )
-        for key, body in decided.items()
-        if key[:2] == PLACEMENT and key.namespace in spaces
-    }
-    return ReplicaSets(world=world, around=around, placements=placements, sets=sets)
+        return _fault(self.memory.followed_sets.there[key], error.message, UNREADABLE_RULE)
 
 
 def _decision(
@@ -167,19 +152,18 @@ def _decision(
     )
 
 
-def removed_sets(world: World) -> list[Decision]:
+def removed_sets(followed: FollowedObjects, world: World) -> list[Decision]:
     """Return the decisions on sets whose manifest is gone; their files go with them."""
     return [
         Decision(
-            key=one.key,
-            subject=f"{one.key.namespace}/{one.key.name}",
+            key=key,
+            subject=f"{key.namespace}/{key.name}",
             cause=Cause(CauseKind.REMOVED),
-            before=clusters_of(decode_record(one.body)),
+            before=clusters_of(decode_record(world.outputs[key].body)),
             after=(),
             removed=True,
         )
-        for one in world.outputs_of_kind((GROUP, KIND))
-        if one.key not in world.inputs
+        for key in sorted(followed.gone)
     ]
 
 

@@ -1,0 +1,90 @@
+"""What stands on the hub beside its clusters: sets, their bindings, scores; followed by change."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.dialects.ocm.api.cluster_sets import (
+    IMPLICIT,
+    ClusterSet,
+    SetBinding,
+    decode_set,
+    decode_set_binding,
+)
+from reconciler.dialects.ocm.api.placement import GROUP
+from reconciler.dialects.ocm.scheduler.request import PluginReport, Reports, decode_report
+from reconciler.model.body import Body
+from reconciler.model.fields import mapping
+from reconciler.model.identity import ObjectKey
+from reconciler.model.versioned import differing_keys, patched
+from reconciler.model.world import Manifest, World
+
+SETS = (GROUP, "ManagedClusterSet")
+SET_BINDINGS = (GROUP, "ManagedClusterSetBinding")
+SCORES = (GROUP, "AddOnPlacementScore")
+
+Bindings = Mapping[str, tuple[SetBinding, ...]]
+"""Namespace to the bindings there, sorted."""
+
+
+@dataclass(slots=True, eq=False)
+class HubObjects:
+    """Those of the world that was followed last; each mapping is another one where it differs.
+
+    Attributes:
+        sets: By name, those that stand on every hub included.
+        bindings: By namespace.
+        reports: The scores by cluster and name.
+    """
+
+    sets: Mapping[str, ClusterSet] = field(default_factory=lambda: dict(IMPLICIT))
+    bindings: Bindings = field(default_factory=dict)
+    reports: Reports = field(default_factory=dict)
+    _inputs: Mapping[ObjectKey, Manifest] = field(default_factory=dict, repr=False)
+
+    def follow(self, world: World) -> list[ObjectKey]:
+        """Go on to a world, and return the objects that may be others."""
+        keys = differing_keys(world.inputs, self._inputs)
+        found = [key for key in keys if key[:2] in (SETS, SET_BINDINGS, SCORES)]
+        sets, bindings, reports = (
+            [key for key in found if key[:2] == kind] for kind in (SETS, SET_BINDINGS, SCORES)
+        )
+        if sets:
+            self.sets = sets_of(world.of_kind(*SETS))
+        if bindings:
+            self.bindings = bindings_of(world.of_kind(*SET_BINDINGS))
+        if reports:
+            came = reports_of(world.inputs[key] for key in reports if key in world.inputs)
+            gone = [_named(key) for key in reports if key not in world.inputs]
+            self.reports = patched(self.reports, came, gone)
+        self._inputs = world.inputs
+        return found
+
+
+def sets_of(manifests: Iterable[Manifest]) -> dict[str, ClusterSet]:
+    """Return the sets by name, with those that stand on every hub."""
+    return {**IMPLICIT, **{one.key.name: decode_set(one.body) for one in manifests}}
+
+
+def bindings_of(manifests: Iterable[Manifest]) -> Bindings:
+    """Return the bindings by namespace, given them sorted."""
+    found: dict[str, tuple[SetBinding, ...]] = {}
+    for one in manifests:
+        space = one.key.namespace
+        found[space] = (*found.get(space, ()), decode_set_binding(_placed(one)))
+    return found
+
+
+def reports_of(manifests: Iterable[Manifest]) -> dict[tuple[str, str], PluginReport]:
+    """Return the scores by cluster and name."""
+    return {_named(one.key): decode_report(one.body) for one in manifests}
+
+
+def _named(key: ObjectKey) -> tuple[str, str]:
+    """Return the cluster and the name of a score."""
+    return key.namespace, key.name
+
+
+def _placed(manifest: Manifest) -> Body:
+    """Return a body with the namespace that it has, written or not."""
+    metadata = mapping(manifest.body, "metadata")
+    return {**manifest.body, "metadata": {**metadata, "namespace": manifest.key.namespace}}

@@ -1,0 +1,132 @@
+"""What placements and sets were decided from, as questions, and which a round answers otherwise.
+
+A placement chooses among the clusters of the sets that are bound in its namespace: it looks at the
+clusters that have the label of such a set, or at all where a set asks for more than a label. Of a
+score it looks at the reports on these. Where Balance counts it looks at all decisions.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from reconciler.dialects.cluster_reads import FLEET, SeenCluster, about, changed, labelled, named
+from reconciler.dialects.ocm.api.cluster_sets import (
+    EXCLUSIVE,
+    SET_LABEL,
+    ClusterSet,
+    eligible_sets,
+)
+from reconciler.dialects.ocm.api.clusters import Members
+from reconciler.dialects.ocm.api.hub_objects import SCORES, SET_BINDINGS, SETS
+from reconciler.dialects.ocm.api.placement import Placement
+from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject
+from reconciler.dialects.ocm.decisions.sync import Hub
+from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, WORK, ReplicaSet
+from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
+    SetRecord,
+    template_id,
+    work_name,
+)
+from reconciler.dialects.ocm.scheduler.weights import is_balanced
+from reconciler.dialects.read_table import Question
+from reconciler.model.identity import ObjectKey
+
+DECISIONS: Question = ("decisions",)
+
+
+def placement_reads(
+    placement: Placement, own: Iterable[DecisionObject], hub: Hub
+) -> Iterator[Question]:
+    """Yield what a placement that rests looked at.
+
+    Args:
+        placement: It.
+        own: Its decisions.
+        hub: What it was decided from.
+    """
+    bound = {one.name for one in hub.bindings.get(placement.namespace, ())}
+    yield "bindings", placement.namespace
+    yield from (("set", name) for name in bound)
+    yield from (named(name) for one in own for name in one.clusters)
+    eligible = eligible_sets(placement, bound & hub.sets.keys())
+    scopes = {scope for name in eligible for scope in _scopes(hub.sets[name])}
+    yield from scopes
+    yield from (("scores", name, scope) for name in _scores(placement) for scope in scopes)
+    if is_balanced(placement):
+        yield DECISIONS
+
+
+def _scopes(one: ClusterSet) -> tuple[Question, ...]:
+    """Return the questions to one of which each cluster of a set belongs."""
+    if one.selector_type == EXCLUSIVE:
+        return (("label", SET_LABEL, one.name),)
+    if one.selector is None:
+        return ()
+    found = labelled(one.selector)
+    return (FLEET,) if found is None else found
+
+
+def _scores(placement: Placement) -> set[str]:
+    """Return the names of the scores that a placement looks at, `""` for any."""
+    found = {""} if any(one.cel for one in placement.predicates) else set()
+    for one in placement.configurations:
+        if one.coordinate is not None and one.coordinate.add_on is not None:
+            found.add(one.coordinate.add_on.resource_name)
+    return found
+
+
+def changed_hub(
+    before: Members | None, now: Members, objects: Iterable[ObjectKey]
+) -> Iterator[Question]:
+    """Yield the questions whose answers differ between two hubs.
+
+    Args:
+        before: The clusters of the last round.
+        now: The clusters.
+        objects: What differs beside them.
+    """
+    then, seen = _seen(before), _seen(now)
+    if before is not now:
+        yield from changed(then, seen)
+    for key in objects:
+        if key[:2] == SETS:
+            yield "set", key.name
+        elif key[:2] == SET_BINDINGS:
+            yield "bindings", key.namespace
+        elif key[:2] == SCORES:
+            for clusters in (then, seen):
+                if key.namespace in clusters:
+                    scopes = about(key.namespace, clusters[key.namespace].labels)
+                    yield from (("scores", name, one) for one in scopes for name in ("", key.name))
+
+
+def _seen(members: Members | None) -> dict[str, SeenCluster]:
+    """Return the clusters of a fleet by name."""
+    views = () if members is None else members.views
+    return {one.cluster.name: SeenCluster(one, "", one.cluster.labels) for one in views}
+
+
+def decided(key: ObjectKey) -> Question:
+    """Return what a placement is decided to be."""
+    return "placement", key
+
+
+def reports(key: ObjectKey) -> Question:
+    """Return what clusters report of an object."""
+    return "reports", key._replace(reporter="")
+
+
+def set_reads(
+    key: ObjectKey, wanted: ReplicaSet, record: SetRecord, placements: Collection[ObjectKey]
+) -> Iterator[Question]:
+    """Yield what a set of ManifestWorks that rests looked at.
+
+    Args:
+        key: Of the set.
+        wanted: The set.
+        record: Its works.
+        placements: Those that it refers to.
+    """
+    yield from map(decided, placements)
+    yield from map(reports, record.sources(template_id(wanted.template)))
+    for one in record.works:
+        name = work_name(key, one.placement, one.cluster)
+        yield reports(ObjectKey(GROUP, WORK, one.cluster, name))
