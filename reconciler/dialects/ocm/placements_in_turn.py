@@ -86,7 +86,7 @@ class PlacementsInTurn:
 
     def remember(self, key: ObjectKey, part: Part, /) -> None:
         """Let a placement rest, with what it was decided from."""
-        read = placement_reads(self.drafts[key].placement, self._own(key), self.around.hub)
+        read = placement_reads(self.drafts[key].placement, self.around.hub)
         self._memory.parts.settle(key, part, frozenset(read), part.until)
 
     def explain_kept(self, key: ObjectKey, reason: str, /) -> Explain | None:

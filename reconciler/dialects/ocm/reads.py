@@ -2,22 +2,21 @@
 
 A placement chooses among the clusters of the sets that are bound in its namespace: it looks at the
 clusters that have the label of such a set, or at all where a set asks for more than a label. Of a
-score it looks at the reports on these. Where Balance counts it looks at all decisions.
+score it looks at the reports on the clusters of all sets that are bound there. Where Balance counts
+it looks at all decisions. Whatever upstream queues for an event is looked at.
 """
 
 from collections.abc import Collection, Iterable, Iterator
 
-from reconciler.dialects.cluster_reads import FLEET, SeenCluster, about, changed, labelled, named
+from reconciler.dialects.cluster_reads import FLEET, SeenCluster, about, changed, labelled
 from reconciler.dialects.ocm.api.cluster_sets import (
     EXCLUSIVE,
     SET_LABEL,
-    ClusterSet,
     eligible_sets,
 )
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.hub_objects import SCORES, SET_BINDINGS, SETS
 from reconciler.dialects.ocm.api.placement import Placement
-from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject
 from reconciler.dialects.ocm.decisions.sync import Hub
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP, WORK, ReplicaSet
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
@@ -32,36 +31,27 @@ from reconciler.model.identity import ObjectKey
 DECISIONS: Question = ("decisions",)
 
 
-def placement_reads(
-    placement: Placement, own: Iterable[DecisionObject], hub: Hub
-) -> Iterator[Question]:
-    """Yield what a placement that rests looked at.
-
-    Args:
-        placement: It.
-        own: Its decisions.
-        hub: What it was decided from.
-    """
-    bound = {one.name for one in hub.bindings.get(placement.namespace, ())}
+def placement_reads(placement: Placement, hub: Hub) -> Iterator[Question]:
+    """Yield what a placement that rests looked at; the clusters that it has are among these."""
+    bindings = hub.bindings.get(placement.namespace, ())
+    bound = {name for one in bindings for name in (one.name, one.cluster_set)}
     yield "bindings", placement.namespace
     yield from (("set", name) for name in bound)
-    yield from (named(name) for one in own for name in one.clusters)
-    eligible = eligible_sets(placement, bound & hub.sets.keys())
-    scopes = {scope for name in eligible for scope in _scopes(hub.sets[name])}
-    yield from scopes
-    yield from (("scores", name, scope) for name in _scores(placement) for scope in scopes)
+    yield from _scopes(eligible_sets(placement, bound), hub)
+    for scope in _scopes(bound, hub):
+        yield from (("scores", name, scope) for name in _scores(placement))
     if is_balanced(placement):
         yield DECISIONS
 
 
-def _scopes(one: ClusterSet) -> tuple[Question, ...]:
-    """Return the questions to one of which each cluster of a set belongs."""
-    if one.selector_type == EXCLUSIVE:
-        return (("label", SET_LABEL, one.name),)
-    if one.selector is None:
-        return ()
-    found = labelled(one.selector)
-    return (FLEET,) if found is None else found
+def _scopes(names: Iterable[str], hub: Hub) -> Iterator[Question]:
+    """Yield questions to one of which each cluster of some sets belongs."""
+    for one in (hub.sets[name] for name in names if name in hub.sets):
+        if one.selector_type == EXCLUSIVE:
+            yield "label", SET_LABEL, one.name
+        elif one.selector is not None:
+            found = labelled(one.selector)
+            yield from (FLEET,) if found is None else found
 
 
 def _scores(placement: Placement) -> set[str]:

@@ -1,10 +1,12 @@
 """The family ocm/enqueue: what an event concerns is looked at again by the pass that follows it.
 
 Upstream queues placements for an event; a pass looks at levels, and passes over what it remembers.
-So the rule is that all that upstream would queue is not passed over.
+So the rule is that all that upstream would queue is not passed over. What admission refuses is
+there all the same: upstream's queue does not ask for it.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import cast
 
 from reconciler.core.memo import Memo
@@ -14,7 +16,7 @@ from reconciler.dialects.ocm.plan import Ocm
 from reconciler.manifests.paths import output_path
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.identity import ObjectKey
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 from tests.builders import Body, manifest, path_of
 from tests.conformance.door.door import field, items
 from tests.conformance.door.ocm import GROUP, KINDS
@@ -38,23 +40,26 @@ def check_events(case: Body) -> str | None:
     repository, memo = Story().put(*_inputs(given)), Memo()
     for body in items(given, "placementDecisions"):
         _write(repository, _whole(body, DECISION))
+    written = {(one := manifest(body)).key: one for body in _inputs(given)}
+    there = repository.world().inputs
+    refused = {key: one for key, one in written.items() if key not in there}
     world = None
     for _ in range(PASSES):
-        world = _advance(repository, memo, world)
+        world = _advance(repository, memo, refused, world)
     event = cast(Mapping[str, object], given["event"])
     before = _remembered(memo, expected)
     strangers = [name for name in before if not _stands(repository, name)]
     if strangers:
         return f".queued: {strangers} are no placements"
-    world = _advance(repository, memo, world)
+    world = _advance(repository, memo, refused, world)
     if any(answer is not before[name] for name, answer in _remembered(memo, expected).items()):
         return ".queued: without an event nothing is passed over"
     body = _whole(field(given, "event", "object"), str(event["kind"]))
     _happen(repository, str(event["verb"]), body)
-    _advance(repository, memo, world)
+    _advance(repository, memo, refused, world)
     left = [name for name, answer in _remembered(memo, expected).items() if answer is before[name]]
-    there = [name for name in left if before[name] is not None and _stands(repository, name)]
-    return f".queued: {there} are passed over" if there else None
+    passed = [name for name in left if before[name] is not None and _stands(repository, name)]
+    return f".queued: {passed} are passed over" if passed else None
 
 
 def _inputs(given: Body) -> Iterator[Body]:
@@ -87,8 +92,11 @@ def _happen(repository: Story, verb: str, body: Body) -> None:
     del repository.files[path]
 
 
-def _advance(repository: Story, memo: Memo, before: World | None) -> World:
-    world = linked(repository.world(), before)
+def _advance(
+    repository: Story, memo: Memo, refused: Mapping[ObjectKey, Manifest], before: World | None
+) -> World:
+    found = repository.world()
+    world = linked(replace(found, inputs={**found.inputs, **refused}), before)
     outcome = reconcile(world, repository.now, memo=memo)
     repository.files = applied(repository.files, outcome)
     return world
