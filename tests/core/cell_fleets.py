@@ -218,3 +218,103 @@ KUBEFLEET = CellFleet(
         "report": {"feedback/f001-0/role.yaml": role(1, 3)},
     },
 )
+
+
+OCM_GROUP = "cluster.open-cluster-management.io"
+WORK_GROUP = "work.open-cluster-management.io"
+
+
+def managed(cell: int, number: int, *taints: Body, cpu: str = "8", **more: str) -> Body:
+    """A ManagedCluster of the set of a cell."""
+    in_set = {f"{OCM_GROUP}/clusterset": f"s{cell:03}"}
+    return named(
+        "ManagedCluster", f"{OCM_GROUP}/v1", f"m{cell:03}-{number}",
+        labels={**in_set, **more}, spec={"taints": list(taints), "hubAcceptsClient": True},
+        status={"allocatable": {"cpu": cpu}, "capacity": {"cpu": cpu}},
+    )  # fmt: skip
+
+
+def score(cell: int, number: int, value: int) -> Body:
+    """What an add-on says of a cluster."""
+    status = {"scores": [{"name": "s", "value": value}]}
+    return named(
+        "AddOnPlacementScore", f"{OCM_GROUP}/v1alpha1", "r", f"m{cell:03}-{number}", status=status
+    )
+
+
+def hub_placement(cell: int, number: int, wanted: int = 1) -> Body:
+    """A placement in the namespace of its cell, by a score or by room."""
+    by_score = {"type": "AddOn", "addOn": {"resourceName": "r", "scoreName": "s"}}
+    by_room = {"type": "BuiltIn", "builtIn": "ResourceAllocatableCPU"}
+    coordinate = by_score if number % 2 else by_room
+    steady = {"type": "BuiltIn", "builtIn": "Steady"}
+    return named(
+        "Placement", f"{OCM_GROUP}/v1beta1", f"p{number}", f"ns{cell:03}",
+        spec={
+            "numberOfClusters": wanted,
+            "prioritizerPolicy": {
+                "mode": "Exact",
+                "configurations": [
+                    {"scoreCoordinate": coordinate, "weight": 1},
+                    {"scoreCoordinate": steady, "weight": 3},
+                ],
+            },
+        },
+    )  # fmt: skip
+
+
+def replica_set(cell: int, number: int, value: str = "1") -> Body:
+    """A ConfigMap on the clusters of a placement."""
+    settings_map = named("ConfigMap", "v1", f"c{number}", f"ns{cell:03}", data={"v": value})
+    return named(
+        "ManifestWorkReplicaSet", f"{WORK_GROUP}/v1alpha1", f"w{number}", f"ns{cell:03}",
+        spec={
+            "placementRefs": [{"name": f"p{number}"}],
+            "manifestWorkTemplate": {"workload": {"manifests": [settings_map]}},
+        },
+    )  # fmt: skip
+
+
+def ocm(cells: int) -> Files:
+    """Open Cluster Management's."""
+    files: dict[str, Body] = {"reconciler.yaml": settings()}
+    for cell in range(cells):
+        for number in (0, 1):
+            files[f"clusters/{cell}-{number}.yaml"] = managed(cell, number)
+            files[f"scores/{cell}-{number}.yaml"] = score(cell, number, 1)
+        version, name = f"{OCM_GROUP}/v1beta2", f"s{cell:03}"
+        files[f"sets/{cell}.yaml"] = named("ManagedClusterSet", version, name, spec={})
+        files[f"bindings/{cell}.yaml"] = named(
+            "ManagedClusterSetBinding", version, name, f"ns{cell:03}", spec={"clusterSet": name}
+        )
+        for number in range(PER_CELL):
+            files[f"placements/{cell}/{number}.yaml"] = hub_placement(cell, number)
+            files[f"works/{cell}/{number}.yaml"] = replica_set(cell, number)
+    return files
+
+
+def hub_report() -> Body:
+    """A cluster says that it has its ConfigMap."""
+    return named("ConfigMap", "v1", "c3", "ns001", data={"v": "1"})
+
+
+def hub_taint() -> Body:
+    """What keeps a cluster from being chosen anew."""
+    return {"key": "k", "value": "v", "effect": "NoSelectIfNew"}
+
+
+OPEN_CLUSTER_MANAGEMENT = CellFleet(
+    ocm,
+    {
+        "replica set": {"works/1/1.yaml": replica_set(1, 1, "2")},
+        "placement": {"placements/1/1.yaml": hub_placement(1, 1, wanted=2)},
+        "label": {"clusters/1-0.yaml": managed(1, 0, z="1")},
+        "taint": {"clusters/1-0.yaml": managed(1, 0, hub_taint(), z="1")},
+        "resources": {"clusters/1-1.yaml": managed(1, 1, cpu="4")},
+        "score": {"scores/1-1.yaml": score(1, 1, 9)},
+        "rebalancer": {
+            "r.yaml": rebalancer("r", target(f"{OCM_GROUP}/v1beta1", "Placement", "p1", "ns001"))
+        },
+        "report": {"feedback/m001-0/c.yaml": hub_report()},
+    },
+)

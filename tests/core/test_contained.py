@@ -18,6 +18,8 @@ from reconciler.dialects.karmada.detector import detect as claims
 from reconciler.dialects.karmada.detector import known_policies
 from reconciler.dialects.kubefleet import decide as kubefleet_decide
 from reconciler.dialects.kubefleet import plan as kubefleet
+from reconciler.dialects.ocm import drafts as ocm_drafts
+from reconciler.dialects.ocm import placements_in_turn as ocm_placements
 from reconciler.dialects.ocm import plan as ocm
 from reconciler.manifests.text.reader import read
 from reconciler.model.world import World
@@ -152,7 +154,7 @@ CASES = {
         ("resourcebindings.work",),
     ),
     "ocm-placement": Case(
-        ocm,
+        ocm_placements,
         "decide",
         "bad",
         (managed("mc"),),
@@ -160,7 +162,7 @@ CASES = {
         (PLACED,),
     ),
     "ocm-draft": Case(
-        ocm,
+        ocm_drafts,
         "draft_of",
         "bad",
         (managed("mc"), changed_placement("bad"), changed_placement("good")),

@@ -18,7 +18,7 @@ import pytest
 
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
-from tests.core.cell_fleets import KARMADA, KUBEFLEET, CellFleet
+from tests.core.cell_fleets import KARMADA, KUBEFLEET, OPEN_CLUSTER_MANAGEMENT, CellFleet
 from tests.followed import linked
 from tests.stories import Story, applied, story
 
@@ -28,7 +28,7 @@ SMALL, LARGE = 3, 9
 SETTLED = 4  # passes until nothing moves any more
 MORE = 1.05
 
-FLEETS = {"karmada": KARMADA, "kubefleet": KUBEFLEET}
+FLEETS = {"karmada": KARMADA, "kubefleet": KUBEFLEET, "ocm": OPEN_CLUSTER_MANAGEMENT}
 
 DELIVERY = "delivery looks at the folder of each cluster"
 OVERRIDES = "an override that differs, or a cluster, is tried on all that is delivered"
@@ -48,6 +48,10 @@ GROWS: Mapping[tuple[str, str], tuple[float, str]] = {
     ("kubefleet", "taint"): (3.2, RECORDS),
     ("kubefleet", "rebalancer"): (1.15, DELIVERY),
     ("kubefleet", "report"): (1.2, DELIVERY),
+    ("ocm", "replica set"): (1.09, DELIVERY),
+    ("ocm", "placement"): (1.08, DELIVERY),
+    ("ocm", "rebalancer"): (1.13, "a score is read of all clusters at once, and kept"),
+    ("ocm", "report"): (1.17, DELIVERY),
 }
 """How many times as much a change costs in the larger fleet, at most, and what it is that grows."""
 

@@ -104,7 +104,7 @@ def decide(
     fingerprint = fingerprint_of(draft, verdict, own, hub)
     run = fingerprint != record.digest or demand is not None
     moves = _sorted(verdict.grouped.objects) != _sorted(own)
-    expiring = tuple(_expiring(verdict, now))
+    expiring = tuple(_expiring(verdict, hub, now))
     until = earliest(
         ceiling(next_end(verdict.request, hub.members, now)), *(moment for _, moment in expiring)
     )
@@ -185,7 +185,7 @@ def _group_masks(placement: Placement, verdict: SyncVerdict, hub: Hub) -> list[M
     return [selected(rule.selector, hub.members) for rule in placement.groups]
 
 
-def _expiring(verdict: SyncVerdict, now: datetime) -> Iterator[tuple[str, datetime]]:
+def _expiring(verdict: SyncVerdict, hub: Hub, now: datetime) -> Iterator[tuple[str, datetime]]:
     """Yield the scores that count and run out, each with the moment at which it has run out."""
     request = verdict.request
     resources = {
@@ -193,9 +193,12 @@ def _expiring(verdict: SyncVerdict, now: datetime) -> Iterator[tuple[str, dateti
         for item in request.placement.configurations
         if item.weight and item.coordinate is not None and item.coordinate.add_on is not None
     }
-    for (cluster, resource), report in request.reports.items() if resources else ():
-        if resource in resources and report.valid_until is not None and report.valid_until >= now:
-            over_at = second_after(report.valid_until)
+    offered = positions_of(request.candidates) if resources else ()
+    for cluster in (hub.members.fleet.names[position] for position in offered):
+        for resource in sorted(resources):
+            report = request.reports.get((cluster, resource))
+            until = None if report is None else report.valid_until
+            over_at = second_after(until) if until is not None and until >= now else None
             if over_at is not None:
                 yield f"the score {resource} of {cluster}", over_at
 

@@ -26,7 +26,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
 )
 from reconciler.dialects.ocm.scheduler.weights import is_balanced
 from reconciler.dialects.read_table import Question
-from reconciler.model.identity import ObjectKey
+from reconciler.model.identity import ClusterName, ObjectKey
 
 DECISIONS: Question = ("decisions",)
 
@@ -73,19 +73,23 @@ def changed_hub(
         now: The clusters.
         objects: What differs beside them.
     """
-    then, seen = _seen(before), _seen(now)
     if before is not now:
-        yield from changed(then, seen)
+        yield from changed(_seen(before), _seen(now))
     for key in objects:
         if key[:2] == SETS:
             yield "set", key.name
         elif key[:2] == SET_BINDINGS:
             yield "bindings", key.namespace
         elif key[:2] == SCORES:
-            for clusters in (then, seen):
-                if key.namespace in clusters:
-                    scopes = about(key.namespace, clusters[key.namespace].labels)
-                    yield from (("scores", name, one) for one in scopes for name in ("", key.name))
+            scopes = [one for members in (before, now) for one in _about(key.namespace, members)]
+            yield from (("scores", name, one) for one in scopes for name in ("", key.name))
+
+
+def _about(name: str, members: Members | None) -> Iterator[Question]:
+    """Yield the questions to which a cluster of a fleet belongs, none if it is not there."""
+    position = None if members is None else members.fleet.position.get(ClusterName(name))
+    if members is not None and position is not None:
+        yield from about(name, members.views[position].cluster.labels)
 
 
 def _seen(members: Members | None) -> dict[str, SeenCluster]:
