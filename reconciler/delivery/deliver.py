@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 from reconciler.delivery.delivered import Delivered
 from reconciler.delivery.delivery_faults import faults_of, warnings_of
 from reconciler.delivery.destinations import misplaced
 from reconciler.delivery.holds import DeliveryHolds, holds_of
-from reconciler.delivery.kustomization import kustomize, kustomized_folder
+from reconciler.delivery.kustomization import is_kustomization, kustomize, kustomized_folder
 from reconciler.delivery.memory import DeliveryMemory
 from reconciler.delivery.owned_files import (
     FileOwner,
@@ -28,7 +29,8 @@ from reconciler.delivery.settings import (
     decode_delivery,
 )
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt
-from reconciler.dialects.renderer import NotRendered, Reach, Rendered, Renderer
+from reconciler.dialects.read_index import Question
+from reconciler.dialects.renderer import Affected, NotRendered, Reach, Rendered, Renderer
 from reconciler.errors import UserError
 from reconciler.manifests.paths import DELIVERY, blob_id
 from reconciler.model.body import Body
@@ -36,6 +38,9 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Trace, World
+
+ANYTHING: Question = ("anything",)
+"""What a decision asks that could not be rendered for a reason that nobody foresaw."""
 
 
 def deliver(world: World, after: World, settings: Settings, memory: DeliveryMemory) -> Delivered:
@@ -157,7 +162,11 @@ class _Stage:
         """
         memory, present = self.memory, self.world.delivered
         moved = set(differing_keys(present, memory.present))
-        own = {path: kustomized_folder(path, self.configured) for path in moved}
+        own = {
+            path: kustomized_folder(path, self.configured)
+            for path in moved
+            if is_kustomization(path)
+        }
         own = {path: folder for path, folder in own.items() if folder is not None}
         moved -= own.keys()
         for folder, paths in by_folder(moved, self.configured.destinations).items():
@@ -166,7 +175,8 @@ class _Stage:
             files.update(path for path in paths if path in present)
             memory.stirred.add(folder)
         memory.stirred.update(folder for folder in own.values() if folder is not None)
-        memory.kustomizations = {p for p in {*memory.kustomizations, *own} if p in present}
+        memory.kustomizations.difference_update(own)
+        memory.kustomizations.update(path for path in own if path in present)
         memory.present = present
         return moved
 
@@ -181,11 +191,13 @@ class _Stage:
             return sorted(found)
         stale: set[FileOwner] = set()
         for name, renderers in memory.renderers.items():
-            keys = renderers.affected(memory.world, self.after)
-            if keys is None:
+            affected = renderers.affected(memory.world, self.after)
+            if affected is None:
                 stale |= {owner for owner in memory.owned if owner.dialect == name}
-                keys = set(self.renderers[name].owners())
-            stale |= {FileOwner(name, key) for key in keys}
+                affected = Affected(set(self.renderers[name].owners()))
+            stale |= {FileOwner(name, key) for key in affected.own}
+            for question in {*affected.questions, *((ANYTHING,) if affected.questions else ())}:
+                stale |= memory.reads[name].asking(question)
         return sorted(stale)
 
     def _render(self, owner: FileOwner) -> OwnedFiles | None:
@@ -197,9 +209,11 @@ class _Stage:
         if isinstance(found, Failed):
             self.traces.append(Trace(found.fault, found.trace))
             failed = tuple(NotRendered(name, found.message) for name in self._may_be(owner))
-            found = Rendered(path=found.fault.path, failed=failed)
+            found = Rendered(path=found.fault.path, failed=failed, reads=frozenset({ANYTHING}))
         if found is None:
+            self.memory.reads[owner.dialect].drop(owner)
             return None
+        self.memory.reads[owner.dialect].put(owner, found.reads)
         rendered, renamed = without_refused(found, self.configured, self.world.known)
         try:
             texts = texts_of(owner, rendered, destinations, self.memory.wraps)
@@ -273,8 +287,12 @@ class _Stage:
         taken = frozenset(found)
         return lambda path: is_in(path, taken)
 
-    def _fleet(self) -> set[ClusterName]:
-        return {name for renderer in self.renderers.values() for name in renderer.clusters()}
+    def _fleet(self) -> frozenset[ClusterName]:
+        """Return the clusters of all APIs, the very same ones while they stay."""
+        names = tuple(renderer.clusters() for renderer in self.renderers.values())
+        found = self.memory.fleet.recall(None, names, lambda: frozenset(chain.from_iterable(names)))
+        self.memory.fleet.forget()
+        return found
 
     def _blob(self, text: str) -> str:
         return blob_id(text.encode(), like=self.world.revision)

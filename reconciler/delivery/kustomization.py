@@ -30,9 +30,14 @@ def kustomization_path(folder: Folder) -> str:
     return f"{folder.path}/{FILE}"
 
 
+def is_kustomization(path: str) -> bool:
+    """Return whether a file is named as kustomize has it."""
+    return path.endswith(f"/{FILE}")
+
+
 def kustomized_folder(path: str, settings: DeliverySettings) -> Folder | None:
     """Return the folder whose kustomization.yaml a file is, `None` if it is none."""
-    if path.endswith(f"/{FILE}"):
+    if is_kustomization(path):
         for destination in kustomized(settings):
             folder = Folder(destination, destination.cluster_of(path))
             if path == kustomization_path(folder):
@@ -43,7 +48,7 @@ def kustomized_folder(path: str, settings: DeliverySettings) -> Folder | None:
 def kustomize(
     memory: DeliveryMemory,
     settings: DeliverySettings,
-    fleet: Collection[ClusterName],
+    fleet: frozenset[ClusterName],
     written: dict[str, str],
     gone: set[str],
     waiting: Collection[Destination],
@@ -62,16 +67,16 @@ def kustomize(
     """
     destinations = kustomized(settings)
     came, left = by_folder(written, destinations), by_folder(gone, destinations)
-    own = {Folder(one, name) for one in destinations for name in fleet}
-    new = {one for one in own if kustomization_path(one) not in memory.kustomizations}
-    memory.stirred |= new | came.keys() | left.keys()
-    memory.stirred = {one for one in memory.stirred if one.destination in destinations}
+    own = _own_folders(memory, destinations, fleet)
+    memory.stirred |= came.keys() | left.keys()
     for folder in sorted(memory.stirred):
         files = (memory.folders.get(folder, set()) | came[folder]) - left[folder]
         path = kustomization_path(folder)
-        if folder.destination in waiting or not folder.cluster:
+        if folder.destination not in destinations:
+            memory.stirred.discard(folder)
+        elif folder.destination in waiting or not folder.cluster:
             continue
-        if files or folder in own:
+        elif files or folder in own:
             text = kustomization_text(folder, files)
             if memory.present.get(path) == blob(text):
                 memory.stirred.discard(folder)
@@ -79,10 +84,20 @@ def kustomize(
                 written[path] = text
         elif path in memory.kustomizations:
             gone.add(path)
-    for path in memory.kustomizations - gone:
-        known = kustomized_folder(path, settings)
-        if known is not None and known not in own and not memory.folders.get(known):
-            gone.add(path)
+        else:
+            memory.stirred.discard(folder)
+
+
+def _own_folders(
+    memory: DeliveryMemory, destinations: Collection[Destination], fleet: frozenset[ClusterName]
+) -> frozenset[Folder]:
+    """Return the folders of the clusters that there are; those that came or went are stirred."""
+    if memory.kustomized_for != (destinations, fleet):
+        own = frozenset(Folder(one, name) for one in destinations for name in fleet)
+        lacking = {one for one in own if kustomization_path(one) not in memory.kustomizations}
+        memory.stirred |= lacking | (memory.kustomized - own)
+        memory.kustomized_for, memory.kustomized = (destinations, fleet), own
+    return memory.kustomized
 
 
 def kustomization_text(folder: Folder, paths: Iterable[str]) -> str:

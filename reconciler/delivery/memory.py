@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 
 from reconciler.delivery.definitions import CustomObjects, DefinitionTable
 from reconciler.delivery.owned_files import FileOwner, OwnedFiles
-from reconciler.delivery.settings import Folder
+from reconciler.delivery.settings import Destination, Folder
+from reconciler.dialects.read_index import ReadIndex
 from reconciler.dialects.renderer import Renderers, Wraps
+from reconciler.model.identity import ClusterName
+from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.settings import Settings
 from reconciler.model.world import World
 
@@ -25,6 +28,10 @@ class DeliveryMemory:
         renderers: What renders, by the name of its API.
         wraps: How objects of one API carry what any decides.
         owned: The files of each decision.
+        reads: By API what each decision asked when it was rendered.
+        fleet: The clusters of all APIs.
+        kustomized: The folders that have a kustomization.yaml whether or not files are in them.
+        kustomized_for: The destinations and clusters that these are of.
         claims: The decisions that claim a file, sorted; the first one has it.
         shared: The files that several claim.
         renamed: The files whose objects overrides gave another identity, by where an object of that
@@ -46,6 +53,12 @@ class DeliveryMemory:
     renderers: Mapping[str, Renderers]
     wraps: Wraps
     owned: dict[FileOwner, OwnedFiles] = field(default_factory=dict)
+    reads: defaultdict[str, ReadIndex[FileOwner]] = field(
+        default_factory=lambda: defaultdict(ReadIndex)
+    )
+    fleet: AnswerCache[None, frozenset[ClusterName]] = field(default_factory=AnswerCache)
+    kustomized: frozenset[Folder] = frozenset()
+    kustomized_for: tuple[Collection[Destination], frozenset[ClusterName]] | None = None
     claims: dict[str, tuple[FileOwner, ...]] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
     renamed: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -64,7 +77,7 @@ class DeliveryMemory:
 
     def forget_files(self) -> None:
         """Forget which files stood there, since it is another question whose they are."""
-        self.present = {}
+        self.present, self.kustomized_for = {}, None
         for table in (self.left, self.lacking, self.stirred, self.folders, self.kustomizations):
             table.clear()
 

@@ -7,7 +7,7 @@ name looks at that one, whether it is there or not; everything else looks at the
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from reconciler.dialects.read_table import Question
+from reconciler.dialects.read_index import Question
 from reconciler.model.labels import LabelSelector
 
 FLEET: Question = ("fleet",)

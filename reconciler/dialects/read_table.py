@@ -22,30 +22,25 @@ bounded by `until`. If a round has an earlier moment than the one before, nothin
 everything is looked at.
 """
 
-from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
+from reconciler.dialects.read_index import Question, ReadIndex, Reads
 from reconciler.model.identity import ObjectKey
 
 V = TypeVar("V")
-
-Question = Hashable
-"""What was asked: its kind and what it was about, or the name of a cluster."""
-
-Reads = frozenset[Question]
 
 SLACK = 64  # moments of values that changed since, beyond those that count
 
 
 @dataclass(frozen=True, slots=True)
 class _Settled(Generic[V]):
-    """A value that stays: what it came from, and until when that holds."""
+    """A value that stays, and until when it does."""
 
     value: V
-    reads: Reads
     until: datetime | None
 
 
@@ -59,8 +54,7 @@ class ReadTable(Generic[V]):
 
     tells: Callable[[V], bool] = bool
     _settled: dict[ObjectKey, _Settled[V]] = field(default_factory=dict)
-    _sets: dict[Question, set[Reads]] = field(default_factory=dict)
-    _readers: dict[Reads, set[ObjectKey]] = field(default_factory=dict)
+    _index: ReadIndex[ObjectKey] = field(default_factory=ReadIndex)
     _unsettled: set[ObjectKey] = field(default_factory=set)
     _telling: dict[ObjectKey, V] = field(default_factory=dict)
     _due: list[tuple[datetime, ObjectKey]] = field(default_factory=list)
@@ -100,13 +94,8 @@ class ReadTable(Generic[V]):
             until: When time alone may change the value, `None` if never.
         """
         self._drop(key)
-        self._settled[key] = _Settled(value, reads, until)
-        readers = self._readers.get(reads)
-        if readers is None:
-            readers = self._readers[reads] = set()
-            for question in reads:
-                self._sets.setdefault(question, set()).add(reads)
-        readers.add(key)
+        self._settled[key] = _Settled(value, until)
+        self._index.put(key, reads)
         if until is not None:
             heappush(self._due, (until, key))
         if self.tells(value):
@@ -114,7 +103,7 @@ class ReadTable(Generic[V]):
 
     def asking(self, question: Question) -> set[ObjectKey]:
         """Return the objects at rest that asked a question."""
-        return {key for reads in self._sets.get(question, ()) for key in self._readers[reads]}
+        return self._index.asking(question)
 
     def unsettle(self, keys: Iterable[ObjectKey]) -> None:
         """Have objects looked at in each round until they are settled."""
@@ -159,16 +148,7 @@ class ReadTable(Generic[V]):
         if known is None:
             return
         self._telling.pop(key, None)
-        readers = self._readers[known.reads]
-        readers.discard(key)
-        if readers:
-            return
-        del self._readers[known.reads]
-        for question in known.reads:
-            sets = self._sets[question]
-            sets.discard(known.reads)
-            if not sets:
-                del self._sets[question]
+        self._index.drop(key)
 
     def _come(self, now: datetime) -> Iterator[ObjectKey]:
         """Yield the objects whose moment has come."""

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from reconciler.dialects.read_index import Question, Reads
 from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.settings import Settings
@@ -71,6 +72,7 @@ class Rendered:
             nothing of replicas; empty where nothing was decided, as for a Namespace that goes
             everywhere.
         warnings: What a person should know, one sentence each.
+        reads: What was asked for it beside what is told of it by its key.
     """
 
     path: str
@@ -79,6 +81,19 @@ class Rendered:
     kept: frozenset[ClusterName] = frozenset()
     placed: tuple[tuple[ClusterName, int | None], ...] = ()
     warnings: tuple[str, ...] = ()
+    reads: Reads = frozenset()
+
+
+class Affected(NamedTuple):
+    """What two worlds render otherwise.
+
+    Attributes:
+        own: The decisions that are others themselves, with what is told of them by their keys.
+        questions: What others may have asked that has another answer now.
+    """
+
+    own: Collection[ObjectKey]
+    questions: Collection[Question] = ()
 
 
 class Renderer(Protocol):
@@ -87,8 +102,8 @@ class Renderer(Protocol):
     def owners(self) -> Iterable[ObjectKey]:
         """Return the decisions that put something onto clusters, sorted."""
 
-    def clusters(self) -> Iterable[ClusterName]:
-        """Return the clusters of this API, sorted."""
+    def clusters(self) -> tuple[ClusterName, ...]:
+        """Return the clusters of this API, sorted; the very same ones while they stay."""
 
     def render(self, owner: ObjectKey, /) -> Rendered | None:
         """Return what a decision puts where, `None` if there is no such decision."""
@@ -106,8 +121,8 @@ class Renderers(Protocol):
     def of(self, world: World, settings: Settings, /) -> Renderer:
         """Return the renderer of a world as a pass leaves it."""
 
-    def affected(self, before: World, now: World, /) -> Collection[ObjectKey] | None:
-        """Return the decisions that may be rendered otherwise, `None` if all may."""
+    def affected(self, before: World, now: World, /) -> Affected | None:
+        """Return what may be rendered otherwise, `None` if all may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +135,15 @@ class Nothing:
         """Return itself."""
         return self
 
-    def affected(self, before: World, now: World, /) -> Collection[ObjectKey]:  # noqa: ARG002
+    def affected(self, before: World, now: World, /) -> Affected:  # noqa: ARG002
         """Return none."""
-        return self.found
+        return Affected(self.found)
 
     def owners(self) -> Iterable[ObjectKey]:
         """Return none."""
         return self.found
 
-    def clusters(self) -> Iterable[ClusterName]:
+    def clusters(self) -> tuple[ClusterName, ...]:
         """Return none."""
         return ()
 

@@ -46,8 +46,11 @@ def manifest_changes(base: World, merged: World, now: datetime) -> list[Manifest
     for dialect in DIALECTS:
         renderers = dialect.renderers()
         sides = [renderers.of(world, settings_in(world)) for world in (before, after)]
-        owners = renderers.affected(before, after)
-        if owners is None or settings_in(before) != settings_in(after):
+        affected = renderers.affected(before, after)
+        stays = settings_in(before) == settings_in(after)
+        if affected is not None and not affected.questions and stays:
+            owners = set(affected.own)
+        else:
             owners = {key for side in sides for key in side.owners()}
         for owner in sorted(owners):
             found += _changes(owner, *sides)

@@ -10,7 +10,8 @@ from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.karmada.api.clusters import MemberCluster
 from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
 from reconciler.dialects.object_pass import Part, has_news
-from reconciler.dialects.read_table import Question, ReadTable
+from reconciler.dialects.read_index import Question
+from reconciler.dialects.read_table import ReadTable
 from reconciler.dialects.report_marks import ReportMarks
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import CacheKey, same

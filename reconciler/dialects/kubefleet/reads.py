@@ -14,7 +14,7 @@ from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, SelectorTerm, decode_policy
 from reconciler.dialects.kubefleet.eviction.evictions import NO_EVICTIONS, Evictions
 from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
-from reconciler.dialects.read_table import Question
+from reconciler.dialects.read_index import Question
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey

@@ -25,7 +25,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     work_name,
 )
 from reconciler.dialects.ocm.scheduler.weights import is_balanced
-from reconciler.dialects.read_table import Question
+from reconciler.dialects.read_index import Question
 from reconciler.model.identity import ClusterName, ObjectKey
 
 DECISIONS: Question = ("decisions",)

@@ -10,6 +10,7 @@ from reconciler.dialects.karmada.binding.render import Rendering, render_binding
 from reconciler.dialects.karmada.binding.work_marks import name_of
 from reconciler.dialects.karmada.overridemanager.override_policy import (
     OverridePolicies,
+    decode_override_policy,
     index_overrides,
 )
 from reconciler.dialects.renderer import ClusterWork, NotRendered
@@ -67,7 +68,9 @@ def rendering_of(given: Body, *, keeps_state: bool = False) -> Rendering:
     """Return the fleet and the overrides of a vector."""
     policies = cast(list[Body], given.get("overridePolicies", []))
     manifests = [Manifest(key_of(body), Origin(""), body) for body in policies]
-    overrides = index_overrides(manifests) if manifests else OverridePolicies()
+    overrides = (
+        index_overrides(map(decode_override_policy, manifests)) if manifests else OverridePolicies()
+    )
     members = members_of(map(decode_cluster, cast(list[Body], given["clusters"])))
     return Rendering(
         members=members,

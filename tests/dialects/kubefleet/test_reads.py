@@ -14,7 +14,7 @@ from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.kubefleet import reads
-from reconciler.dialects.read_table import Question
+from reconciler.dialects.read_index import Question
 from reconciler.model.identity import ObjectKey
 from tests.builders import Body, deployment
 from tests.dialects.kubefleet.fleet import EAST, fixed, member, pick, placement

@@ -23,9 +23,9 @@ class Cargoes:
         """Return the berths that were decided, sorted."""
         return sorted(key for key in self.world.outputs if key[:2] == BERTH)
 
-    def clusters(self) -> list[ClusterName]:
+    def clusters(self) -> tuple[ClusterName, ...]:
         """Return the sites, sorted."""
-        return sorted(ClusterName(site.key.name) for site in self.world.of_kind(*SITE))
+        return tuple(sorted(ClusterName(site.key.name) for site in self.world.of_kind(*SITE)))
 
     def render(self, owner: ObjectKey, /) -> Rendered | None:
         """Return the cargo for each site of a berth, `None` if it is none."""

@@ -1,10 +1,11 @@
 """What Karmada's bindings, and the Namespaces beside them, put onto clusters."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 
+from reconciler.dialects.cluster_reads import named
 from reconciler.dialects.karmada.api.binding import workload_key
 from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
 from reconciler.dialects.karmada.api.clusters import (
@@ -14,11 +15,17 @@ from reconciler.dialects.karmada.api.clusters import (
     members_of,
 )
 from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
-from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP, POLICY_GROUP
 from reconciler.dialects.karmada.api.placement import DIVIDED
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, merged_targets
 from reconciler.dialects.karmada.binding.render import Rendering, render_binding
 from reconciler.dialects.karmada.binding.render_namespace import render_namespace
+from reconciler.dialects.karmada.binding.render_reads import (
+    CLUSTER,
+    OVERRIDES,
+    binding_reads,
+    changed,
+    namespace_reads,
+)
 from reconciler.dialects.karmada.binding.revise_replicas import replicas_path
 from reconciler.dialects.karmada.detector.binding_draft import (
     BINDING,
@@ -30,26 +37,23 @@ from reconciler.dialects.karmada.detector.namespace_sync import is_synced
 from reconciler.dialects.karmada.detector.propagation import Propagation, decode_propagation
 from reconciler.dialects.karmada.overridemanager.override_policy import (
     OverridePolicies,
+    OverridePolicy,
+    decode_override_policy,
     index_overrides,
 )
-from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
+from reconciler.dialects.renderer import Affected, ClusterWork, NotRendered, Reach, Rendered
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.content import at
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
-from reconciler.model.keyed_cache import AnswerCache, forget
+from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.known_kinds import Kind
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest, World
 
 BINDINGS: tuple[Kind, ...] = ((GROUP, CLUSTER_BINDING), (GROUP, BINDING))
-OVERRIDES: tuple[Kind, ...] = (
-    (POLICY_GROUP, "ClusterOverridePolicy"),
-    (POLICY_GROUP, "OverridePolicy"),
-)
-CLUSTER: Kind = (CLUSTER_GROUP, "Cluster")
 NAMESPACE: Kind = ("", "Namespace")
 LEFT_WHOLE = (
     "{subject} is of a kind whose replicas nobody can interpret, so that it is delivered unchanged "
@@ -75,7 +79,7 @@ class KarmadaRenderer:
                 if is_synced(one.body, self.propagation):
                     yield one.key
 
-    def clusters(self) -> Iterable[ClusterName]:
+    def clusters(self) -> tuple[ClusterName, ...]:
         """Return the names of the fleet."""
         return self.rendering.members.fleet.names
 
@@ -107,9 +111,19 @@ class KarmadaRenderer:
         if found is None or not self.rendering.members.views:
             return None
         body = _as_stored(found)
-        return _rendered(found.origin.path, render_namespace(body, key, self.rendering))
+        rendered = _rendered(found.origin.path, render_namespace(body, key, self.rendering))
+        return replace(rendered, reads=namespace_reads(key, body, self.rendering.overrides))
 
     def _binding(self, output: Manifest) -> Rendered:
+        """Render a binding, and say what that asked."""
+        rendered, template = self._rendered_binding(output)
+        names = [name for name, _ in rendered.placed]
+        if template is None:
+            return replace(rendered, reads=frozenset(map(named, names)))
+        overrides = self.rendering.overrides
+        return replace(rendered, reads=binding_reads(template.key, template.body, names, overrides))
+
+    def _rendered_binding(self, output: Manifest) -> tuple[Rendered, Manifest | None]:
         binding, key = output.body, workload_key(output.body)
         targets = merged_targets(binding)
         placed = tuple((target.name, target.replicas) for target in targets)
@@ -118,14 +132,16 @@ class KarmadaRenderer:
         if template is None:
             why = f"{key} is not in the repository any more"
             failed = tuple(NotRendered(name, why) for name, _ in placed)
-            return Rendered(path=output.origin.path, failed=failed, kept=kept, placed=placed)
+            found = Rendered(path=output.origin.path, failed=failed, kept=kept, placed=placed)
+            return found, None
         warnings = tuple(self._warnings(template, binding))
         if warnings and self.refuses:
             failed = tuple(NotRendered(name, warnings[0]) for name, _ in placed)
-            return Rendered(path=template.origin.path, failed=failed, kept=kept, placed=placed)
+            found = Rendered(path=template.origin.path, failed=failed, kept=kept, placed=placed)
+            return found, template
         stored = _as_stored(template)
         works = render_binding(binding, targets, stored, key, _permanent_id(output), self.rendering)
-        return _rendered(template.origin.path, works, kept, placed, warnings)
+        return _rendered(template.origin.path, works, kept, placed, warnings), template
 
     def _warnings(self, template: Manifest, binding: Body) -> Iterator[str]:
         """Yield that a policy divides what goes whole to each cluster."""
@@ -172,23 +188,25 @@ class KarmadaRenderers:
     """The renderers of one world after the other, which share what did not change."""
 
     views: AnswerCache[str, MemberCluster | None] = field(default_factory=AnswerCache)
+    policies: AnswerCache[ObjectKey, OverridePolicy] = field(default_factory=AnswerCache)
     fleet: AnswerCache[None, Members] = field(default_factory=AnswerCache)
     overrides: AnswerCache[None, OverridePolicies] = field(default_factory=AnswerCache)
 
     def of(self, world: World, settings: Settings, /) -> KarmadaRenderer:
         """Return the renderer of a world."""
         clusters = world.of_kind(*CLUSTER)
-        policies = [world.of_kind(*kind) for kind in OVERRIDES]
+        policies = tuple(world.of_kind(*kind) for kind in OVERRIDES)
         rendering = Rendering(
             members=self.fleet.recall(
-                None, (clusters, settings), lambda: members_of(self._views(clusters, settings))
+                None, (clusters, settings), partial(self._members, clusters, settings)
             ),
             overrides=self.overrides.recall(
-                None, tuple(policies), lambda: index_overrides(chain.from_iterable(policies))
+                None, policies, partial(self._policies, chain.from_iterable(policies))
             ),
             custom_kinds=decode_custom_kinds(settings),
         )
-        forget(self)
+        self.fleet.forget()
+        self.overrides.forget()
         return KarmadaRenderer(
             world=world,
             rendering=rendering,
@@ -196,20 +214,29 @@ class KarmadaRenderers:
             refuses=settings.options.get("delivery", {}).get("uninterpreted") == "refuse",
         )
 
-    def affected(self, before: World, now: World, /) -> Collection[ObjectKey] | None:
-        """Return the bindings that changed, those of workloads that did, and such Namespaces.
-
-        All of them if an override policy changed, or a cluster in what overrides ask of it.
-        """
-        if any(before.of_kind(*kind) is not now.of_kind(*kind) for kind in OVERRIDES):
-            return None
-        if _asked(before, now) != _asked(now, before):
-            return None
+    def affected(self, before: World, now: World, /) -> Affected:
+        """Return the bindings that changed, those of workloads that did, and such Namespaces."""
         found: set[ObjectKey] = set()
         for key in differing_keys(now.inputs, before.inputs):
             found |= {binding_key(key), key} if key[:2] == NAMESPACE else {binding_key(key)}
         outputs = differing_keys(now.outputs, before.outputs)
-        return found.union(key for key in outputs if key[:2] in BINDINGS)
+        found.update(key for key in outputs if key[:2] in BINDINGS)
+        return Affected(found, tuple(changed(before, now)))
+
+    def _members(self, clusters: Iterable[Manifest], settings: Settings) -> Members:
+        """Return the fleet."""
+        found = members_of(self._views(clusters, settings))
+        self.views.forget()
+        return found
+
+    def _policies(self, manifests: Iterable[Manifest]) -> OverridePolicies:
+        """Return the override policies."""
+        found = index_overrides(
+            self.policies.recall(one.key, (one.body,), partial(decode_override_policy, one))
+            for one in manifests
+        )
+        self.policies.forget()
+        return found
 
     def _views(self, clusters: Iterable[Manifest], settings: Settings) -> Iterator[MemberCluster]:
         """Yield the clusters that can be read; what is on another one stays as it is."""
@@ -227,15 +254,3 @@ def _view(manifest: Manifest, *, declared: bool) -> MemberCluster | None:
         return decode_cluster({**manifest.body, "spec": spec}, declared=declared)
     except UserError:
         return None
-
-
-def _asked(world: World, other: World) -> list[Mapping[str, object]]:
-    """Return what overrides ask of the clusters of a world that are others in another world."""
-    theirs = {one.key: one for one in other.of_kind(*CLUSTER)}
-    fields = ("provider", "region", "zones", "zone")
-    return [
-        {"name": one.key.name, "labels": at(one.body, "metadata").get("labels")}
-        | {field: at(one.body, "spec").get(field) for field in fields}
-        for one in world.of_kind(*CLUSTER)
-        if theirs.get(one.key) is not one
-    ]

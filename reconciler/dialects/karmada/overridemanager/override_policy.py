@@ -68,12 +68,11 @@ class OverridePolicies:
         return (self.by_namespace or {}).get(namespace, ()) if namespace else ()
 
 
-def index_overrides(manifests: Iterable[Manifest]) -> OverridePolicies:
-    """Return the override policies among valid manifests."""
+def index_overrides(policies: Iterable[OverridePolicy]) -> OverridePolicies:
+    """Return override policies by where they count."""
     cluster_wide: list[OverridePolicy] = []
     by_namespace: dict[str, list[OverridePolicy]] = {}
-    for manifest in manifests:
-        policy = decode_override_policy(manifest)
+    for policy in policies:
         namespace = policy.key.namespace
         (by_namespace.setdefault(namespace, []) if namespace else cluster_wide).append(policy)
     found = {namespace: tuple(policies) for namespace, policies in by_namespace.items()}

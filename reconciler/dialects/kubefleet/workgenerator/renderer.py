@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+from reconciler.dialects.cluster_reads import named
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS, is_placement, subject_of
 from reconciler.dialects.kubefleet.api.names import GROUP
@@ -37,12 +38,14 @@ from reconciler.dialects.kubefleet.workgenerator.render import (
     is_rendered,
     render_binding,
 )
+from reconciler.dialects.kubefleet.workgenerator.render_reads import overrides_read
 from reconciler.dialects.kubefleet.workgenerator.snapshot_content import (
     PastContent,
     content_at,
     stored,
 )
 from reconciler.dialects.kubefleet.workgenerator.snapshot_group import snapshot_group
+from reconciler.dialects.read_index import Question
 from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
 from reconciler.dialects.work_spec import fill_work
 from reconciler.errors import UserError
@@ -52,20 +55,31 @@ from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Fleet:
+    """The clusters as overrides see them, by name."""
+
+    members: Mapping[ClusterName, MemberLabels]
+    names: tuple[ClusterName, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(sorted(self.members)))
+
+
 @dataclass(slots=True, eq=False)
 class KubeFleetRenderer:
     """The placements of one world, and what rendering asks beside them.
 
     Attributes:
         world: As a pass leaves it.
-        members: The clusters as overrides see them, by name.
+        fleet: The clusters.
         overrides: All of them, sorted by namespace and name.
         along: Namespaces that go along, each with its clusters.
         lacking: Placements of which an earlier version of an object is missing, noted for later.
     """
 
     world: World
-    members: Mapping[str, MemberLabels]
+    fleet: Fleet
     overrides: tuple[Override, ...]
     along: Mapping[ObjectKey, Sequence[ClusterName]]
     lacking: set[ObjectKey]
@@ -76,9 +90,9 @@ class KubeFleetRenderer:
         kinds = ((GROUP, kind) for kind in sorted(PLACEMENTS))
         yield from (one.key for one in self.world.outputs_of(kinds))
 
-    def clusters(self) -> Iterable[ClusterName]:
+    def clusters(self) -> tuple[ClusterName, ...]:
         """Return the names of the fleet."""
-        return (one.name for _, one in sorted(self.members.items()))
+        return self.fleet.names
 
     def render(self, owner: ObjectKey, /) -> Rendered | None:
         """Render each binding of a placement, or a Namespace that goes along."""
@@ -101,6 +115,9 @@ class KubeFleetRenderer:
             kept=frozenset(one.target for one in bindings) - shown,
             placed=tuple((name, None) for name in sorted(shown)),
             warnings=tuple(found.warnings()) if rendered else (),
+            reads=frozenset(
+                (*found.asked(one.resource_snapshot for one in rendered), *map(named, shown))
+            ),
         )
 
     def reach(self, owner: ObjectKey, /) -> Reach:
@@ -127,7 +144,7 @@ class KubeFleetRenderer:
         works: list[ClusterWork] = []
         failed: list[NotRendered] = []
         for name in self.along[key]:
-            member = self.members.get(name, MemberLabels(name, {}))
+            member = self.fleet.members.get(name, MemberLabels(name, {}))
             try:
                 picked = overrides_of_cluster(overrides, member)
                 found = apply_overrides(body, target, picked, member, namespaced=False)
@@ -138,13 +155,19 @@ class KubeFleetRenderer:
                 )
             except UserError as error:
                 failed.append(NotRendered(name, error.message))
-        return Rendered(path=written.origin.path, works=tuple(works), failed=tuple(failed))
+        asked = (*overrides_read(target, namespaced=False), *map(named, self.along[key]))
+        return Rendered(
+            path=written.origin.path,
+            works=tuple(works),
+            failed=tuple(failed),
+            reads=frozenset(asked),
+        )
 
     def _works(
         self, binding: Binding, owner: ObjectKey, found: "_PlacementContent"
     ) -> list[ClusterWork | NotRendered]:
         """Return what the cluster of a binding gets, or why it gets nothing new."""
-        member = self.members.get(binding.target)
+        member = self.fleet.members.get(binding.target)
         if member is None:
             missing = f'memberclusters.cluster.kubernetes-fleet.io "{binding.target}" not found'
             return [NotRendered(binding.target, missing)]
@@ -191,6 +214,16 @@ class _PlacementContent:
                 self.renderer.is_namespaced,
             )
         return self._overrides[master]
+
+    def asked(self, masters: Iterable[str]) -> Iterator[Question]:
+        """Yield what is asked of overrides for what some snapshots hold."""
+        for master in set(masters):
+            try:
+                for target in self._targets(master):
+                    own = self.renderer.is_namespaced(target)
+                    yield from overrides_read(target, namespaced=own)
+            except UserError:
+                continue  # the placement is told of, and is looked at again by itself
 
     def sources(self) -> Iterator[ObjectKey]:
         """Yield what any snapshot holds, and what is in its envelopes."""

@@ -1,9 +1,11 @@
 """The renderers of one world after the other: what changed from the one to the other."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 
+from reconciler.dialects.cluster_reads import named
 from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP
 from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, is_placement
 from reconciler.dialects.kubefleet.api.names import GROUP
@@ -19,10 +21,13 @@ from reconciler.dialects.kubefleet.workgenerator.namespaces import (
 from reconciler.dialects.kubefleet.workgenerator.placement_files import (
     parent_of,
 )
-from reconciler.dialects.kubefleet.workgenerator.renderer import KubeFleetRenderer
+from reconciler.dialects.kubefleet.workgenerator.render_reads import answered_by
+from reconciler.dialects.kubefleet.workgenerator.renderer import Fleet, KubeFleetRenderer
+from reconciler.dialects.read_index import Question
+from reconciler.dialects.renderer import Affected
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.keyed_cache import AnswerCache, forget
+from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.known_kinds import Kind
 from reconciler.model.labels import labels_of
 from reconciler.model.settings import Settings
@@ -40,26 +45,37 @@ class KubeFleetRenderers:
     """The renderers of one world after the other, which share what did not change."""
 
     found: AnswerCache[None, tuple[Override, ...]] = field(default_factory=AnswerCache)
+    overrides: AnswerCache[ObjectKey, Override] = field(default_factory=AnswerCache)
+    fleet: AnswerCache[None, Fleet] = field(default_factory=AnswerCache)
     lacking: set[ObjectKey] = field(default_factory=set)
 
     def of(self, world: World, settings: Settings, /) -> KubeFleetRenderer:  # noqa: ARG002
         """Return the renderer of a world."""
         written = tuple(world.of_kind(*kind) for kind in OVERRIDES)
         overrides = self.found.recall(
-            None, written, lambda: tuple(_decoded(chain.from_iterable(written)))
+            None, written, partial(self._overrides, chain.from_iterable(written))
         )
-        forget(self)
+        clusters = world.of_kind(*CLUSTER)
+        fleet = self.fleet.recall(None, (clusters,), partial(_fleet, clusters))
+        self.found.forget()
+        self.fleet.forget()
         along = namespaces_along(world)
-        return KubeFleetRenderer(world, _members(world), overrides, along, self.lacking)
+        return KubeFleetRenderer(world, fleet, overrides, along, self.lacking)
 
-    def affected(self, before: World, now: World, /) -> Collection[ObjectKey] | None:
+    def _overrides(self, manifests: Iterable[Manifest]) -> tuple[Override, ...]:
+        """Return the overrides, sorted by namespace and name."""
+        found = tuple(
+            self.overrides.recall(one.key, (one.body,), partial(_decoded, one)) for one in manifests
+        )
+        self.overrides.forget()
+        return found
+
+    def affected(self, before: World, now: World, /) -> Affected | None:
         """Return the placements whose files changed, and those that lacked content.
 
-        All of them if an override, a cluster's labels or the scope of a kind changed.
+        All of them if the scope of a kind changed.
         """
-        if any(before.of_kind(*kind) is not now.of_kind(*kind) for kind in OVERRIDES):
-            return None
-        if before.known != now.known or _members(before) != _members(now):
+        if before.known != now.known:
             return None
         changed = differing_keys(now.inputs, before.inputs)
         namespaces = [key for key in changed if key[:2] == NAMESPACE]
@@ -67,7 +83,22 @@ class KubeFleetRenderers:
         if any((key in now.inputs) != (key in before.inputs) for key in namespaces):
             placed = now.outputs_of((GROUP, kind) for kind in sorted(PLACEMENTS))
             found.update(one.key for one in placed)  # of which one may be warned now
-        return found | _rendered_anew(before, now)
+        questions: list[Question] = []
+        for key in changed:
+            versions = (before.inputs.get(key), now.inputs.get(key))
+            questions += _questions(key, [one for one in versions if one is not None])
+        return Affected(found | _rendered_anew(before, now), questions)
+
+
+def _questions(key: ObjectKey, versions: list[Manifest]) -> Iterator[Question]:
+    """Yield what an input answers otherwise, given it as it was and as it is."""
+    if key[:2] in OVERRIDES:
+        for one in versions:
+            yield from answered_by(_decoded(one))
+    elif key[:2] == CLUSTER:
+        labels = [labels_of(one.body) for one in versions]
+        if len(labels) == 1 or labels[0] != labels[1]:
+            yield named(key.name)
 
 
 def _rendered_anew(before: World, now: World) -> set[ObjectKey]:
@@ -85,20 +116,21 @@ def _rendered_anew(before: World, now: World) -> set[ObjectKey]:
     return found
 
 
-def _members(world: World) -> dict[str, MemberLabels]:
-    """Return the clusters of a world as overrides see them, by name."""
-    return {
-        one.key.name: MemberLabels(ClusterName(one.key.name), labels_of(one.body))
-        for one in world.of_kind(*CLUSTER)
-    }
+def _fleet(clusters: Iterable[Manifest]) -> Fleet:
+    """Return the clusters of a world as overrides see them."""
+    return Fleet(
+        {
+            ClusterName(one.key.name): MemberLabels(ClusterName(one.key.name), labels_of(one.body))
+            for one in clusters
+        }
+    )
 
 
-def _decoded(manifests: Iterable[Manifest]) -> Iterator[Override]:
-    """Yield the overrides, sorted by namespace and name.
+def _decoded(manifest: Manifest) -> Override:
+    """Return an override.
 
     Unlike upstream: each is as if it had never been another one, and a change of it applies at
     once, while upstream rolls it out like a change of resources.
     """
-    for one in manifests:
-        snapshot = f"{one.key.name}-{FIRST_INDEX}"
-        yield decode_override(one.key, mapping(one.body, "spec"), snapshot)
+    snapshot = f"{manifest.key.name}-{FIRST_INDEX}"
+    return decode_override(manifest.key, mapping(manifest.body, "spec"), snapshot)

@@ -4,8 +4,9 @@ A cluster that still has an earlier template keeps what is there until its turn 
 file of the set says which template that is.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 
 from reconciler.dialects.ocm.api.groups import CLUSTER_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
@@ -25,14 +26,15 @@ from reconciler.dialects.ocm.manifestworkreplicaset.set_record import (
     template_id,
     work_name,
 )
-from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Rendered
+from reconciler.dialects.renderer import Affected, ClusterWork, NotRendered, Reach, Rendered
 from reconciler.dialects.work_spec import fill_work
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.keyed_cache import AnswerCache, forget
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
-from reconciler.model.world import World
+from reconciler.model.world import Manifest, World
 
 CLUSTER = (CLUSTER_GROUP, "ManagedCluster")
 API_VERSION = f"{GROUP}/v1"
@@ -40,17 +42,18 @@ API_VERSION = f"{GROUP}/v1"
 
 @dataclass(frozen=True, slots=True)
 class OcmRenderer:
-    """The sets of one world."""
+    """The sets of one world; `names` are those of the clusters, sorted."""
 
     world: World
+    names: tuple[ClusterName, ...]
 
     def owners(self) -> Iterable[ObjectKey]:
         """Return the sets that passes have looked at."""
         return (one.key for one in self.world.outputs_of_kind((GROUP, KIND)))
 
-    def clusters(self) -> Iterable[ClusterName]:
+    def clusters(self) -> tuple[ClusterName, ...]:
         """Return the names of the ManagedClusters."""
-        return (ClusterName(one.key.name) for one in self.world.of_kind(*CLUSTER))
+        return self.names
 
     def render(self, owner: ObjectKey, /) -> Rendered | None:
         """Render a set for each cluster that has its present template."""
@@ -114,17 +117,28 @@ def _work(owner: ObjectKey, wanted: ReplicaSet, work: WorkRecord, record: SetRec
 
 @dataclass(frozen=True, slots=True)
 class OcmRenderers:
-    """The renderers of one world after the other; they remember nothing."""
+    """The renderers of one world after the other, which share the names of the clusters."""
+
+    names: AnswerCache[None, tuple[ClusterName, ...]] = field(default_factory=AnswerCache)
 
     def of(self, world: World, _settings: Settings, /) -> OcmRenderer:
         """Return the renderer of a world."""
-        return OcmRenderer(world)
+        clusters = world.of_kind(*CLUSTER)
+        names = self.names.recall(None, (clusters,), partial(_names, clusters))
+        forget(self)
+        return OcmRenderer(world, names)
 
-    def affected(self, before: World, now: World, /) -> Collection[ObjectKey]:
+    def affected(self, before: World, now: World, /) -> Affected:
         """Return the sets that changed, or of which a pass changed what they have where."""
-        return set(_sets(differing_keys(now.inputs, before.inputs))).union(
-            _sets(differing_keys(now.outputs, before.outputs))
+        inputs, outputs = (
+            differing_keys(now.inputs, before.inputs),
+            differing_keys(now.outputs, before.outputs),
         )
+        return Affected({*_sets(inputs), *_sets(outputs)})
+
+
+def _names(clusters: Iterable[Manifest]) -> tuple[ClusterName, ...]:
+    return tuple(ClusterName(one.key.name) for one in clusters)
 
 
 def _sets(keys: Iterable[ObjectKey]) -> Iterator[ObjectKey]:
