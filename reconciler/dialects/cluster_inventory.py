@@ -34,7 +34,7 @@ class ClusterInventory(Generic[V]):
 
     Attributes:
         views: Those that can be decoded, by name, sorted.
-        records: Their status files.
+        records: Those of their status files that are not as they stand there.
         failed: The others, by name; what is on one of them stays as it is.
         gone: The status files of clusters that are not there any more.
     """
@@ -80,6 +80,7 @@ def take_inventory(
     before, known.admitted = known.admitted, {}
     views: dict[str, V] = {}
     records: dict[ObjectKey, Body] = {}
+    kept: set[ObjectKey] = set()
     failed: dict[str, Failed] = {}
     for manifest in manifests:
         key, output = manifest.key, world.outputs.get(manifest.key)
@@ -93,17 +94,17 @@ def take_inventory(
             admitted = attempt(work, partial(place_of, manifest), refused)
             if isinstance(admitted, Failed):
                 failed[key.name], stays = admitted, False
-                records |= {} if present is None else {key: present}
+                kept.add(key)
                 continue
             found = admitted
         if found.record is None or found.record is present:
             known.admitted[key.name] = (cache_key, found)
         else:
-            stays = False
+            stays, records[key] = False, found.record
         views[key.name] = found.view
         if found.record is not None:
-            records[key] = found.record
-    gone = frozenset(one.key for one in world.outputs_of_kind(kind) if one.key not in records)
+            kept.add(key)
+    gone = frozenset(one.key for one in world.outputs_of_kind(kind) if one.key not in kept)
     inventory = ClusterInventory(views, records, failed, gone)
     known.last = (drawn_from, inventory) if stays else None
     return inventory
