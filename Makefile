@@ -8,7 +8,7 @@ LANGUAGE_SERVER := .venv/editors/node_modules/yaml-language-server/package.json
 # Tests write where nothing waits for a disk, if the machine has 4 GB of such room.
 MEMORY := $(shell df --output=avail -k /dev/shm 2> /dev/null | awk 'NR == 2 && $$1 > 4000000 { print "TMPDIR=/dev/shm" }')
 
-.PHONY: demo test quick kubectl editors browser axe pictures fuzz crash crash-all laws limits strangers soak check format docs schemas bench bench-large bench-page wheel release lock image-steps pin clean
+.PHONY: demo test quick kubectl editors browser axe pictures fuzz crash crash-all laws limits strangers costs soak check format docs schemas bench bench-large bench-page wheel release lock image-steps pin clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m reconciler demo
@@ -50,6 +50,10 @@ strangers: $(INSTALLED)
 # Properties of passes with other examples each round; LAW=joined_demands for one file of them.
 laws: $(INSTALLED)
 	$(MEMORY) $(BIN)/python -m tests.core --seconds $(or $(SECONDS),600) --seed $(or $(SEED),0) $(if $(LAW),--law $(LAW))
+
+# What one change costs in fleets of some 250 and 2,500 objects.
+costs: $(INSTALLED)
+	COSTS=1 $(MEMORY) $(BIN)/python -m pytest -q tests/core/test_each_change_costs_alike.py
 
 # Every verb at every limit of the machine, and on every full field.
 limits: $(INSTALLED)

@@ -2,9 +2,10 @@
 
 Everything that the interpreter does in `reconcile` is counted, comprehensions included, with
 delivery on. Where it grows with the fleet the change is listed, with how much and why; what is
-listed may only become less.
+listed may only become less. `make costs` counts in fleets of some 250 and 2,500 objects.
 """
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -24,25 +25,40 @@ from tests.stories import Story, applied, story
 
 pytestmark = pytest.mark.cpu_seconds(120)  # two fleets of each API, traced operation by operation
 
-SMALL, LARGE = 3, 9
+IS_LARGE = "COSTS" in os.environ
+SMALL, LARGE = (10, 100) if IS_LARGE else (3, 9)
 SETTLED = 4  # passes until nothing moves any more
 MORE = 1.05
 
 FLEETS = {"karmada": KARMADA, "kubefleet": KUBEFLEET, "ocm": OPEN_CLUSTER_MANAGEMENT}
 
+ANSWERS = "of each decision there is an answer of every cluster"
 INDEX = "the index of the fleet is drawn anew where a cluster differs"
+POLICIES = "all policies are gone through for the one that differs"
+ROOM = "how often a workload fits is asked of the whole fleet at once, and kept"
 SCORE = "a score is read of all clusters at once, and kept"
-RECORDS = "a record names the first twenty clusters that were rejected; here that is nearly all"
-GROWS: Mapping[tuple[str, str], tuple[float, str]] = {
-    ("karmada", "taint"): (1.08, INDEX),
-    ("karmada", "resources"): (1.35, INDEX),
-    ("kubefleet", "placement"): (1.07, RECORDS),
-    ("kubefleet", "label"): (3.2, RECORDS),
-    ("kubefleet", "taint"): (3.2, RECORDS),
-    ("kubefleet", "rebalancer"): (1.12, RECORDS),
-    ("ocm", "rebalancer"): (1.11, SCORE),
+RECORDS = "a record names the first twenty clusters that were rejected, of which this is one"
+GROWS: Mapping[tuple[str, str], tuple[float, float, str]] = {
+    ("karmada", "replicas"): (MORE, 1.07, ANSWERS),
+    ("karmada", "policy"): (MORE, 1.06, ANSWERS),
+    ("karmada", "override"): (MORE, 1.21, POLICIES),
+    ("karmada", "label"): (MORE, 1.6, INDEX),
+    ("karmada", "taint"): (1.08, 2.1, INDEX),
+    ("karmada", "resources"): (1.35, 4.6, INDEX),
+    ("karmada", "rebalancer"): (MORE, 1.42, ROOM),
+    ("kubefleet", "placement"): (1.07, MORE, RECORDS),
+    ("kubefleet", "override"): (MORE, 1.25, POLICIES),
+    ("kubefleet", "label"): (3.2, 10.0, RECORDS),
+    ("kubefleet", "taint"): (3.2, 10.0, RECORDS),
+    ("kubefleet", "rebalancer"): (1.12, 1.13, INDEX),
+    ("ocm", "placement"): (MORE, 1.33, SCORE),
+    ("ocm", "label"): (MORE, 1.41, INDEX),
+    ("ocm", "taint"): (MORE, 1.44, INDEX),
+    ("ocm", "resources"): (MORE, 1.4, INDEX),
+    ("ocm", "score"): (MORE, 1.12, SCORE),
+    ("ocm", "rebalancer"): (1.11, 2.4, SCORE),
 }
-"""How many times as much a change costs in the larger fleet, at most, and what it is that grows."""
+"""How many times as much a change costs at most in the larger fleet of either pair, and why."""
 
 
 @contextmanager
@@ -98,6 +114,7 @@ def test_a_change_costs_alike_in_a_larger_fleet(api: str, change: str) -> None:
     grown = Counter({name: count - small[name] for name, count in large.items()})
     more = large.total() / small.total()
 
-    most, why = GROWS.get((api, change), (MORE, ""))
+    *bounds, _why = GROWS.get((api, change), (MORE, MORE, ""))
+    most = bounds[IS_LARGE]
     assert more <= most, grown.most_common(8)
-    assert not why or more > MORE, "it does not grow any more: take it from the list"
+    assert most == MORE or more > MORE, "it does not grow any more: take it from the list"

@@ -2,8 +2,8 @@
 
     python -m tests.audit.proofs.write_history FOLDER PASSES SEED
 
-The kept one was written by the version before tables of reads, so that whatever decides since can be
-held against it, byte for byte.
+The kept one was written by the version before tables of reads, so that whatever decides since can
+be held against it, byte for byte.
 """
 
 import random
@@ -166,7 +166,9 @@ def _hub_rebalanced(choose: random.Random, number: int) -> Edit:
 
 def _broken(choose: random.Random, number: int) -> Edit:
     cell, one = _at(choose)
-    body = named("Deployment", "apps/v1", f"w{cell:03}-{one}", f"ns{cell:03}", spec={"replicas": -number})
+    body = named(
+        "Deployment", "apps/v1", f"w{cell:03}-{one}", f"ns{cell:03}", spec={"replicas": -number}
+    )
     return f"karmada/work/{cell}/{one}.yaml", body
 
 
