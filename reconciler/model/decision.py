@@ -29,6 +29,7 @@ class CauseKind(StrEnum):
     REPLICAS_CHANGED = "replicas changed"
     REQUESTS_CHANGED = "requests changed"
     RESUMED = "resumed"
+    SUSPENDED = "suspended"
     REBALANCED = "rebalanced"
     RETRIED = "rebalance tried again"
     EVICTED = "evicted"

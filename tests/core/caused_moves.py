@@ -148,7 +148,17 @@ class Seen:
         return self.alone[kind] + self.together[kind]
 
 
-BROUGHT = frozenset({"workload", "policy", "placement", "replicas", "requests", "resumed"})
+BROUGHT = frozenset(
+    {
+        "workload",
+        "policy",
+        "placement",
+        "replicas",
+        "requests",
+        "suspension",
+        "suspension of a policy",
+    }
+)
 """What may bring an object."""
 CREATION = "creation"
 """The part of all that brought an object together: a first placement stands for it as it is."""

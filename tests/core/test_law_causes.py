@@ -5,7 +5,7 @@ that alone it is the same, and no more is named than that takes. What a cause st
 back in the files.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import cast
@@ -64,14 +64,14 @@ PLACEMENTS: tuple[Body, ...] = (
 )
 ROOMY, SMALL = cluster_status(pods=100), cluster_status(cpu="2")
 EVICTING = taint(effect="NoExecute")
-SUSPENDED: Body = {"suspension": {"scheduling": True}}
 NAMED: dict[CauseKind, str] = {
     CauseKind.CREATED: "rebalancer",
     CauseKind.REMOVED: "workload",
     CauseKind.REPLICAS_CHANGED: "replicas",
     CauseKind.REQUESTS_CHANGED: "requests",
     CauseKind.PLACEMENT_CHANGED: "policy",
-    CauseKind.RESUMED: "resumed",
+    CauseKind.RESUMED: "suspension",
+    CauseKind.SUSPENDED: "suspension",
     CauseKind.REBALANCED: "rebalancer",
     CauseKind.RETRIED: "trigger",
     CauseKind.EVICTED: "clusters",
@@ -80,11 +80,17 @@ NAMED: dict[CauseKind, str] = {
     CauseKind.EDITED: HAND,
 }
 """Whose edit a cause stands for."""
+SUSPENSIONS = (CauseKind.RESUMED, CauseKind.SUSPENDED)
+POLICY_SUSPENSION = "suspension of a policy"
 FIELDS: dict[str, dict[str, At]] = {
     "workload": {
         "replicas": ("spec", "replicas"),
         "requests": ("spec", "template"),
-        "resumed": ("metadata", "annotations"),
+        "suspension": ("metadata", "annotations"),
+    },
+    "policy": {
+        "policy": ("", "spec"),
+        POLICY_SUSPENSION: ("metadata", "annotations"),
     },
 }
 FOLDERS = {
@@ -139,25 +145,28 @@ def forget_rebalancers(files: dict[str, str]) -> None:
 
 
 def named(decision: Decision, edits: Edits) -> frozenset[str]:
-    """Whose edits the causes of a decision stand for; time and reports may evict, too.
-
-    A policy that is not suspended any more is one edit with whatever else of it was edited.
-    """
+    """Whose edits the causes of a decision stand for; time and reports may evict, too."""
     edited = set(edits.paths())
-    policies = {
-        "policy"
-        for path in edited
-        if CauseKind.RESUMED in decision.cause.kinds
-        and path.startswith("propagationpolicy/")
-        and "suspension" in edits.before.get(path, "")
-        and "suspension" not in edits.now.get(path, "")
-    }
-    return frozenset(policies).union(
+    return frozenset(suspensions(decision, edits)).union(
         NAMED[cause.kind]
         for cause in (decision.cause, *decision.cause.also)
-        if cause.kind is not CauseKind.EVICTED
-        or any(f"cluster/{key.name}.yaml" in edited for key in cause.sources)
+        if cause.kind not in SUSPENSIONS
+        and (
+            cause.kind is not CauseKind.EVICTED
+            or any(f"cluster/{key.name}.yaml" in edited for key in cause.sources)
+        )
     )
+
+
+def suspensions(decision: Decision, edits: Edits) -> Iterator[str]:
+    """What a cause of suspension stands for: that of the workload itself, or of a policy."""
+    own = f"/{decision.key.name.removesuffix('-deployment')}.yaml"
+    for path in edits.paths() if not decision.cause.kinds.isdisjoint(SUSPENSIONS) else ():
+        then, now = (SUSPEND in files.get(path, "") for files in (edits.before, edits.now))
+        if then != now and path.startswith("propagationpolicy/"):
+            yield POLICY_SUSPENSION
+        elif then != now and path.startswith("deployment/") and path.endswith(own):
+            yield NAMED[CauseKind.SUSPENDED]
 
 
 RULES = Rules(
@@ -170,7 +179,7 @@ RULES = Rules(
 
 
 def suspended(body: Body) -> Body:
-    """A workload that is left where it is."""
+    """A workload that is left where it is, or a policy whose workloads are."""
     metadata = cast(Body, body["metadata"])
     return {**body, "metadata": {**metadata, "annotations": {SUSPEND: "true"}}}
 
@@ -188,11 +197,8 @@ deployments = st.builds(
     cpu=st.sampled_from(("", "", "500m", "1")),
 )
 workloads = st.one_of(deployments, deployments, deployments.map(suspended))
-policies = st.builds(
-    lambda placement, more: policy(placement=placement, **more),
-    st.sampled_from(PLACEMENTS),
-    st.sampled_from(({}, {}, {}, SUSPENDED)),
-)
+placements = st.builds(lambda placement: policy(placement=placement), st.sampled_from(PLACEMENTS))
+policies = st.one_of(placements, placements, placements, placements.map(suspended))
 demands = st.sampled_from(
     (rebalancer(), rebalancer("demo", target(name="api"), target()), rebalancer("more"))
 )
@@ -270,6 +276,13 @@ SELDOM: tuple[tuple[str, list[Step]], ...] = (
         ],
     ),
     ("small", [([deployment(replicas=5, cpu="1")], [cluster("a", status=ROOMY)], 7)]),  # requests
+    (
+        "roomy",  # what leaves a cluster comes to no other one, since its scheduling is suspended
+        [
+            ([policy(placement={"replicaScheduling": DYNAMIC})], [], 7),
+            ([suspended(deployment())], [cluster("a", taints=[EVICTING], status=ROOMY)], 7),
+        ],
+    ),
 )
 """What chance brings up too seldom to count on."""
 
@@ -316,6 +329,17 @@ def test_an_edit_alone_is_the_cause(placement: Body, edit: Body, expected: str) 
     [decision] = told.put(edit).run(10).decisions
 
     assert expected == str(decision.cause)
+
+
+def test_what_is_suspended_is_not_told_as_resumed() -> None:
+    """It leaves its cluster, and comes to no other one."""
+    placement = {"replicaScheduling": DYNAMIC}
+    told = story(*map(cluster, "ab"), policy(placement=placement), deployment())
+    told.run(0)
+    told.put(suspended(deployment()), cluster("a", taints=[EVICTING]))
+    [decision] = told.run(10).decisions
+
+    assert "evicted (a: spot:NoExecute), suspended" == str(decision.cause)
 
 
 def test_edits_that_suffice_each_are_both_named() -> None:

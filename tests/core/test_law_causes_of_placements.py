@@ -100,7 +100,7 @@ NAMED: dict[CauseKind, str] = {
     CauseKind.CREATED: "placement",
     CauseKind.REMOVED: "placement",
     CauseKind.PLACEMENT_CHANGED: "placement",
-    CauseKind.RESUMED: "resumed",
+    CauseKind.RESUMED: "suspension",
     CauseKind.REBALANCED: "rebalancer",
     CauseKind.EVICTED: "clusters",
     CauseKind.CLUSTER_GONE: "clusters",
@@ -143,7 +143,7 @@ def whose(path: str) -> str:
 
 FIELDS: dict[str, At] = {
     "placement": ("", "spec"),
-    "resumed": ("metadata", "annotations"),
+    "suspension": ("metadata", "annotations"),
 }
 
 

@@ -164,10 +164,16 @@ def _differences(
     for kind, names, sources in (
         (CauseKind.REPLICAS_CHANGED, differ(SIZE), (workload,)),
         (CauseKind.REQUESTS_CHANGED, differ(REQUESTS), (workload,)),
-        (CauseKind.RESUMED, differ(SUSPENSION), (workload, *policy_of(draft))),
+        (_of_suspension(draft.spec), differ(SUSPENSION), (workload, *policy_of(draft))),
     ):
         if names:
             yield Difference(Cause(kind, sources=sources), _taking_back(names, present))
+
+
+def _of_suspension(spec: Body) -> CauseKind:
+    """Return what happened where a suspension differs: scheduling stops, or goes on."""
+    is_suspended = mapping(spec, "suspension").get("scheduling") is True
+    return CauseKind.SUSPENDED if is_suspended else CauseKind.RESUMED
 
 
 def _pending(draft: Draft, around: Surroundings) -> Iterator[BindingDifference]:
