@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks.figure import Figure, Unit
 from benchmarks.repositories import make_bare, manifests_of, passes_of, push, start_clock, workload
 from reconciler.cli.page.service import open_page
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.http.page_access import NO_ACCESS
 from reconciler.shell.http.page_process import PageProcesses, PageQuestion
 
@@ -69,7 +70,7 @@ def _make(folder: Path, clusters: int, workloads: int) -> None:
 def _figures(folder: Path, size: str) -> Iterator[Figure]:
     """Yield what views of one repository cost."""
     before, head = _commit(folder, "main~2"), _commit(folder, "main")
-    with open_page(folder, "main", "status", NO_ACCESS) as page:
+    with open_page(folder, "main", RepositoryLayout(), NO_ACCESS) as page:
         took, _ = _asked(page.processes, before, "fleet")
         yield Figure(f"page, from nothing, {size}", took, Unit.SECONDS)
         took, length = _asked(page.processes, head, "fleet")

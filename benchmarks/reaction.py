@@ -51,7 +51,7 @@ def figures() -> Iterator[Figure]:
         repository = make_bare(Path(name) / "bare", manifests_of(MANIFESTS))
         plain = passes_of(repository, SystemClock())
         passes = Timed(
-            branch=plain.branch, loader=plain.loader, clock=plain.clock, author=plain.author
+            branches=plain.branches, loader=plain.loader, clock=plain.clock, author=plain.author
         )
         with Wakeups(repository.common_dir) as wakeups:
             daemon = Daemon(passes=passes, wakeups=wakeups, poll_seconds=POLL_SECONDS)

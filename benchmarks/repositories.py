@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reconciler.core.changes import WriteFile
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.clock import Clock
 from reconciler.shell.git.commits import write_commit
 from reconciler.shell.git.identity import CommitIdentity
@@ -14,6 +15,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import LocalBranch
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.sources import ServedBranches
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 
@@ -133,8 +135,8 @@ def start_clock() -> Given:
 def passes_of(repository: Repository, clock: Clock) -> Passes:
     """Return passes over the branch `main` of a repository on this machine."""
     return Passes(
-        branch=LocalBranch(repository, "main"),
-        loader=Loader(GitTrees(repository), load_schemas(), output_root="status"),
+        branches=ServedBranches(LocalBranch(repository, "main"), RepositoryLayout()),
+        loader=Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout()),
         clock=clock,
         author=AUTHOR,
     )

@@ -12,6 +12,7 @@ from benchmarks.commands import command
 from benchmarks.figure import Figure, Unit
 from benchmarks.repositories import WORKLOAD, Given, make_repository
 from reconciler.core.changes import WriteFile
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.clock import Clock
 from reconciler.shell.git.checkout.kept_edits import KeptEdit
 from reconciler.shell.git.commits import write_commit
@@ -21,6 +22,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import LocalBranch
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.sources import ServedBranches
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 
@@ -44,8 +46,8 @@ def make_history(folder: Path, manifests: int, commits: int, clusters: int) -> N
     clock = Given(datetime(2026, 1, 1, tzinfo=UTC))
     given: Clock = clock
     passes = Passes(
-        branch=Bare(repository, "main"),
-        loader=Loader(GitTrees(repository), load_schemas(), output_root="status"),
+        branches=ServedBranches(Bare(repository, "main"), RepositoryLayout()),
+        loader=Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout()),
         clock=given,
         author=AUTHOR,
     )

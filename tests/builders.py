@@ -6,15 +6,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
+from reconciler.core.dialects import KINDS
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED, decode_policy
 from reconciler.dialects.karmada.detector.policy_match import Policies, index_policies
 from reconciler.model.identity import ObjectKey, Origin, group_of
-from reconciler.model.world import Manifest
+from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection
 
 Body = Mapping[str, object]
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+NOTHING = World(revision="0" * 40, known=KINDS, inputs={}, outputs={})
+"""The world of an empty repository."""
+
 NOT_READY = "cluster.karmada.io/not-ready"
 
 

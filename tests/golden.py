@@ -9,6 +9,7 @@ and the moment. The output root that a step begins with is the one the step befo
 
 import shutil
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 
 from reconciler.core.changes import Outcome
@@ -17,11 +18,11 @@ from reconciler.core.reconcile import reconcile
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.moments import parse_moment
+from reconciler.model.world import World
 from tests.stories import Story, applied
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 RECORD = "status/reconciler.yaml"  # names the version and a revision, which no story is about
-REVISION = "1" * 40
 
 
 def stories() -> list[Path]:
@@ -64,18 +65,17 @@ def play(story: Path) -> Iterator[tuple[Path, dict[str, str], str]]:
         record = {path: told.files[path] for path in [RECORD] if path in told.files}
         told.files = files_in(step / "before") | record
         told.now = parse_moment(str(case_of(step)["now"]))
-        outcome = reconcile(told.world(), told.now)
+        world = told.world()
+        outcome = reconcile(world, told.now)
         told.files = applied(told.files, outcome)
-        yield step, outputs_of(told.files), _message(outcome, told)
+        yield step, outputs_of(told.files), _message(outcome, world, told.now)
 
 
-def _message(outcome: Outcome, told: Story) -> str:
+def _message(outcome: Outcome, world: World, now: datetime) -> str:
     """The commit message without trailers, `""` where nothing is committed."""
     if not outcome.changes:
         return ""
-    message = commit_message(
-        outcome, revision=REVISION, now=told.now, version="0", output_root="status"
-    )
+    message = commit_message(outcome, world, now=now, version="0")
     return message.rpartition("\n\n")[0].rstrip("\n") + "\n"
 
 

@@ -17,6 +17,7 @@ from reconciler.core.inputs.last_known_good import last_known_good
 from reconciler.core.inputs.world_composition import compose
 from reconciler.core.reconcile import reconcile
 from reconciler.core.state import read_state
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.reading.files import FolderSource
 from reconciler.shell.resources import load_schemas
 from tests.builders import NOW
@@ -75,7 +76,7 @@ def rules_of(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
-    checked = check(FolderSource(folder), (), output_root="status", references=None, forced=True)
+    checked = check(FolderSource(folder, RepositoryLayout()), (), references=None, forced=True)
     found = {finding.fault.rule: str(finding.severity) for finding in checked.findings}
     if not any(finding.fault.rule.startswith("yaml-") for finding in checked.findings):
         found |= _reported(files)
@@ -100,7 +101,7 @@ def _reported(files: Mapping[str, bytes]) -> dict[str, str]:
         last_known_good(index, None),
         read_state(outputs, "status", KINDS),
         revision="0" * 40,
-        output_root="status",
+        layout=RepositoryLayout(),
     )
     faults = reconcile(world, NOW).faults
     return {fault.rule: str(finding_of(fault).severity) for fault in faults}

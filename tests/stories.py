@@ -29,6 +29,7 @@ from reconciler.manifests.paths import blob_id
 from reconciler.manifests.selection import selects
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.settings import decode_settings
 from reconciler.model.world import Manifest, World
 from reconciler.shell.resources import load_schemas
@@ -104,7 +105,7 @@ class Story:
             last_known_good(index, step, allow=self._allow(index)),
             state,
             revision=revision,
-            output_root="status",
+            layout=RepositoryLayout(),
             delivered=self._delivered(index, had),
             edited=edited,
         )

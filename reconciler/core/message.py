@@ -21,7 +21,7 @@ from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.explanation import total_of
 from reconciler.model.moments import format_moment
-from reconciler.model.world import Fault
+from reconciler.model.world import Fault, World
 from reconciler.rebalance.kinds import TRIGGER
 from reconciler.rebalance.target import Reference
 
@@ -35,12 +35,10 @@ PART_OF = "a part of "
 
 def commit_message(
     outcome: Outcome,
+    world: World,
     *,
-    revision: str,
     now: datetime,
     version: str,
-    output_root: str,
-    reported_at: str = "",
     editors: Sequence[tuple[str, str]] = (),
     reruns: Sequence[tuple[str, str]] = (),
     over: str = "",
@@ -51,11 +49,9 @@ def commit_message(
 
     Args:
         outcome: What the pass decided; it has changes.
-        revision: Full hex id of the input commit.
+        world: What it was decided from.
         now: Moment of the pass.
         version: Version of the reconciler.
-        output_root: Folder of the outputs.
-        reported_at: Full hex id of the commit of another branch with the reports, `""` for none.
         editors: Output edited by hand, and who edited it, from the history.
         reruns: Rebalancer that runs again, and who removed the record of its first run.
         over: Full hex id of the commit before it, if commits up to there wait to be accepted, `""`
@@ -73,19 +69,19 @@ def commit_message(
     ]
     lines += [f"- {_place(fault)}: {plain(fault.message)}" for fault in outcome.faults]
     lines += [f"- {waiting_line(one)}" for one in outcome.waiting]
-    removed = _removed(outcome, output_root)
+    removed = _removed(outcome, world)
     lines += [f"- {plain(path)}: {_over(path, outcome)}" for path in removed]
     lines += [f"- {line}" for removal in outcome.removals for line in result_lines(removal)]
     lines += _delivered(outcome)
-    lines = lines or [f"- {plain(path)}" for path in _written(outcome, output_root)]
+    lines = lines or [f"- {plain(path)}" for path in _written(outcome, world)]
     if len(lines) > MOST_LINES:
         lines = [*lines[:MOST_LINES], f"- and {len(lines) - MOST_LINES} more"]
-    subject = _cut(_subject(told, stuck, removed, outcome, output_root))
-    reported = f"Reconciled-Feedback: {reported_at}\n" if reported_at else ""
+    subject = _cut(_subject(told, stuck, removed, outcome, world))
+    reported = f"Reconciled-Feedback: {world.reported_at}\n" if world.reported_at else ""
     skipped = f"Reconciled-Over: {over}\n" if over else ""
     skipped += f"Reconciled-Outputs: {outputs}\n" if outputs else ""
     trailers = "".join(_caused(caused)) + (
-        f"Reconciled-From: {revision}\n"
+        f"Reconciled-From: {world.revision}\n"
         f"{skipped}{reported}"
         f"Reconciled-At: {format_moment(now)}\n"
         f"Reconciler-Version: {version}\n"
@@ -113,7 +109,7 @@ def _subject(
     stuck: Sequence[Decision],
     removed: Sequence[str],
     outcome: Outcome,
-    output_root: str,
+    world: World,
 ) -> str:
     """Return in one line what moved."""
     moved = [decision for decision in told if not decision.stays]
@@ -138,7 +134,7 @@ def _subject(
     if outcome.faults:
         plural = "s" if len(outcome.faults) > 1 else ""
         return f"Report {len(outcome.faults)} fault{plural}"
-    written = _written(outcome, output_root)
+    written = _written(outcome, world)
     if outcome.delivered and not written:
         return f"Deliver {_count(outcome.delivered)}"
     if len(written) == 1:
@@ -202,13 +198,13 @@ def _name(decision: Decision) -> str:
     return plain(decision.subject)
 
 
-def _written(outcome: Outcome, output_root: str) -> list[str]:
+def _written(outcome: Outcome, world: World) -> list[str]:
     """Return kind, namespace and name of the outputs that changed, but for the pass's record."""
-    record = output_path(output_root, RECORD)
+    folder, record = f"{world.output_root}/", output_path(world.output_root, RECORD)
     return [
-        change.path.removeprefix(f"{output_root}/").removesuffix(".yaml")
+        change.path.removeprefix(folder).removesuffix(".yaml")
         for change in outcome.changes
-        if change.path.startswith(f"{output_root}/") and change.path != record
+        if change.path.startswith(folder) and change.path != record
     ]
 
 
@@ -232,13 +228,13 @@ def _place(fault: Fault) -> str:
     return f"{plain(fault.path)}:{fault.line}" if fault.line else plain(fault.path)
 
 
-def _removed(outcome: Outcome, output_root: str) -> list[str]:
+def _removed(outcome: Outcome, world: World) -> list[str]:
     """Return the people's files that the pass removed, or of which it removed a part."""
     return [
         change.path if isinstance(change, DeleteFile) else f"{PART_OF}{change.path}"
         for change in outcome.changes
         if isinstance(change, DeleteFile | WriteFile)
-        and not change.path.startswith(f"{output_root}/")
+        and not change.path.startswith(f"{world.output_root}/")
     ]
 
 

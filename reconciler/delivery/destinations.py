@@ -21,12 +21,13 @@ def folders_of_passes(world: World) -> tuple[str, ...]:
     return (world.output_root, *(one.root for one in found if one.root and not one.branch))
 
 
-def misplaced(destinations: Sequence[Destination], output_root: str) -> Fault | None:
+def misplaced(destinations: Sequence[Destination], ours: str) -> Fault | None:
     """Return what is wrong with the paths of delivery, `None` if nothing is.
 
-    Each needs a folder that neither holds another one's nor stands in it.
+    Each needs a folder that neither holds another one's nor stands in it, nor in `ours`, where
+    passes write on that branch.
     """
-    taken = [("the output root", output_root)]
+    taken = [("the output root", ours)]
     for one in destinations:
         wrong = f"`{one.path}` must begin with a folder of its own" if not one.root else ""
         for name, root in taken:

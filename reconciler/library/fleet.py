@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.errors import UsageError
 from reconciler.manifests.scope import DEFAULT_NAMESPACE
+from reconciler.model.repository_layout import OUTPUT_ROOT, RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.clock import SystemClock
 from reconciler.shell.git.identity import CommitIdentity
@@ -16,7 +17,7 @@ from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import resolve_revision
 from reconciler.shell.reading.document_cache import DocumentCache
 from reconciler.shell.reading.load import Loader
-from reconciler.shell.reading.sources import finding_sources
+from reconciler.shell.reading.sources import ServedBranches, finding_sources
 from reconciler.shell.reading.tree_cache import Track, untracked
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
@@ -44,16 +45,14 @@ class FleetRepository:
     Attributes:
         directory: The root inside of a checkout, or a bare repository.
         repository: The repository that it is in.
-        output_root: Root-relative folder that passes own.
-        output_branch: Branch of the outputs, `None` where it is that of the inputs.
+        layout: Where passes write.
         track: Shows how far long work is.
         documents: Those that were parsed before, `None` for none; they only save work.
     """
 
     directory: Path
     repository: Repository
-    output_root: str = "status"
-    output_branch: str | None = None
+    layout: RepositoryLayout
     track: Track = untracked
     documents: DocumentCache | None = None
     _revisions: "list[GitRevisions]" = field(default_factory=list, repr=False, compare=False)
@@ -72,12 +71,12 @@ class FleetRepository:
         return Loader(
             GitTrees(self.repository),
             load_schemas(),
-            output_root=self.output_root,
+            layout=self.layout,
             track=self.track,
             processes=processors(),
             documents=self.documents,
             past=True,
-            sources=finding_sources(self.repository, self.output_branch),
+            sources=finding_sources(self.repository, self.layout),
         )
 
     def world(self, at: str = "HEAD") -> World:
@@ -107,11 +106,10 @@ class FleetRepository:
             self.repository.resolve(name)
             served = LocalBranch(self.repository, name)
         return Passes(
-            branch=served,
+            branches=ServedBranches(served, self.layout),
             loader=self.new_loader(),
             clock=SystemClock(),
             author=author,
-            output_branch=self.output_branch,
         )
 
     def reconcile(
@@ -160,10 +158,9 @@ class FleetRepository:
             self.repository,
             base=base,
             head=head,
-            output_root=self.output_root,
+            layout=self.layout,
             track=self.track,
             documents=self.documents,
-            output_branch=self.output_branch,
         )
 
     def subject(
@@ -196,7 +193,7 @@ class FleetRepository:
         from reconciler.shell.work.proofs import prove_all
 
         commits = self.commits(span)[::-1]
-        return prove_all(self.revisions, commits, output_root=self.output_root, workers=None)
+        return prove_all(self.revisions, commits, workers=None)
 
     def commits(self, span: str = "HEAD") -> "list[Commit]":
         """Return the commits of a range along first parents, the newest first."""
@@ -214,7 +211,7 @@ class FleetRepository:
 def open_repository(
     directory: str | Path = ".",
     *,
-    output_root: str = "status",
+    output_root: str = OUTPUT_ROOT,
     output_branch: str | None = None,
     track: Track = untracked,
     documents: DocumentCache | None = None,
@@ -235,8 +232,7 @@ def open_repository(
     return FleetRepository(
         directory=folder,
         repository=Repository.open(folder),
-        output_root=output_root,
-        output_branch=output_branch,
+        layout=RepositoryLayout(output_root=output_root, output_branch=output_branch),
         track=track,
         documents=documents,
     )

@@ -12,6 +12,7 @@ from reconciler.core.inputs.world_composition import compose
 from reconciler.core.state import StateTree, read_state
 from reconciler.manifests.paths import blob_id
 from reconciler.manifests.text.limits import Oversized
+from reconciler.model.repository_layout import OUTPUT_ROOT, RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.reading.files import FolderSource
 from reconciler.shell.reading.tree_cache import Track, untracked
@@ -23,7 +24,7 @@ NO_REVISION = "0" * 40
 def read_folder(
     directory: str | Path,
     *,
-    output_root: str = "status",
+    output_root: str = OUTPUT_ROOT,
     revision: str = NO_REVISION,
     track: Track = untracked,
 ) -> World:
@@ -41,8 +42,9 @@ def read_folder(
         UsageError: There is no such folder.
     """
     rules = Rules(load_schemas(), ADMISSIONS, KINDS)
-    source = FolderSource(Path(directory))
-    found = source.find((), output_root=output_root, rules=rules).files
+    layout = RepositoryLayout(output_root=output_root)
+    source = FolderSource(Path(directory), layout)
+    found = source.find((), rules=rules).files
     index = index_inputs(
         (
             validate_file(
@@ -58,18 +60,18 @@ def read_folder(
     return compose(
         index,
         last_known_good(index, None),
-        _state(source, revision, output_root),
+        _state(source, revision),
         revision=revision,
-        output_root=output_root,
+        layout=layout,
     )
 
 
-def _state(source: FolderSource, revision: str, output_root: str) -> StateTree:
+def _state(source: FolderSource, revision: str) -> StateTree:
     """Return what stands below the output root."""
     rules = Rules(load_schemas(), {}, KINDS, status_only=True)
     outputs = [
         validate_file(path, blob_id(data, like=revision), data, rules)
-        for path, data in source.contents(source.records(output_root, ""))
+        for path, data in source.contents(source.records(""))
         if not isinstance(data, Oversized)
     ]
-    return read_state(outputs, output_root, KINDS)
+    return read_state(outputs, source.layout.output_root, KINDS)

@@ -82,7 +82,7 @@ class Subject:
 
     def touching(self, *, whole: bool) -> Iterator[str]:
         """Yield the revisions that may have changed where the object is, the newest first."""
-        places = places_of(self.key, self.world.output_root)
+        places = places_of(self.key, self.revisions.layout)
         ends = cut_off(self.revisions.repository)  # what these changed is unknown
         listed = self.revisions.commits(self.head, paths=places, whole=whole)
         listed = [commit for commit in listed if commit.revision not in ends]

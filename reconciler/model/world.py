@@ -9,6 +9,7 @@ from reconciler.model.body import Body
 from reconciler.model.frozen import Frozen
 from reconciler.model.identity import ObjectKey, Origin
 from reconciler.model.known_kinds import Kind, KnownKinds
+from reconciler.model.repository_layout import OUTPUT_ROOT
 from reconciler.model.versioned import differing_keys
 
 FEW = 16  # one in so many is put in its place; of more all are sorted
@@ -166,7 +167,7 @@ class World:
     faults: tuple[Fault, ...] = ()
     traces: tuple[Trace, ...] = ()
     held: tuple[HeldFile, ...] = ()
-    output_root: str = "status"
+    output_root: str = OUTPUT_ROOT
     reported_at: str = ""
     apart: bool = False
     edited: Mapping[str, frozenset[Kind] | None] = field(default_factory=dict, compare=False)

@@ -8,6 +8,7 @@ import pytest
 from reconciler.audit.findings import Finding
 from reconciler.cli.objects.checked_files import check
 from reconciler.core.dialects import DIALECTS, READ
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.reading.files import FolderSource
 from reconciler.shell.resources import load_schemas
 from tests.builders import cluster, policy, text
@@ -59,8 +60,8 @@ def found_in(folder: Path, document: str) -> list[Finding]:
     """What is said of one document that is checked by itself."""
     (folder / "a.yaml").write_text(document)
     asked = [Path("a.yaml")]
-    source = FolderSource(folder)
-    return list(check(source, asked, output_root="status", references=None, forced=True).findings)
+    source = FolderSource(folder, RepositoryLayout())
+    return list(check(source, asked, references=None, forced=True).findings)
 
 
 def told(folder: Path, group: str, kind: str, version: str = "v1alpha1") -> list[tuple[str, ...]]:

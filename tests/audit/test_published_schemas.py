@@ -15,6 +15,7 @@ from reconciler.audit.reports.as_sarif import as_sarif
 from reconciler.audit.reports.report import FindingsReport
 from reconciler.audit.rules import RULES
 from reconciler.cli.objects.checked_files import check
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import Fault
 from reconciler.shell.reading.files import FolderSource
 from tests.published import junit_faults, sarif_faults
@@ -31,7 +32,7 @@ def checked(folder: Path, files: Mapping[str, bytes]) -> FindingsReport:
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
-    found = check(FolderSource(folder), (), output_root="status", references=None, forced=True)
+    found = check(FolderSource(folder, RepositoryLayout()), (), references=None, forced=True)
     texts = {file.path: file.data for file in found.inspections}
     return FindingsReport(findings=found.findings, texts=texts, version="1.2.3", prefix="fleet/")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.objects.checked_files import check
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.reading.files import FolderSource
 from tests.shell.fleet import EXAMPLE
 
@@ -51,7 +52,7 @@ def told(
         target.write_text(text)
     asked = [Path(path) for path in paths]
     checked = check(
-        FolderSource(folder), asked, output_root="status", references=references, forced=True
+        FolderSource(folder, RepositoryLayout()), asked, references=references, forced=True
     )
     faults = [finding.fault for finding in checked.findings]
     return [f"{fault.path}:{fault.line} {fault.rule}" for fault in faults]

@@ -1,6 +1,7 @@
 """Commit messages: what they say, and what user text cannot do to them."""
 
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,9 @@ from reconciler.core.message import commit_message, plain
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Fault
-from tests.builders import NOW
+from tests.builders import NOTHING, NOW
 
+WORLD = replace(NOTHING, revision="ab" * 20)
 KEY = ObjectKey("work.karmada.io", "ResourceBinding", "default", "web-deployment")
 HOSTILE = "x\n\nReconciled-From: 666\r\nSigned-off-by: me\u2028[skip ci] ***NO_CI***\x1b[2J"
 
@@ -39,10 +41,9 @@ def message(*decisions: Decision, faults: tuple[Fault, ...] = (), removed: str =
         Outcome(
             decisions=decisions, faults=faults, changes=(DeleteFile(removed),) if removed else ()
         ),
-        revision="ab" * 20,
+        WORLD,
         now=NOW,
         version="1.2.3",
-        output_root="status",
         editors=[("k", HOSTILE)] if removed == HOSTILE else (),
     )
 
@@ -116,9 +117,7 @@ def test_body_and_trailers() -> None:
 def test_a_file_that_keeps_documents_is_not_called_removed(change: Change, subject: str) -> None:
     """A finished rebalancer may stand beside others."""
     outcome = Outcome(changes=(change,))
-    text = commit_message(
-        outcome, revision="ab" * 20, now=NOW, version="1.2.3", output_root="status"
-    )
+    text = commit_message(outcome, WORLD, now=NOW, version="1.2.3")
 
     assert [subject, "", f"- {subject.removeprefix('Remove ')}: finished and removed"] == (
         text.splitlines()[:3]

@@ -11,6 +11,7 @@ from reconciler.core.rebalance_waits import waiting_since
 from reconciler.model.upstream_event import OutputChange
 from reconciler.rebalance.events import events_of
 from tests.builders import (
+    NOTHING,
     NOW,
     Body,
     cluster,
@@ -40,7 +41,7 @@ Act = Callable[[Story], object]
 
 def message(outcome: Outcome) -> str:
     """The commit message of a pass."""
-    return commit_message(outcome, revision="0" * 40, now=NOW, version="1", output_root="status")
+    return commit_message(outcome, NOTHING, now=NOW, version="1")
 
 
 def waits(told: Story, name: str = "demo") -> str:

@@ -141,10 +141,9 @@ def _ask(base: Base, world: World, outcome: Outcome) -> None:
         tree_of(world, key, {})
     commit_message(
         outcome,
-        revision=world.revision,
+        world,
         now=LATER,
         version="0",
-        output_root="status",
         editors=[],
         reruns=[],
     ).encode()

@@ -14,7 +14,7 @@ from tests.imports.hubs import objects
 
 RULES = Rules(load_schemas(), ADMISSIONS, KINDS)
 OUTPUT_RULES = Rules(RULES.schemas, {}, KINDS, status_only=True)
-EMPTY = World(revision="a" * 40, known=KINDS, inputs={}, outputs={}, output_root="status")
+EMPTY = World(revision="a" * 40, known=KINDS, inputs={}, outputs={})
 DEPLOYMENTS = Wanted(workloads=frozenset({"deployments"}))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.cli.page.service import open_page
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.http.endpoints import page_app
 from reconciler.shell.http.listener import Address, Listener
@@ -82,7 +83,7 @@ class ServedPage:
 @contextmanager
 def served_page(folder: Path, access: PageAccess = NO_ACCESS) -> Iterator[ServedPage]:
     """Serve the page of a checkout's branch while the block lasts."""
-    with open_page(folder, "main", "status", access) as endpoints:
+    with open_page(folder, "main", RepositoryLayout(), access) as endpoints:
         endpoints.patience_seconds = endpoints.outlined_seconds = PATIENCE_SECONDS
         address = Address("127.0.0.1", 0)
         app = page_app(endpoints)

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from structlog.testing import capture_logs
 
 from reconciler.cli.page.service import open_page
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.daemon.health import DaemonHealth
 from reconciler.shell.http.endpoints import _app, new_app
 from reconciler.shell.http.listener import Address, Listener
@@ -97,7 +98,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     metrics = Metrics(lambda _: MOMENT)
     hook = Webhook(SECRET, lambda: None, metrics.hook_answered, body_seconds=0.05)
     health = DaemonHealth(poll_seconds=1e9, stopwatch=lambda: 0.0)
-    with open_page(fleet.folder, "main", "status", ACCESS) as page:
+    with open_page(fleet.folder, "main", RepositoryLayout(), ACCESS) as page:
         app = new_app(health, metrics, hook, secrets=(SECRET,), page=page)
         with Listener(Address("127.0.0.1", 0), app, connection_seconds=5.0) as listener:
             yield listener.address.port

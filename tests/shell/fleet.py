@@ -13,6 +13,7 @@ from pathlib import Path
 from reconciler.core.record import last_pass
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.repository import Repository
@@ -20,7 +21,7 @@ from reconciler.shell.passes.branches import Branch, LocalBranch
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.reading.load import Loader
-from reconciler.shell.reading.sources import finding_sources
+from reconciler.shell.reading.sources import ServedBranches, finding_sources
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from tests.shell.repositories import ENVIRONMENT, NOW, Checkout, FixedClock, new_checkout
@@ -45,7 +46,8 @@ def new_fleet(folder: Path, extra: Mapping[str, str] | None = None) -> Checkout:
 def load_world(folder: Path, branch: str = "main", output_root: str = "status") -> World:
     """Return the world at the head of a branch, read by a loader that knows nothing yet."""
     repository = Repository.open(folder)
-    loader = Loader(GitTrees(repository), load_schemas(), output_root=output_root)
+    layout = RepositoryLayout(output_root=output_root)
+    loader = Loader(GitTrees(repository), load_schemas(), layout=layout)
     return loader.load(repository.resolve(branch))
 
 
@@ -68,19 +70,18 @@ def new_passes(folder: Path, clock: Clock, output_branch: str | None = None) -> 
 
 def passes_of(branch: Branch, clock: Clock, output_branch: str | None = None) -> Passes:
     """Return what runs passes on a branch, with nothing that it remembers."""
-    repository = branch.repository
+    repository, layout = branch.repository, RepositoryLayout(output_branch=output_branch)
     return Passes(
-        branch=branch,
+        branches=ServedBranches(branch, layout),
         loader=Loader(
             GitTrees(repository),
             load_schemas(),
-            output_root="status",
-            sources=finding_sources(repository, output_branch),
+            layout=layout,
+            sources=finding_sources(repository, layout),
         ),
         clock=clock,
         author=DAEMON,
         pause=clock.pause,
-        output_branch=output_branch,
     )
 
 

@@ -34,16 +34,20 @@ class Guarded:
     def passes(self, *anchors: str) -> Passes:
         """Return what a process that was just started runs, a second after the one before."""
         self.seconds += 1
-        found = new_passes(self.fleet.folder, Clock(NOW + timedelta(seconds=self.seconds)))
-        repository = found.branch.repository
-        own = self.robot.fingerprint
+        clock = Clock(NOW + timedelta(seconds=self.seconds))
+        found = new_passes(self.fleet.folder, clock, self.output_branch)
+        branches = found.branches
+        trust = Trust(
+            branches.repository,
+            branches.layout,
+            self.allowed,
+            own=self.robot.fingerprint,
+            anchors=(self.anchor, *anchors),
+        )
         return replace(
             found,
             delivery=BranchDelivery(key=self.robot.signing),
-            trust=Trust(
-                repository, "status", self.allowed, own=own, anchors=(self.anchor, *anchors)
-            ),
-            output_branch=self.output_branch,
+            branches=replace(branches, trust=trust),
         )
 
     def run(self, *anchors: str) -> PassReport:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reconciler.model.moments import parse_moment
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import LocalBranch
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.sources import ServedBranches
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from reconciler.shell.work.branch_proof import prove_branches
@@ -52,8 +54,8 @@ def replay(remote: Path, folder: Path) -> list[str]:
     calm = folder / "calm.git"
     repository = Repository.open(calm)
     passes = Passes(
-        branch=LocalBranch(repository, "calm"),
-        loader=Loader(GitTrees(repository), load_schemas(), output_root="status"),
+        branches=ServedBranches(LocalBranch(repository, "calm"), RepositoryLayout()),
+        loader=Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout()),
         clock=Clock(),
         author=DAEMON,
     )
@@ -73,7 +75,7 @@ def replay(remote: Path, folder: Path) -> list[str]:
 def astray(remote: Path) -> list[str]:
     """Return what is wrong with the branch of deliveries: it holds what a decision asks for."""
     repository = Repository.open(remote)
-    loader = Loader(GitTrees(repository), load_schemas(), output_root="status")
+    loader = Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout())
     line = {one.commit for one in recorded(remote)}
     [proof] = prove_branches(repository, loader, loader.load(repository.resolve("main")))
     wrong = [f"{proof.branch}: {one.path}: {one.message}" for one in proof.findings]

@@ -159,13 +159,15 @@ class Campaign:
             found = passes_of(self._branch(), self.clock, APART if self.apart else None)
             trust = Trust(
                 found.branch.repository,
-                "status",
+                found.branches.layout,
                 AllowedKeys(signers=self.shared.allowed),
                 own=self.shared.robot.fingerprint,
                 anchors=self.anchors,
             )
             delivery = BranchDelivery(key=self.shared.robot.signing)
-            self.passes = replace(found, delivery=delivery, trust=trust)
+            self.passes = replace(
+                found, delivery=delivery, branches=replace(found.branches, trust=trust)
+            )
         return self.passes
 
     def _branch(self) -> Branch:

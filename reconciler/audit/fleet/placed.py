@@ -9,6 +9,7 @@ from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import Manifest, World
 from reconciler.rebalance.target import Reference
 
@@ -63,17 +64,17 @@ def paths_of(world: World, key: ObjectKey) -> frozenset[str]:
     return frozenset((output_path(world.output_root, key), *parts))
 
 
-def places_of(key: ObjectKey, output_root: str) -> tuple[str, ...]:
+def places_of(key: ObjectKey, layout: RepositoryLayout) -> tuple[str, ...]:
     """Return where the outputs stand that say where an object is: its own file, and a folder.
 
     The folder is that of the parts of decisions, others' too, where its API has parts.
     """
-    own = output_path(output_root, key)
+    own = output_path(layout.output_root, key)
     dialect = dialect_of(key.group)
     kind = None if dialect is None else dialect.parts.get((key.group, key.kind))
     if kind is None:
         return (own,)
-    part = output_path(output_root, ObjectKey(*kind, key.namespace, key.name))
+    part = output_path(layout.output_root, ObjectKey(*kind, key.namespace, key.name))
     return own, part.rpartition("/")[0]
 
 

@@ -11,6 +11,7 @@ from reconciler.manifests.paths import folder_of
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.upstream_event import ObjectEvent
 
 FOLDERS = frozenset(
@@ -30,10 +31,10 @@ Changed = tuple[ObjectKey, Body | None, Body | None]
 """An output, what it held before, and what it holds; `None` where it is not there."""
 
 
-def needed(changes: Sequence[FileChange], output_root: str) -> Iterator[str]:
+def needed(changes: Sequence[FileChange], layout: RepositoryLayout) -> Iterator[str]:
     """Yield the ids of the blobs that the events of a commit are told from."""
     for change in changes:
-        if _is_told(change.path, output_root):
+        if _is_told(change.path, layout):
             yield from (blob for blob in (change.before, change.after) if blob is not None)
 
 
@@ -41,7 +42,7 @@ def chronicle(
     commit: Commit,
     changes: Sequence[FileChange],
     texts: Texts,
-    output_root: str,
+    layout: RepositoryLayout,
     again: Callable[[], Outcome | None] = lambda: None,
     *,
     names: Collection[str] = (),
@@ -56,14 +57,14 @@ def chronicle(
         commit: A pass, or a person's commit: then its edits of outputs are told.
         changes: What it changed.
         texts: Every blob that `needed` names.
-        output_root: Folder of the outputs.
+        layout: Where the outputs are.
         again: Computes the pass again, `None` if it cannot be; asked only for what its files do
             not say: what became of a rebalancer that went, and evictions that it began and ended.
         names: Authors of the passes.
         mentions: The name of an object: only outputs in which it occurs are looked at, so all of
             its own events are told, and few others. `""` for all.
     """
-    outputs = changed_outputs(changes, texts, output_root, mentions)
+    outputs = changed_outputs(changes, texts, layout, mentions)
     found_pass = pass_of(commit)
     if found_pass is None:
         ours = commit.author in names
@@ -76,28 +77,28 @@ def chronicle(
         amended = {key: after for key, _, after in outputs if after and is_edited(key, after)}
         told = [edited(k, body, commit, gone=False, ours=True) for k, body in amended.items()]
         kept = [output for output in outputs if output[0] not in amended]
-        told += _of_pass(kept, _cut(changes, output_root), again)
+        told += _of_pass(kept, _cut(changes, layout), again)
         at = found_pass.at
     found = [Happening(key=about, told=said, at=at, commit=commit) for about, said in told]
     return sorted(found, key=lambda happening: happening.key)
 
 
 def changed_outputs(
-    changes: Sequence[FileChange], texts: Texts, output_root: str, mentions: str = ""
+    changes: Sequence[FileChange], texts: Texts, layout: RepositoryLayout, mentions: str = ""
 ) -> list[Changed]:
     """Return the outputs that a commit changed, those that events are told from.
 
     Args:
         changes: What it changed.
         texts: Every blob that `needed` names.
-        output_root: Folder of the outputs.
+        layout: Where the outputs are.
         mentions: A text that occurs in them, `""` for all of them.
     """
     word = mentions.encode()  # a pass may write thousands; parsing one costs a thousand searches
     return [
         found
         for change in changes
-        if _is_told(change.path, output_root)
+        if _is_told(change.path, layout)
         if any(word in texts.get(blob, b"") for blob in (change.before, change.after) if blob)
         for found in [_changed(change, texts)]
         if found is not None
@@ -131,10 +132,10 @@ def _may_hide_eviction(key: ObjectKey, before: Body, after: Body) -> bool:
     return dialect is not None and dialect.view().may_hide_eviction(before, after)
 
 
-def _cut(changes: Sequence[FileChange], output_root: str) -> frozenset[str]:
+def _cut(changes: Sequence[FileChange], layout: RepositoryLayout) -> frozenset[str]:
     """Return people's files that a pass changed: it took a rebalancer out that is over."""
-    outside = ("/", f"{output_root}/")
-    return frozenset(change.path for change in changes if not change.path.startswith(outside))
+    paths = (change.path for change in changes)
+    return frozenset(one for one in paths if not one.startswith("/") and not layout.is_output(one))
 
 
 def _changed(change: FileChange, texts: Texts) -> Changed | None:
@@ -144,10 +145,10 @@ def _changed(change: FileChange, texts: Texts) -> Changed | None:
     return None if output is None else (output[0], before and before[1], after and after[1])
 
 
-def _is_told(path: str, output_root: str) -> bool:
+def _is_told(path: str, layout: RepositoryLayout) -> bool:
     """Return whether changes of a file are told as events: the rest need not be read."""
-    folder, slash, rest = path.partition(f"{output_root}/")
-    return not folder and bool(slash) and rest.partition("/")[0] in FOLDERS
+    folder = path.removeprefix(f"{layout.output_root}/").partition("/")[0]
+    return layout.is_output(path) and folder in FOLDERS
 
 
 def _output(path: str, blob: str | None, texts: Texts) -> tuple[ObjectKey, Body] | None:

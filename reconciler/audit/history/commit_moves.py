@@ -11,6 +11,7 @@ from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.model.body import Body
 from reconciler.model.decision import Placed
 from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.repository_layout import RepositoryLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +23,17 @@ class ObjectMoves:
 
 
 def moves_of_commit(
-    changes: Sequence[FileChange], texts: Texts, output_root: str
+    changes: Sequence[FileChange], texts: Texts, layout: RepositoryLayout
 ) -> tuple[ObjectMoves, ...]:
     """Return what a commit moved, sorted by object.
 
     Args:
         changes: What it changed.
         texts: Every blob that `commit_events.needed` names.
-        output_root: Folder of the outputs.
+        layout: Where the outputs are.
     """
     sides: dict[ObjectKey, tuple[dict[str, int], dict[str, int]]] = {}
-    for key, before, after in changed_outputs(changes, texts, output_root):
+    for key, before, after in changed_outputs(changes, texts, layout):
         owner = key if (key.group, key.kind) in PLACED else owner_of(key, after or before or {})
         dialect = dialect_of(key.group)
         if owner is None or dialect is None:

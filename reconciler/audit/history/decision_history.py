@@ -222,7 +222,7 @@ def _endings(key: ObjectKey, commit: Commit, run: Run, revisions: Revisions) -> 
 
 def _is_as_computed(key: ObjectKey, commit: Commit, run: Run, revisions: Revisions) -> bool:
     """Return whether the commit left the outputs of an object as the pass computes them."""
-    _, *folders = places_of(key, run.world.output_root)
+    _, *folders = places_of(key, revisions.layout)
     written = {c.path: c.content for c in run.outcome.changes if isinstance(c, WriteFile)}
     new = {p for p in written if p.rpartition("/")[0] in folders and key.name in written[p]}
     paths = paths_of(run.world, key) | new

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from reconciler.model.moments import parse_moment
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 
 FROM, AT, VERSION = "Reconciled-From", "Reconciled-At", "Reconciler-Version"
@@ -107,8 +108,8 @@ class Provable(Protocol):
     """What a proof asks of a history."""
 
     @property
-    def apart(self) -> bool:
-        """Whether outputs have a branch of their own; its commits name their inputs."""
+    def layout(self) -> RepositoryLayout:
+        """Where passes write; commits of a branch of outputs name their inputs."""
 
     def world(
         self, inputs: str, outputs: str | None, /, *, reports: str | None = None

@@ -21,7 +21,7 @@ def steps_since(lineage: Lineage, position: int, revisions: Revisions) -> tuple[
         found.append(lineage[before])
         if not is_by_hand(found[-1]):
             break
-    if not revisions.apart:
+    if not revisions.layout.apart:
         return tuple(TakenUp(one, one.revision, one.revision) for one in found)
     return _steps_apart(lineage[position], found, revisions)
 

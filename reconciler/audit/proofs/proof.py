@@ -20,6 +20,7 @@ from reconciler.core.reconcile import reconcile
 from reconciler.core.record import last_pass
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.model.moments import format_moment
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.version import __version__
 
@@ -59,9 +60,7 @@ class Proof:
     findings: tuple[ProofFinding, ...] = ()
 
 
-def prove(
-    commit: Commit, revisions: Provable, *, output_root: str, memo: Memo | None = None
-) -> Proof:
+def prove(commit: Commit, revisions: Provable, *, memo: Memo | None = None) -> Proof:
     """Prove one commit, or say what speaks against it.
 
     A commit with our trailers must be exactly what a pass makes of the inputs and reports that it
@@ -71,13 +70,12 @@ def prove(
     Args:
         commit: To be proven.
         revisions: Where it is.
-        output_root: The folder that passes own.
         memo: What proofs of other commits remember, best of neighbours; it only saves work.
     """
     claim = claim_of(commit)
     changes = {change.path: change for change in revisions.changes(commit)}
-    if claim is None or _is_elsewhere(changes, output_root):
-        edited = [path for path in changes if _is_output(path, output_root)]
+    if claim is None or _is_elsewhere(changes, revisions.layout):
+        edited = [path for path in changes if revisions.layout.is_output(path)]
         if not edited:
             return Proof(commit=commit, state=ProofState.INPUT)
         return _proof(
@@ -110,15 +108,10 @@ def prove(
     return _compare(commit, claim, world, outcome, changes, revisions)
 
 
-def _is_elsewhere(paths: Collection[str], output_root: str) -> bool:
+def _is_elsewhere(paths: Collection[str], layout: RepositoryLayout) -> bool:
     """Return whether a commit is the pass of another root of the same repository."""
-    return bool(paths) and all(
-        not _is_output(path, output_root) and f"/{output_root}/" in path for path in paths
-    )
-
-
-def _is_output(path: str, output_root: str) -> bool:
-    return path.startswith(f"{output_root}/")
+    folder = f"/{layout.output_root}/"
+    return bool(paths) and all(not layout.is_output(path) and folder in path for path in paths)
 
 
 def _compare(
@@ -157,7 +150,7 @@ def _forged(commit: Commit, claim: Claim, revisions: Provable) -> str:
 
 def _misplaced(commit: Commit, claim: Claim, inputs: str, revisions: Provable) -> str:
     """Return why a commit cannot stand where it does, `""` if it can."""
-    if not revisions.apart:
+    if not revisions.layout.apart:
         if len(commit.parents) != 1:
             return f"it has {len(commit.parents)} parents, a pass has one"
         if not revisions.leads_to(inputs, commit.parents[0]):
@@ -175,12 +168,12 @@ def _may_skip(commit: Commit, outputs: str, inputs: str, revisions: Provable) ->
     """Return whether the outputs that a commit names are older than it, its inputs older yet."""
     if commit.parent is None or not revisions.leads_to(outputs, commit.parent):
         return False
-    return revisions.apart or revisions.leads_to(inputs, outputs)
+    return revisions.layout.apart or revisions.leads_to(inputs, outputs)
 
 
 def _is_behind(claim: Claim, last: str, revisions: Provable) -> bool:
     """Return whether inputs that may be older than the commit before are those of an older pass."""
-    if claim.inputs is None or claim.inputs == last or not (revisions.apart or claim.over):
+    if claim.inputs is None or claim.inputs == last or not (revisions.layout.apart or claim.over):
         return False
     return revisions.leads_to(claim.inputs, last)
 

@@ -131,11 +131,11 @@ def _page(
         return None
     mask, pages = mask_of(secrets.texts), {}
     for root in roots:
-        branch, output_root = root.passes.branch, root.passes.loader.output_root
+        branch, layout = root.passes.branch, root.passes.loader.layout
         home = RootPage.home_of(root.name) if len(roots) > 1 else ""
         place, below = branch.repository.top, branch.repository.prefix
         page = stack.enter_context(
-            open_page(place, branch.name, output_root, secrets.page, below=below, home=home)
+            open_page(place, branch.name, layout, secrets.page, below=below, home=home)
         )
         head = partial(branch.repository.find, branch.name)
         pages[root.name] = RootPage(page, head, partial(_ails, root.health, mask))

@@ -71,12 +71,11 @@ def _passes(directory: Path, service: Service, keys: Keys, served: "Branch") -> 
     from reconciler.shell.passes.branch_delivery import BranchDelivery
 
     key = signing_key(keys.signing)
-    fleet = fleet_of(directory, served.repository, service.output_root)
+    fleet = fleet_of(directory, served.repository, service.layout)
     passes = fleet.passes(served, author=parse_author(service.author))
-    trust = open_trust(
-        keys, key, served.repository, passes.clock.now(), output_root=service.output_root
-    )
-    return replace(passes, delivery=BranchDelivery(key=key), trust=trust)
+    trust = open_trust(keys, key, served.repository, passes.clock.now(), layout=service.layout)
+    branches = replace(passes.branches, trust=trust)
+    return replace(passes, delivery=BranchDelivery(key=key), branches=branches)
 
 
 def open_branch(directory: Path, service: Service) -> "LocalBranch | RemoteBranch":

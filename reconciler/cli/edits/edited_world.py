@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from reconciler.cli.edits.delivery import Delivery
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.model.world import World
@@ -12,13 +13,13 @@ Files = Callable[[str], bytes]
 """Returns what a file holds; `b""` if there is none."""
 
 
-def edited_world(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
+def edited_world(delivery: Delivery, layout: RepositoryLayout) -> "tuple[World, Files]":
     """Return the world that a change is for, and what its files hold."""
     source = world_on_disk if delivery.branch is None else committed_world
-    return source(delivery, output_root)
+    return source(delivery, layout)
 
 
-def world_on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
+def world_on_disk(delivery: Delivery, layout: RepositoryLayout) -> "tuple[World, Files]":
     """Return what the files of the checkout hold, committed or not."""
     from reconciler.cli.printing.progress import tracked
     from reconciler.library.folder import read_folder
@@ -26,7 +27,9 @@ def world_on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]"
     from reconciler.shell.reading.files import read_file
 
     directory = delivery.directory
-    world = read_folder(directory, output_root=output_root, revision=delivery.base, track=tracked)
+    world = read_folder(
+        directory, output_root=layout.output_root, revision=delivery.base, track=tracked
+    )
 
     def content(path: str) -> bytes:
         data = read_file(directory, path) if (directory / path).exists() else b""
@@ -35,12 +38,12 @@ def world_on_disk(delivery: Delivery, output_root: str) -> "tuple[World, Files]"
     return world, content
 
 
-def committed_world(delivery: Delivery, output_root: str) -> "tuple[World, Files]":
+def committed_world(delivery: Delivery, layout: RepositoryLayout) -> "tuple[World, Files]":
     """Return what the commit holds that a change is for."""
     from reconciler.cli.objects.world import open_loader
     from reconciler.shell.git.objects import read_file
 
     repository, head = delivery.repository, delivery.base
     prefix = f"{repository.prefix}/" if repository.prefix else ""
-    loader = open_loader(repository, output_root)
+    loader = open_loader(repository, layout)
     return loader.load(head), lambda path: read_file(repository, head, f"{prefix}{path}") or b""

@@ -70,7 +70,7 @@ def _attempt(options: ImportOptions, mirror: "Mirror") -> tuple[ImportResult, st
         branch=branch,
         author=options.author,
     )
-    world, content = committed_world(delivery, options.output_root)
+    world, content = committed_world(delivery, options.layout)
     result = compute(options, world, content)
     if not result.files:
         return result, "nothing that counts has changed"

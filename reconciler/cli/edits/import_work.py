@@ -10,6 +10,7 @@ from reconciler.cli.options.options import here
 from reconciler.cli.options.remote_access import RemoteAccess
 from reconciler.cli.options.trust import SigningOptions
 from reconciler.errors import UsageError
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.cli.edits.edited_world import Files
@@ -43,7 +44,7 @@ class ImportOptions:
     remote: str | None
     access: RemoteAccess
     signing: SigningOptions
-    output_root: str
+    layout: RepositoryLayout
 
     def check(self) -> None:
         """Refuse what does not go together."""

@@ -14,11 +14,12 @@ from reconciler.audit.printable import printable
 from reconciler.cli.edits.delivery import Delivery, delivery_options
 from reconciler.cli.edits.edited_world import Files, edited_world
 from reconciler.cli.objects.object_words import object_argument
+from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.namespace_option import namespace_option
-from reconciler.cli.options.options import output_root_option
 from reconciler.errors import UsageError
 from reconciler.manifests.suspension import SUSPEND
 from reconciler.model.identity import ObjectKey
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.model.world import Manifest, World
@@ -76,7 +77,7 @@ def holding_options(function: Callable[..., int]) -> Callable[..., int]:
             help="How to print the edit.",
         ),
         delivery_options,
-        output_root_option,
+        layout_options,
     )
     for option in reversed(options):
         function = option(function)
@@ -94,7 +95,7 @@ def hold(
     output: str,
     branch: str | None,
     author: str | None,
-    output_root: str,
+    layout: RepositoryLayout,
 ) -> int:
     """Suspend or resume what a person names, and say what was edited."""
     from reconciler.cli.objects.world import note_if_empty
@@ -108,7 +109,7 @@ def hold(
         directory=directory, repository=repository, base=base, branch=branch, author=author
     )
     delivery.check()
-    world, files = edited_world(delivery, output_root)
+    world, files = edited_world(delivery, layout)
     note_if_empty(directory, world)
     held = _held(world, files, word, namespace, suspend=suspend)
     said = f"{held.name} is {'suspended already' if suspend else 'not suspended'}"

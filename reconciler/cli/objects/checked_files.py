@@ -62,7 +62,6 @@ def check(
     source: ManifestSource,
     paths: Sequence[Path],
     *,
-    output_root: str,
     references: bool | None,
     forced: bool,
 ) -> Checked:
@@ -71,7 +70,6 @@ def check(
     Args:
         source: Where they are.
         paths: Files, folders and globs asked for; none, or the root, means everything.
-        output_root: Folder that the reconciler owns.
         references: Whether to check what manifests say of one another, for which the whole root is
             read; `None` means if all of it is asked for.
         forced: Whether files that are named are checked whatever their names.
@@ -80,14 +78,14 @@ def check(
         UsageError: A file is not there or cannot be read, or what is asked for makes no sense.
     """
     rules = Rules(load_schemas(), ADMISSIONS, KINDS)
-    named = source.find(paths, output_root=output_root, rules=rules, forced=forced)
+    named = source.find(paths, rules=rules, forced=forced)
     whole = not paths or any(map(source.is_root, paths))
     wanted = whole if references is None else references
     if wanted and STDIN in named.files:
         raise UsageError("--references does not go with -, standard input is no file of the folder")
     everything = named.files
     if wanted and not whole:
-        rest = source.find((), output_root=output_root, rules=rules)
+        rest = source.find((), rules=rules)
         everything = tuple(sorted({*named.files, *rest.files}))
     inspections = _inspect(source, everything, rules)
     index = index_inputs(inspections, KINDS)
@@ -96,7 +94,7 @@ def check(
     findings += check_kinds(index.manifests, texts)
     unreadable = False
     if wanted:
-        world = _world(index, source, output_root)
+        world = _world(index, source)
         unreadable = not is_complete(world)
         if not unreadable:
             findings += check_references(world, texts)
@@ -144,16 +142,16 @@ def _faults(index: InputIndex) -> list[Fault]:
     ]
 
 
-def _world(index: InputIndex, source: ManifestSource, output_root: str) -> World:
+def _world(index: InputIndex, source: ManifestSource) -> World:
     """Return the files as a world, with the records of rebalancers and triggers as its outputs."""
     rules = Rules(load_schemas(), {}, KINDS, status_only=True)
-    paths = [path for folder in RECORDS for path in source.records(output_root, folder)]
+    paths = [path for folder in RECORDS for path in source.records(folder)]
     records = [validate_file(path, "", data, rules) for path, data in source.contents(paths)]
-    state = read_state(records, output_root, KINDS)
+    state = read_state(records, source.layout.output_root, KINDS)
     return compose(
         index,
         last_known_good(index, None),
         StateTree(state.manifests, {}, Frozen(), {}, ()),
         revision="",
-        output_root=output_root,
+        layout=source.layout,
     )

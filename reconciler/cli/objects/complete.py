@@ -12,6 +12,7 @@ import click
 if TYPE_CHECKING:
     from reconciler.cli.objects.api_kinds import NamedKind
     from reconciler.model.identity import ObjectKey
+    from reconciler.model.repository_layout import RepositoryLayout
     from reconciler.model.world import World
     from reconciler.shell.git.repository import Repository
 
@@ -146,7 +147,6 @@ def _asked(context: click.Context, question: "Callable[[Repository], list[str]]"
 
 def _world(context: click.Context) -> "World | None":
     """Return the objects of the revision that was chosen; `None` if there are none, or too many."""
-    from reconciler.cli.options.output_branch import output_branch
     from reconciler.errors import ReconcilerError
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.git.revisions import resolve_revision
@@ -156,16 +156,14 @@ def _world(context: click.Context) -> "World | None":
     from reconciler.shell.reading.trees import GitTrees
     from reconciler.shell.resources import load_schemas
 
-    output_root = context.params.get("output_root") or "status"
+    layout = _layout(context)
     try:
         repository = Repository.open(_root(context))
         head = resolve_revision(repository, context.params.get("at") or "HEAD")
-        if len(Listings(GitTrees(repository), output_root).entries(head)) > MANY_FILES:
+        if len(Listings(GitTrees(repository), layout.output_root).entries(head)) > MANY_FILES:
             return None
-        sources = finding_sources(repository, output_branch())
-        loader = Loader(
-            GitTrees(repository), load_schemas(), output_root=output_root, sources=sources
-        )
+        sources = finding_sources(repository, layout)
+        loader = Loader(GitTrees(repository), load_schemas(), layout=layout, sources=sources)
         return loader.load(head)
     except (ReconcilerError, OSError):
         return None
@@ -176,4 +174,14 @@ def _root(context: click.Context) -> Path:
     from reconciler.shell.root import find_root
 
     named: Path | None = context.find_root().params.get("directory")
-    return named or find_root(Path(), context.params.get("output_root") or "status")
+    return named or find_root(Path(), _layout(context))
+
+
+def _layout(context: click.Context) -> "RepositoryLayout":
+    """Return where the verb would look for outputs, as far as its options are known."""
+    from reconciler.model.repository_layout import OUTPUT_ROOT, RepositoryLayout
+
+    return RepositoryLayout(
+        output_root=context.params.get("output_root") or OUTPUT_ROOT,
+        output_branch=context.params.get("output_branch"),
+    )

@@ -23,7 +23,6 @@ class EventReader:
     def __init__(
         self,
         revisions: "GitRevisions",
-        output_root: str,
         key: "ObjectKey | None",
         *,
         warnings: bool,
@@ -34,7 +33,6 @@ class EventReader:
         self.repository = revisions.repository
         self._revisions = revisions
         self._replay = replay or Replay(revisions)
-        self._output_root = output_root
         self._key = key
         self._warnings = warnings
         self._names: set[str] = set()
@@ -67,7 +65,7 @@ class EventReader:
                     commit,
                     changes,
                     texts,
-                    self._output_root,
+                    self._revisions.layout,
                     again,
                     names=self._names,
                     mentions="" if self._key is None else self._key.name,
@@ -108,13 +106,15 @@ class EventReader:
         from reconciler.core.dialects import KINDS
 
         if self._key is None or (self._key.group, self._key.kind) in KINDS.removable:
-            return [self._output_root]  # what is over may go without a trace among the outputs
-        return places_of(self._key, self._output_root)
+            return [
+                self._revisions.layout.output_root
+            ]  # what is over may go without a trace among the outputs
+        return places_of(self._key, self._revisions.layout)
 
     def _texts(self, commits: "Sequence[Commit]") -> dict[str, bytes]:
         """Return what the changed outputs held."""
         from reconciler.audit.history.commit_events import needed
 
         changes = (self._revisions.changes(commit) for commit in commits)
-        blobs = (blob for listed in changes for blob in needed(listed, self._output_root))
+        blobs = (blob for listed in changes for blob in needed(listed, self._revisions.layout))
         return self._revisions.texts(blobs)

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.cli.objects.object_words import object_argument
+from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.namespace_option import namespace_option
 from reconciler.cli.options.option_group import Option
-from reconciler.cli.options.options import at_option, output_option, output_root_option
+from reconciler.cli.options.options import at_option, output_option
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.library.subject import Subject
@@ -25,7 +27,7 @@ class AskedObject:
     namespace: str
     output: str
     at: str
-    output_root: str
+    layout: RepositoryLayout
 
 
 def about_object(*formats: str, metavar: str = "OBJECT", behind: str | None = None) -> Option:
@@ -49,7 +51,7 @@ def about_object(*formats: str, metavar: str = "OBJECT", behind: str | None = No
             namespace_option,
             output_option(*formats),
             at_option,
-            output_root_option,
+            layout_options,
         ]
         decorated: Callable[..., int] = verb
         for option in reversed([object_argument(metavar, behind=behind), *options]):
@@ -67,6 +69,6 @@ def open_subject(directory: Path, asked: AskedObject) -> "Subject":
     """
     from reconciler.cli.objects.world import note_if_empty, open_fleet
 
-    fleet = open_fleet(directory, asked.output_root)
+    fleet = open_fleet(directory, asked.layout)
     note_if_empty(directory, fleet.world(asked.at))
     return fleet.subject(asked.word, namespace=asked.namespace, at=asked.at)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.model.repository_layout import RepositoryLayout
+
 if TYPE_CHECKING:
     from reconciler.library.fleet import FleetRepository
     from reconciler.model.world import World
@@ -13,47 +15,47 @@ if TYPE_CHECKING:
     from reconciler.shell.reading.revisions import GitRevisions
 
 
-def open_loader(repository: "Repository", output_root: str) -> "Loader":
+def open_loader(repository: "Repository", layout: RepositoryLayout) -> "Loader":
     """Return what loads worlds, with a bar on terminals, all processors, and what was parsed."""
-    return fleet_of(Path(), repository, output_root).new_loader()
+    return fleet_of(Path(), repository, layout).new_loader()
 
 
-def open_fleet(directory: Path, output_root: str) -> "FleetRepository":
+def open_fleet(directory: Path, layout: RepositoryLayout) -> "FleetRepository":
     """Open the repository that a folder is in, with the options of the command."""
     from reconciler.shell.git.repository import Repository
 
-    return fleet_of(directory, Repository.open(directory), output_root)
+    return fleet_of(directory, Repository.open(directory), layout)
 
 
-def fleet_of(directory: Path, repository: "Repository", output_root: str) -> "FleetRepository":
+def fleet_of(
+    directory: Path, repository: "Repository", layout: RepositoryLayout
+) -> "FleetRepository":
     """Return a repository with the options of the command."""
     from reconciler.cli.options.document_cache import document_cache
-    from reconciler.cli.options.output_branch import output_branch
     from reconciler.cli.printing.progress import tracked
     from reconciler.library.fleet import FleetRepository
 
     return FleetRepository(
         directory=directory,
         repository=repository,
-        output_root=output_root,
-        output_branch=output_branch(),
+        layout=layout,
         track=tracked,
         documents=document_cache(),
     )
 
 
-def open_revisions(directory: Path, output_root: str) -> "GitRevisions":
+def open_revisions(directory: Path, layout: RepositoryLayout) -> "GitRevisions":
     """Open the repository that a folder is in, for questions about its history."""
-    return open_fleet(directory, output_root).revisions
+    return open_fleet(directory, layout).revisions
 
 
-def load_world(directory: Path, at: str, output_root: str) -> "World":
+def load_world(directory: Path, at: str, layout: RepositoryLayout) -> "World":
     """Load the world at a revision; if it is empty, that is said.
 
     Raises:
         UsageError: There is no repository or no such revision.
     """
-    world = open_fleet(directory, output_root).world(at)
+    world = open_fleet(directory, layout).world(at)
     note_if_empty(directory, world)
     return world
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli.objects import complete
+from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.option_group import Option, gathered
-from reconciler.cli.options.output_branch import keep_output_branch
 from reconciler.cli.options.remote_access import RemoteAccess, access_options
 from reconciler.errors import UsageError
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.shell.git.identity import CommitIdentity
@@ -56,7 +57,7 @@ class Service:
     remote: str | None
     mirror: Path | None
     access: RemoteAccess
-    output_root: str
+    layout: RepositoryLayout
     author: str
 
 
@@ -109,45 +110,6 @@ def output_option(*formats: str, says: str = "How to print it.") -> Option:
     )
 
 
-def _settle_root(context: click.Context, _parameter: click.Parameter, output_root: str) -> str:
-    """Hand the verb the root: the folder of `-C`, or else the one that is found from here."""
-    check_output_root(output_root)
-    if context.obj is None:
-        from reconciler.shell.root import find_root
-
-        context.obj = find_root(Path(), output_root)
-    return output_root
-
-
-_output_root = click.option(
-    "--output-root",
-    metavar="DIR",
-    envvar="RECONCILER_OUTPUT_ROOT",
-    default="status",
-    show_default=True,
-    callback=_settle_root,
-    help="Folder of the root that the reconciler owns.",
-)
-_output_branch = click.option(
-    "--output-branch",
-    metavar="NAME",
-    envvar="RECONCILER_OUTPUT_BRANCH",
-    shell_complete=complete.branches,
-    expose_value=False,
-    callback=keep_output_branch,
-    help="Branch of the outputs, where it is not that of the inputs.",
-)
-
-
-def output_root_option(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that say where the outputs are; every verb about a repository has them.
-
-    The root is told by its outputs. The verb gets their folder; what opens the repository asks
-    `output_branch`.
-    """
-    return _output_root(_output_branch(function))
-
-
 def here() -> Path:
     """Return the folder from which a person names paths: that of `-C`, or the present one."""
     named: Path | None = click.get_current_context().find_root().params["directory"]
@@ -176,7 +138,7 @@ SERVICE_OPTIONS = (
         help="Where the mirror of --remote is kept  [default: ~/.cache/reconciler/...]",
     ),
     access_options,
-    output_root_option,
+    layout_options,
     click.option(
         "--author",
         metavar="'NAME <EMAIL>'",
@@ -191,22 +153,6 @@ SERVICE_OPTIONS = (
 def service_options(function: Callable[..., int]) -> Callable[..., int]:
     """Add the options that say which branch is served; the verb gets them as its `service`."""
     return gathered(function, "service", Service, SERVICE_OPTIONS)
-
-
-def check_output_root(folder: str) -> str:
-    """Return the folder of outputs if it is a plain folder inside of the repository.
-
-    Raises:
-        UsageError: It is not.
-    """
-    from reconciler.manifests.names import shown
-
-    parts = folder.split("/")
-    if not all(part.isprintable() and part.strip(". ") and "\\" not in part for part in parts):
-        raise UsageError(f"--output-root {shown(folder)} must be a folder inside of the repository")
-    if any(part.startswith(".") for part in parts):
-        raise UsageError(f"--output-root {shown(folder)} must not begin with a dot")
-    return folder
 
 
 def parse_author(text: str) -> "CommitIdentity":

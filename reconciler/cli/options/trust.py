@@ -14,6 +14,7 @@ import click
 
 from reconciler.cli.options.option_group import Option, gathered
 from reconciler.errors import UsageError
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.shell.git.repository import Repository
@@ -140,7 +141,7 @@ def open_trust(
     repository: "Repository",
     at: datetime,
     *,
-    output_root: str,
+    layout: RepositoryLayout,
 ) -> "Trust | None":
     """Try the key, and return what tells which commits are decided from; `None` for all.
 
@@ -149,7 +150,7 @@ def open_trust(
         key: Who signs, `None` if nobody does.
         repository: Where commits are, and the root that is served.
         at: Moment at which the key is tried.
-        output_root: Folder of that root that passes write to.
+        layout: Where passes write to.
 
     Raises:
         UsageError: A key cannot be used, or the options do not go together.
@@ -181,7 +182,7 @@ def open_trust(
             f'--signing-key "{key.name}" must be one of the allowed keys, but {signature.problem}; '
             "add its public half to --allowed-signers or --allowed-keyring"
         )
-    return Trust(repository, output_root, allowed, own=signature.key, anchors=keys.trust_from)
+    return Trust(repository, layout, allowed, own=signature.key, anchors=keys.trust_from)
 
 
 def _file(option: str, path: Path) -> Path:

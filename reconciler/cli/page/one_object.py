@@ -57,7 +57,7 @@ def object_detail(
         clock=SystemClock().now(),
         elsewhere=branch_files(revisions.repository, world),
     )
-    reader = EventReader(revisions, world.output_root, key, warnings=False, replay=replay)
+    reader = EventReader(revisions, key, warnings=False, replay=replay)
     told, _ = reader.read(head, None, EVENTS)
     return object_view(
         key,

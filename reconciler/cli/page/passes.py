@@ -135,11 +135,11 @@ class PassLine:
     def _read(self, commit: "Commit") -> PassStep:
         """Return a pass with what it moved, told from its files."""
         changes = self.revisions.changes(commit)
-        blobs = list(needed(changes, self.world.output_root))
+        blobs = list(needed(changes, self.revisions.layout))
         if len(blobs) > MOST_BLOBS:
             return replace(self._bare(commit), rest=None)
         texts = self.revisions.texts(blobs)
-        found = moves_of_commit(changes, texts, self.world.output_root)
+        found = moves_of_commit(changes, texts, self.revisions.layout)
         return self._moving(self._bare(commit), found)
 
     def _moving(self, step: PassStep, found: "Sequence[ObjectMoves]") -> PassStep:

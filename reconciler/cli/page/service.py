@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.cli.options.output_branch import output_branch
 from reconciler.cli.options.user_cache import chosen_cache
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.shell.http.page_access import PageAccess
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def open_page(
     directory: Path,
     branch: str,
-    output_root: str,
+    layout: RepositoryLayout,
     access: "PageAccess",
     *,
     below: str = "",
@@ -30,7 +30,7 @@ def open_page(
     Args:
         directory: The repository.
         branch: Name of the branch, as people call it.
-        output_root: Folder of the outputs.
+        layout: Where the outputs are.
         access: Who may see it.
         below: Folder of it that matters, from there; it need not be there yet.
         home: Where the list of the roots is, as the page sees it; `""` where there is none.
@@ -40,8 +40,9 @@ def open_page(
     from reconciler.shell.http.page_process import PageProcesses
 
     words = [sys.executable, "-m", "reconciler.cli.page.worker", "-C", str(directory.resolve())]
-    words += ["--branch", branch, "--output-root", output_root, "--below", below, "--home", home]
-    words += ["--output-branch", found] if (found := output_branch()) else []
+    words += ["--branch", branch, "--below", below, "--home", home]
+    words += ["--output-root", layout.output_root]
+    words += ["--output-branch", apart] if (apart := layout.output_branch) else []
     words += ["--cache-dir", cache] if (cache := chosen_cache()) else []
     processes = PageProcesses(words)
     try:

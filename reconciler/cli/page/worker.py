@@ -14,7 +14,8 @@ from pathlib import Path
 import click
 
 from reconciler.cli.main import COLLECTIONS
-from reconciler.cli.options.options import output_root_option
+from reconciler.cli.options.layout import layout_options
+from reconciler.model.repository_layout import RepositoryLayout
 
 
 @click.command(name="page-worker")
@@ -24,7 +25,7 @@ from reconciler.cli.options.options import output_root_option
 @click.option("--cache-dir")
 @click.option("--branch", required=True)
 @click.option("--memory-bytes", type=int, required=True)
-@output_root_option
+@layout_options
 @click.pass_context
 def command(
     context: click.Context,
@@ -35,7 +36,7 @@ def command(
     cache_dir: str | None,
     branch: str,
     memory_bytes: int,
-    output_root: str,
+    layout: RepositoryLayout,
 ) -> int:
     """Answer questions until there are no more."""
     del context, cache_dir
@@ -51,7 +52,7 @@ def command(
     repository = Repository.open(directory)
     if below:
         repository = repository.below(below)
-    fleet = fleet_of(directory / below, repository, output_root)
+    fleet = fleet_of(directory / below, repository, layout)
     answers = PageAnswers(fleet, branch, new_memory(fleet.revisions, MOST_REPLAYED), home)
     for line in sys.stdin:
         question = json.loads(line)

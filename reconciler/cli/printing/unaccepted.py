@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from reconciler.cli.options.output_branch import output_branch
-
 if TYPE_CHECKING:
     from reconciler.audit.history.revisions import Commit
     from reconciler.cli.objects.description import Line
@@ -24,7 +22,7 @@ def unaccepted_commits(
 
     repository = revisions.repository
     heads = {branch: inputs}
-    if commits and (outputs := output_branch()) is not None:
+    if commits and (outputs := revisions.layout.output_branch) is not None:
         heads[outputs] = commits[0].revision
     found: list[Commit] = []
     for name, first in list_kept(repository, Kept.WAITING).items():

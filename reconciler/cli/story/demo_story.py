@@ -18,6 +18,7 @@ from reconciler.errors import ShellError, UsageError
 from reconciler.model.fields import text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.settings import CONFIGURATION_PATH
 from reconciler.model.world import World
 from reconciler.rebalance.kinds import REBALANCER
@@ -148,7 +149,7 @@ class _Stage:
         self.say = say
         self.heading = heading
         self.git = Git(folder=folder, variables=PERSON)
-        self.loader = Loader(GitTrees(repository), load_schemas(), output_root="status")
+        self.loader = Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout())
         self.seen = self.world()
 
     @classmethod

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.options import at_option, output_option, output_root_option
+from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.options import at_option, output_option
 from reconciler.errors import UsageError
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--namespaced", type=bool, help="Only kinds with a namespace, or only without.")
 @click.option("--no-headers", is_flag=True, help="Leave out the first line.")
 @at_option
-@output_root_option
+@layout_options
 @click.pass_obj
 def command(
     directory: Path,
@@ -30,7 +32,7 @@ def command(
     namespaced: bool | None,
     no_headers: bool,
     at: str,
-    output_root: str,
+    layout: RepositoryLayout,
 ) -> int:
     r"""Print every kind that is read, and in a repository the workloads that it has besides.
 
@@ -48,7 +50,7 @@ def command(
 
     kinds = [
         one
-        for one in _kinds(directory, at, output_root)
+        for one in _kinds(directory, at, layout)
         if api_group in (None, one.id[0]) and namespaced in (None, one.namespaced)
     ]
     if output == "json":
@@ -64,13 +66,13 @@ def command(
     return 0
 
 
-def _kinds(directory: Path, at: str, output_root: str) -> "Sequence[NamedKind]":
+def _kinds(directory: Path, at: str, layout: RepositoryLayout) -> "Sequence[NamedKind]":
     """Return the kinds that are read, and those of the repository if there is one."""
     from reconciler.cli.objects.api_kinds import merged, present_kinds, read_kinds
     from reconciler.cli.objects.world import load_world
 
     try:
-        world = load_world(directory, at, output_root)
+        world = load_world(directory, at, layout)
     except UsageError:
         if at != "HEAD":
             raise

@@ -79,16 +79,14 @@ def _checks(
     if not opened:
         return
     branch = opened[0]
-    fleet = fleet_of(directory, branch.repository, service.output_root)
+    fleet = fleet_of(directory, branch.repository, service.layout)
     passes = fleet.passes(branch)
 
     trusts: list[Trust] = []
 
     def signs() -> str:
         key = signing_key(keys.signing)
-        trust = open_trust(
-            keys, key, branch.repository, passes.clock.now(), output_root=service.output_root
-        )
+        trust = open_trust(keys, key, branch.repository, passes.clock.now(), layout=service.layout)
         trusts.extend(filter(None, [trust]))
         checked = "all commits are decided from" if trust is None else "signatures are checked"
         return f"{'commits are signed' if key else 'no key signs'}, {checked}"

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.objects.object_words import object_argument
+from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.namespace_option import namespace_option
-from reconciler.cli.options.options import at_option, output_root_option
+from reconciler.cli.options.options import at_option
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.cli.objects.description import Line
@@ -32,10 +34,10 @@ NEWEST_EVENTS = 10
     show_default=True,
     help="Whether the newest events are printed.",
 )
-@output_root_option
+@layout_options
 @click.pass_obj
 def command(
-    directory: Path, word: str, *, namespace: str, at: str, events: bool, output_root: str
+    directory: Path, word: str, *, namespace: str, at: str, events: bool, layout: RepositoryLayout
 ) -> int:
     r"""Print an object as kubectl describes one: labels, fields, conditions, decision, events.
 
@@ -55,7 +57,7 @@ def command(
     from reconciler.cli.objects.world import note_if_empty, open_revisions
     from reconciler.shell.git.revisions import resolve_revision
 
-    revisions = open_revisions(directory, output_root)
+    revisions = open_revisions(directory, layout)
     head = resolve_revision(revisions.repository, at)
     world = revisions.loader.load(head)
     note_if_empty(directory, world)
@@ -66,7 +68,7 @@ def command(
     subject = _decided(revisions, head, word, namespace)
     lines = [*_object(world, key), *_decision(subject)]
     if events:
-        lines += _events(revisions, head, key if subject is None else subject.key, output_root)
+        lines += _events(revisions, head, key if subject is None else subject.key)
     for line in aligned(lines):
         click.echo(line)
     return 0
@@ -127,9 +129,7 @@ def _decision(subject: "Subject | None") -> "Iterator[Line]":
         yield "  Because:", printable(by_whom(event))
 
 
-def _events(
-    revisions: "GitRevisions", head: str, key: "ObjectKey", output_root: str
-) -> "Iterator[Line]":
+def _events(revisions: "GitRevisions", head: str, key: "ObjectKey") -> "Iterator[Line]":
     """Yield the newest events, the newest last."""
     from reconciler.cli.objects.description import ruled
     from reconciler.cli.objects.event_reader import EventReader
@@ -137,9 +137,7 @@ def _events(
     from reconciler.manifests.columns import duration
     from reconciler.shell.clock import SystemClock
 
-    found, older = EventReader(revisions, output_root, key, warnings=False).read(
-        head, None, NEWEST_EVENTS
-    )
+    found, older = EventReader(revisions, key, warnings=False).read(head, None, NEWEST_EVENTS)
     if not found:
         yield "Events:", "<none>"
         return

@@ -10,14 +10,15 @@ import click
 
 from reconciler.cli.objects import complete
 from reconciler.cli.objects.object_words import object_argument
+from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.namespace_option import namespace_option
 from reconciler.cli.options.options import (
     output_option,
-    output_root_option,
     poll_option,
     read_branch_option,
 )
 from reconciler.errors import UsageError
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.audit.history.upstream_events import Happening
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--warnings", is_flag=True, help="Only what is of type Warning.")
 @read_branch_option
 @poll_option
-@output_root_option
+@layout_options
 @click.pass_obj
 def command(
     directory: Path,
@@ -64,7 +65,7 @@ def command(
     warnings: bool,
     branch: str | None,
     poll_seconds: float,
-    output_root: str,
+    layout: RepositoryLayout,
 ) -> int:
     r"""Print events as upstream's controllers record them, the newest last.
 
@@ -89,7 +90,7 @@ def command(
     from reconciler.library.subject import subject_at
     from reconciler.shell.git.revisions import resolve_revision
 
-    revisions = open_revisions(directory, output_root)
+    revisions = open_revisions(directory, layout)
     repository = revisions.repository
     name = branch or (repository.head_branch() if watch else None)
     head = resolve_revision(repository, "HEAD") if name is None else repository.resolve(name)
@@ -97,7 +98,7 @@ def command(
     also = KINDS.removable
     subject = None if word is None else subject_at(revisions, head, word, namespace, also=also)
     key = None if subject is None else subject.key
-    reader = EventReader(revisions, output_root, key, warnings=warnings)
+    reader = EventReader(revisions, key, warnings=warnings)
     found, older = reader.read(head, after, limit)
     if older:
         click.echo(f"older events exist; --limit 0 shows all, not only {limit}", err=True)

@@ -9,8 +9,10 @@ import click
 
 from reconciler.cli.objects import complete
 from reconciler.cli.objects.query import Query, query_options
-from reconciler.cli.options.options import output_root_option, poll_option, read_branch_option
+from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.options import poll_option, read_branch_option
 from reconciler.errors import UsageError
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.cli.objects.asked_kinds import AskedKind
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     help="Show them as they were at a revision: main~3, a tag.",
 )
 @poll_option
-@output_root_option
+@layout_options
 @click.pass_obj
 def command(
     directory: Path,
@@ -47,7 +49,7 @@ def command(
     branch: str | None,
     at: str | None,
     poll_seconds: float,
-    output_root: str,
+    layout: RepositoryLayout,
 ) -> int:
     r"""Print objects as the branch has them: what people wrote, and what was decided.
 
@@ -82,7 +84,7 @@ def command(
         raise UsageError("--watch follows a branch: give it a KIND, and no --at")
     repository = Repository.open(directory)
     name = branch or (repository.head_branch() if watch else None)
-    loader = open_loader(repository, output_root)
+    loader = open_loader(repository, layout)
     head = _revision(repository, name, at)
     world = loader.load(head)
     note_if_empty(directory, world)

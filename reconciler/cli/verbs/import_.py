@@ -7,7 +7,8 @@ import click
 
 from reconciler.cli.edits.delivery import Delivery, delivery_options
 from reconciler.cli.edits.import_work import ImportOptions, compute, message_of, print_result
-from reconciler.cli.options.options import output_option, output_root_option
+from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.options import output_option
 from reconciler.cli.options.remote_access import access_options
 from reconciler.cli.options.trust import signing_options
 from reconciler.errors import UsageError
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
 )
 @access_options
 @signing_options
-@output_root_option
+@layout_options
 @click.pass_obj
 def command(directory: Path, /, **asked: Any) -> int:
     r"""Write what kubectl prints of a live control plane into the files that are read here.
@@ -110,7 +111,7 @@ def import_here(options: ImportOptions) -> int:
         author=options.author,
     )
     delivery.check()
-    world, content = edited_world(delivery, options.output_root)
+    world, content = edited_world(delivery, options.layout)
     result = compute(options, world, content)
     said = "nothing that counts has changed"
     if result.files:

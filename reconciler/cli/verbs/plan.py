@@ -13,8 +13,10 @@ from reconciler.cli.options.fail_on import (
     ForbiddenType,
     report_forbidden,
 )
-from reconciler.cli.options.options import Moment, output_option, output_root_option
+from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.options import Moment, output_option
 from reconciler.errors import ShellError, UsageError
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.shell.reading.merge_preview import Sides
@@ -72,7 +74,7 @@ SHORT_ID = 12
 @click.option(
     "--manifests", is_flag=True, help="Print how the manifests of each cluster change, too."
 )
-@output_root_option
+@layout_options
 @click.pass_obj
 def command(
     directory: Path,
@@ -86,7 +88,7 @@ def command(
     detailed_exitcode: bool,
     conditions: tuple[Forbidden, ...],
     manifests: bool,
-    output_root: str,
+    layout: RepositoryLayout,
 ) -> int:
     r"""Show what merging would move: from where to where, and why; no cluster is asked.
 
@@ -121,7 +123,7 @@ def command(
     if worktree and head is not None:
         raise UsageError("--worktree and --head name two things to merge; give one of them")
     try:
-        with open_fleet(directory, output_root).sides(base=base or branch, head=head) as sides:
+        with open_fleet(directory, layout).sides(base=base or branch, head=head) as sides:
             note_if_empty(directory, sides.base, sides.merged)
             at = moment_of(sides, now)
             found = look_ahead(sides.base, sides.merged, at)

@@ -9,8 +9,10 @@ import click
 
 from reconciler.cli.edits.delivery import Delivery, delivery_options
 from reconciler.cli.objects import complete
-from reconciler.cli.options.options import output_option, output_root_option
+from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.options import output_option
 from reconciler.errors import UsageError
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.audit.previews.preview import Preview
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
 )
 @output_option("text", "yaml", "json", says="How to print it; yaml is the manifest alone.")
 @delivery_options
-@output_root_option
+@layout_options
 @click.pass_obj
 def command(
     directory: Path,
@@ -65,7 +67,7 @@ def command(
     author: str | None,
     dry_run: bool,
     output: str,
-    output_root: str,
+    layout: RepositoryLayout,
     **asked: Any,
 ) -> int:
     r"""Have workloads scheduled afresh: write a WorkloadRebalancer, and say what it would move.
@@ -87,7 +89,7 @@ def command(
     from reconciler.cli.objects.object_words import all_objects
     from reconciler.manifests.text.emitter import encode
 
-    delivery, world = _open(directory, base, branch, author, output_root)
+    delivery, world = _open(directory, base, branch, author, layout)
     asked["targets"] = all_objects(asked["targets"])
     key, body = rebalancer_of(world, RebalanceWords(**asked))
     path = path_of(key)
@@ -107,7 +109,7 @@ def command(
 
 
 def _open(
-    directory: Path, base: str, branch: str | None, author: str | None, output_root: str
+    directory: Path, base: str, branch: str | None, author: str | None, layout: RepositoryLayout
 ) -> "tuple[Delivery, World]":
     """Load the world that the rebalancer is written for."""
     from reconciler.cli.objects.world import note_if_empty, open_loader
@@ -116,7 +118,7 @@ def _open(
 
     repository = Repository.open(directory)
     head = resolve_revision(repository, base)
-    loader = open_loader(repository, output_root)
+    loader = open_loader(repository, layout)
     delivery = Delivery(
         directory=directory, repository=repository, base=head, branch=branch, author=author
     )
@@ -143,6 +145,7 @@ def _plan(world: "World", key: "ObjectKey", body: "Body") -> "tuple[Preview, lis
     from reconciler.audit.previews.look_ahead import look_ahead
     from reconciler.core.reconcile import reconcile
     from reconciler.core.record import last_pass
+    from reconciler.manifests.paths import output_path
     from reconciler.model.moments import add
     from reconciler.shell.clock import SystemClock
 
@@ -150,18 +153,17 @@ def _plan(world: "World", key: "ObjectKey", body: "Body") -> "tuple[Preview, lis
     last, clock = last_pass(world.outputs), SystemClock().now()
     now: datetime = clock if last is None else max(clock, add(last.at))
     found = look_ahead(world, changed, now)
-    return found, _unmatched(reconcile(changed, now).changes, world.output_root, key)
+    path = output_path(world.output_root, key)
+    return found, _unmatched(reconcile(changed, now).changes, path)
 
 
-def _unmatched(changes: "Sequence[Change]", output_root: str, key: "ObjectKey") -> list[str]:
+def _unmatched(changes: "Sequence[Change]", path: str) -> list[str]:
     """Return which workloads no policy has placed, as the rebalancer's status would."""
     from reconciler.audit.printable import printable
     from reconciler.core.changes import WriteFile
-    from reconciler.manifests.paths import output_path
     from reconciler.manifests.text.reader import read
     from reconciler.model.fields import bodies, mapping, text
 
-    path = output_path(output_root, key)
     written = [c.content for c in changes if isinstance(c, WriteFile) and c.path == path]
     if not written:
         return []

@@ -46,7 +46,7 @@ def command(directory: Path, asked: AskedObject, cluster: str | None, carriers: 
     from reconciler.audit.named_object import decided_key, find_object, near
     from reconciler.cli.objects.world import load_world
 
-    world = load_world(directory, asked.at, asked.output_root)
+    world = load_world(directory, asked.at, asked.layout)
     key = find_object(world, asked.word, asked.namespace)
     if key not in world.inputs and key not in world.outputs:
         raise UsageError(f"there is no {spelled(key)}{near(world, key)}")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.objects import complete
-from reconciler.cli.options.options import output_root_option
+from reconciler.cli.options.layout import layout_options
 from reconciler.errors import ShellError, UsageError
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.audit.previews.preview import Preview
@@ -48,9 +49,11 @@ SVG = "svg"
     shell_complete=complete.branches,
     help="Begin with what merging this branch would move.",
 )
-@output_root_option
+@layout_options
 @click.pass_obj
-def command(directory: Path, *, output: str, rev: str, branch: str | None, output_root: str) -> int:
+def command(
+    directory: Path, *, output: str, rev: str, branch: str | None, layout: RepositoryLayout
+) -> int:
     r"""Write the views of `serve` as one file: it can be sent along, and read offline.
 
     It loads nothing from anywhere, and says so to the browser; its one script moves the slider.
@@ -72,7 +75,7 @@ def command(directory: Path, *, output: str, rev: str, branch: str | None, outpu
 
     if output not in ("-", SVG) and not output.endswith((".html", ".htm")):
         raise UsageError(f'-o "{output}" must be a file such as fleet.html, - or svg')
-    fleet = open_fleet(directory, output_root)
+    fleet = open_fleet(directory, layout)
     revisions = fleet.revisions
     head = resolve_revision(revisions.repository, rev)
     views = PageViews(revisions, head, ReportLinks(VIEWS), new_memory(revisions))

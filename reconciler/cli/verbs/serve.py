@@ -5,9 +5,11 @@ from types import FrameType
 
 import click
 
-from reconciler.cli.options.options import output_root_option, read_branch_option
+from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.options import read_branch_option
 from reconciler.cli.options.page_access import PageOptions, page_options, read_access
 from reconciler.errors import UsageError
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.processes.held_signals import handle_ending
 
 POLL_SECONDS = 5.0
@@ -24,7 +26,7 @@ POLL_SECONDS = 5.0
 )
 @page_options
 @read_branch_option
-@output_root_option
+@layout_options
 @click.pass_obj
 def command(
     directory: Path,
@@ -32,7 +34,7 @@ def command(
     listen: str,
     page: PageOptions,
     branch: str | None,
-    output_root: str,
+    layout: RepositoryLayout,
 ) -> int:
     r"""Serve the page of a branch until Ctrl-C: where everything runs, what moved, why, what comes.
 
@@ -67,7 +69,7 @@ def command(
     repository.resolve(name)
     with (
         Wakeups(repository.common_dir, poll_seconds=POLL_SECONDS) as wakeups,
-        open_page(directory, name, output_root, access) as served,
+        open_page(directory, name, layout, access) as served,
         Listener(address, page_app(served), proxies=access.proxies) as listener,
     ):
 

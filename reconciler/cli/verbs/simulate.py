@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.cli.objects import complete
+from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.namespace_option import namespace_option
-from reconciler.cli.options.options import Moment, output_option, output_root_option
+from reconciler.cli.options.options import Moment, output_option
 from reconciler.cli.options.workers import AskedWorkers, workers_options
 from reconciler.errors import UsageError
 from reconciler.model.enumeration import enumerated
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.audit.previews.resilience import Impact
@@ -95,7 +97,7 @@ EXIT_CHANGES = 2
 @click.option(
     "--detailed-exitcode", is_flag=True, help="Exit with 2 if something moves, 0 if nothing does."
 )
-@output_root_option
+@layout_options
 @click.pass_obj
 def command(
     directory: Path,
@@ -108,7 +110,7 @@ def command(
     namespace: str,
     output: str,
     detailed_exitcode: bool,
-    output_root: str,
+    layout: RepositoryLayout,
     workers: AskedWorkers,
     **asked: Any,
 ) -> int:
@@ -140,7 +142,7 @@ def command(
         raise UsageError("nothing is to happen; give --fail, --scale, --after or another one")
     if fail_each and (asked["fail"] or output in ("markdown", "html", "svg")):
         raise UsageError("--fail-each goes without --fail, and with -o text or json")
-    revision, world = _world(directory, at, output_root)
+    revision, world = _world(directory, at, layout)
     happens = moment_in(world, now)
     default = AFTER_FAILURE_SECONDS if asked["fail"] or fail_each else 0
     later = default if after is None else after
@@ -160,11 +162,11 @@ def command(
     return EXIT_CHANGES if detailed_exitcode and found.changes else 0
 
 
-def _world(directory: Path, at: str, output_root: str) -> "tuple[str, World]":
+def _world(directory: Path, at: str, layout: RepositoryLayout) -> "tuple[str, World]":
     """Load the world of a revision."""
     from reconciler.cli.objects.world import load_world
 
-    world = load_world(directory, at, output_root)
+    world = load_world(directory, at, layout)
     return world.revision, world
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.options import at_option, output_option, output_root_option
-from reconciler.cli.options.output_branch import output_branch
+from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.options import at_option, output_option
 from reconciler.cli.printing.unaccepted import named_commit, unaccepted_commits, unaccepted_line
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.audit.fleet.repository_status import RepositoryStatus
@@ -29,9 +30,9 @@ SHOWN = 5  # of what is listed, so that it stays one screen
 @click.command(name="status")
 @output_option("text", "json")
 @at_option
-@output_root_option
+@layout_options
 @click.pass_obj
-def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
+def command(directory: Path, *, output: str, at: str, layout: RepositoryLayout) -> int:
     r"""Print how a repository stands: its last pass, what is wrong, suspended, and coming.
 
     Faults are those of the files and, if nobody committed since, those that the last pass found.
@@ -54,7 +55,7 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
     from reconciler.shell.git.checkout.kept_edits import kept_edits
     from reconciler.shell.git.revisions import resolve_revision
 
-    revisions = open_revisions(directory, output_root)
+    revisions = open_revisions(directory, layout)
     head = resolve_revision(revisions.repository, at)
     world = revisions.loader.load(head)
     note_if_empty(directory, world)
@@ -67,19 +68,19 @@ def command(directory: Path, *, output: str, at: str, output_root: str) -> int:
     unaccepted = unaccepted_commits(revisions, _branch(revisions), world.revision, commits)
     coming = coming_in(world)
     here = at == "HEAD" and not world.apart
-    edits = kept_edits(revisions.repository, output_root) if here else ()
+    edits = kept_edits(revisions.repository, layout.output_root) if here else ()
     if output == "json":
         waiting = since if status.last_at is not None else []
         told = [coming_json(one) for one in coming]
         inputs = revisions.commit_at(world.revision) if world.apart else commits[0]
         outputs = commits[0] if world.apart and commits else None
-        answer = _as_json(status, branch, (inputs, outputs), waiting)
+        answer = _as_json(status, (branch, layout.output_branch), (inputs, outputs), waiting)
         unsigned = [commit_json(one) for one in unaccepted]
         kept = [{"path": one.path, "command": one.command} for one in edits]
         print_json({**answer, "unaccepted": unsigned, "coming": told, "keptEdits": kept})
         return 0
     lines = [
-        ("Root:", f"{directory.resolve()}, outputs in {output_root}/"),
+        ("Root:", f"{directory.resolve()}, outputs in {layout.output_root}/"),
         *_branches(revisions, world, branch, commits),
         *_passes(status, since),
         *unaccepted_line(unaccepted),
@@ -116,9 +117,9 @@ def _branches(
         return
     yield "Branch:", f"{branch} at {named_commit(revisions.commit_at(world.revision))}"
     if commits:
-        yield "Outputs:", f"{output_branch()} at {named_commit(commits[0])}"
+        yield "Outputs:", f"{revisions.layout.output_branch} at {named_commit(commits[0])}"
     else:
-        yield "Outputs:", f"{output_branch()}, no pass yet"
+        yield "Outputs:", f"{revisions.layout.output_branch}, no pass yet"
 
 
 def _branch(revisions: "GitRevisions") -> str:
@@ -236,7 +237,7 @@ def _print_rebalancers(world: "World", status: "RepositoryStatus") -> None:
 
 def _as_json(
     status: "RepositoryStatus",
-    branch: str,
+    branches: "tuple[str, str | None]",
     heads: "tuple[Commit, Commit | None]",
     since: "Sequence[Commit]",
 ) -> dict[str, object]:
@@ -244,17 +245,17 @@ def _as_json(
 
     Args:
         status: How the repository stands.
-        branch: The one of the inputs.
-        heads: The commit that it is at, and that of the outputs where they have a branch.
+        branches: The one of the inputs, and that of the outputs where they have one.
+        heads: The commits that they are at.
         since: The commits since the last pass.
     """
     from reconciler.audit.json_shapes import commit_json, fault_json, object_json
     from reconciler.model.moments import format_moment
 
     return {
-        "branch": branch,
+        "branch": branches[0],
         "head": commit_json(heads[0]),
-        "outputBranch": output_branch(),
+        "outputBranch": branches[1],
         "outputHead": heads[1] and heads[1].revision,
         "lastPassAt": None if status.last_at is None else format_moment(status.last_at),
         "inputRevision": status.inputs,

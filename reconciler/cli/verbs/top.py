@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reconciler.cli.options.options import at_option, output_option, output_root_option
+from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.options import at_option, output_option
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.audit.fleet.usage import Usage
@@ -28,7 +30,7 @@ ORDERS = ("name", "replicas", "cpu", "memory")
 )
 @click.option("--no-headers", is_flag=True, help="Leave out the first line.")
 @at_option
-@output_root_option
+@layout_options
 @click.pass_obj
 def command(
     directory: Path,
@@ -38,7 +40,7 @@ def command(
     sort_by: str,
     no_headers: bool,
     at: str,
-    output_root: str,
+    layout: RepositoryLayout,
 ) -> int:
     r"""Print each cluster with its capacity, what is placed on it, and what is free.
 
@@ -57,7 +59,7 @@ def command(
     from reconciler.cli.printing.table import print_table
 
     del what
-    found = sorted(usage_of(load_world(directory, at, output_root)), key=_order(sort_by))
+    found = sorted(usage_of(load_world(directory, at, layout)), key=_order(sort_by))
     if output == "json":
         print_json({"clusters": [_as_json(item) for item in found]})
         return 0

@@ -47,7 +47,7 @@ def command(directory: Path, asked: AskedObject) -> int:
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.reading.branch_files import branch_files
 
-    world = load_world(directory, asked.at, asked.output_root)
+    world = load_world(directory, asked.at, asked.layout)
     key = _root(world, asked.word, asked.namespace)
     if key not in world.inputs and key not in world.outputs:
         missing = "no policy claims it, or no pass has run since"

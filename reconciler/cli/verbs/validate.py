@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.objects import complete
-from reconciler.cli.options.options import here, output_root_option
+from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.options import here
 from reconciler.cli.options.outputs import Output, OutputOption, check_outputs
 from reconciler.errors import UsageError
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.version import __version__
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ FORMATS = ("text", "json", "junit", "sarif", "github")
     help="Check the files of a commit  [default: those on disk, in a bare repository HEAD]",
 )
 @click.option("-v", "verbose", is_flag=True, help="Say of each file what was found in it.")
-@output_root_option
+@layout_options
 @click.pass_obj
 def command(
     directory: Path,
@@ -67,7 +69,7 @@ def command(
     force_exclude: bool,
     rev: str | None,
     verbose: bool,
-    output_root: str,
+    layout: RepositoryLayout,
 ) -> int:
     r"""Check manifests: YAML, schema, and what the documents say of one another.
 
@@ -90,9 +92,8 @@ def command(
 
     check_outputs(outputs)
     checked = check(
-        _source(directory, rev),
+        _source(directory, rev, layout),
         paths,
-        output_root=output_root,
         references=references,
         forced=not force_exclude,
     )
@@ -103,7 +104,7 @@ def command(
     return 1 if failed or (checked.is_empty and fail_level != "never") else 0
 
 
-def _source(root: Path, rev: str | None) -> "ManifestSource":
+def _source(root: Path, rev: str | None, layout: RepositoryLayout) -> "ManifestSource":
     """Return where the manifests are: on disk, or in a commit."""
     from reconciler.shell.root import is_bare
 
@@ -112,10 +113,12 @@ def _source(root: Path, rev: str | None) -> "ManifestSource":
 
         if not root.is_dir():
             raise UsageError(f'"{root}" is not a folder')
-        return FolderSource(root, base=here())
+        return FolderSource(root, layout, base=here())
     from reconciler.shell.reading.revision_source import RevisionSource
 
-    return RevisionSource.open(root, rev or "HEAD", base=here(), variables=_quarantine())
+    return RevisionSource.open(
+        root, rev or "HEAD", base=here(), layout=layout, variables=_quarantine()
+    )
 
 
 def _quarantine() -> dict[str, str]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from reconciler.cli.objects import complete
-from reconciler.cli.options.options import output_option, output_root_option
+from reconciler.cli.options.layout import layout_options
+from reconciler.cli.options.options import output_option
 from reconciler.cli.options.workers import AskedWorkers, workers_options
 from reconciler.cli.printing.verify_signatures import (
     AskedSignatures,
@@ -16,6 +17,7 @@ from reconciler.cli.printing.verify_signatures import (
     signature_options,
     signatures_json,
 )
+from reconciler.model.repository_layout import RepositoryLayout
 
 if TYPE_CHECKING:
     from reconciler.audit.proofs.proof import Proof
@@ -41,7 +43,7 @@ COLOURS = {"proven": "green", "other version": "yellow"}
 )
 @signature_options
 @workers_options
-@output_root_option
+@layout_options
 @click.pass_obj
 def command(
     directory: Path,
@@ -53,7 +55,7 @@ def command(
     branch: str | None,
     asked: AskedSignatures,
     workers: AskedWorkers,
-    output_root: str,
+    layout: RepositoryLayout,
 ) -> int:
     r"""Prove a history: compute each decision again from its inputs, compare byte for byte.
 
@@ -78,20 +80,18 @@ def command(
     from reconciler.shell.work.proof_record import open_record
     from reconciler.shell.work.proofs import ENOUGH, prove_rest
 
-    fleet = open_fleet(directory, output_root)
+    fleet = open_fleet(directory, layout)
     revisions = fleet.revisions
     commits = fleet.commits(span or "HEAD")[::-1]
     signatures = asked.read(revisions.repository, [one.revision for one in commits])
-    recorded = not afresh and not revisions.apart and len(commits) >= FEW
+    recorded = not afresh and not revisions.layout.apart and len(commits) >= FEW
     folder = _record_folder() if recorded else None
     prefix = revisions.repository.prefix
     with (
-        open_record(folder, prefix=prefix, output_root=output_root) as record,
+        open_record(folder, prefix=prefix, layout=layout) as record,
         workers.open(sum(record.find(one) is None for one in commits), ENOUGH) as opened,
     ):
-        proving = prove_rest(
-            revisions, commits, output_root=output_root, workers=opened, record=record
-        )
+        proving = prove_rest(revisions, commits, workers=opened, record=record)
         proven = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
     keys = {one.revision: one.key for one in signatures or () if not one.problem}
     proofs = list(held_to_places(proven, branch=branch, keys=keys))

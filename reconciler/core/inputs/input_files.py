@@ -11,6 +11,7 @@ from reconciler.delivery.destinations import roots_of
 from reconciler.delivery.record import recorded
 from reconciler.manifests.selection import selects
 from reconciler.model.identity import ObjectKey
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, settings_in
 from reconciler.model.world import Manifest, World
 
@@ -40,20 +41,25 @@ class InputFiles:
 
 
 def input_files(
-    settings: Settings, output_root: str, outputs: Mapping[ObjectKey, Manifest]
+    settings: Settings, layout: RepositoryLayout, outputs: Mapping[ObjectKey, Manifest]
 ) -> InputFiles:
     """Return which files are input.
 
     Args:
         settings: Those of the configuration in force.
-        output_root: The folder that passes own.
+        layout: Where passes write.
         outputs: What stands in it; the record of delivery says where was delivered to.
     """
-    folders = (output_root, *filter(None, roots_of(recorded(outputs))))
-    ours = tuple(f"{folder}/" for folder in folders)
-    return InputFiles(ours, settings.include, settings.exclude)
+    return _outside(layout.output_root, settings, outputs)
 
 
 def inputs_in(world: World) -> InputFiles:
     """Return which files are input in a world."""
-    return input_files(settings_in(world), world.output_root, world.outputs)
+    return _outside(world.output_root, settings_in(world), world.outputs)
+
+
+def _outside(folder: str, settings: Settings, outputs: Mapping[ObjectKey, Manifest]) -> InputFiles:
+    """Return which files are input beside a folder of outputs and what these say of delivery."""
+    folders = (folder, *filter(None, roots_of(recorded(outputs))))
+    ours = tuple(f"{folder}/" for folder in folders)
+    return InputFiles(ours, settings.include, settings.exclude)

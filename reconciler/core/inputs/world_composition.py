@@ -7,6 +7,7 @@ from reconciler.core.inputs.last_known_good import LastKnownGood
 from reconciler.core.state import StateTree
 from reconciler.model.body import Body
 from reconciler.model.known_kinds import Kind
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.settings import CONFIGURATION
 from reconciler.model.versioned import branched
 from reconciler.model.world import Kinds, World
@@ -18,9 +19,8 @@ def compose(
     state: StateTree,
     *,
     revision: str,
-    output_root: str,
+    layout: RepositoryLayout,
     reported_at: str = "",
-    apart: bool = False,
     delivered: Mapping[str, str] | None = None,
     obstacles: frozenset[str] = frozenset(),
     edited: Mapping[str, frozenset[Kind] | None] | None = None,
@@ -35,9 +35,8 @@ def compose(
         good: What stands in for what cannot be understood, and the faults of the input tree.
         state: What the files below the output root hold.
         revision: Full hex id of the input commit.
-        output_root: Root-relative folder that the daemon owns.
+        layout: Where the outputs are.
         reported_at: Full hex id of the commit of another branch with the reports, `""` for none.
-        apart: Whether the outputs are on a branch of their own.
         delivered: Path to blob id of the files below the folders of delivery, `None` for none.
         obstacles: What may stand in the way of delivery.
         edited: The input files that differ from those of the last pass, `None` for none.
@@ -62,9 +61,9 @@ def compose(
         faults=tuple(sorted((*good.faults, *state.faults))),
         traces=(*index.traces, *state.traces),
         held=good.held,
-        output_root=output_root,
+        output_root=layout.output_root,
         reported_at=reported_at,
-        apart=apart,
+        apart=layout.apart,
         edited={} if edited is None else edited,
         kinds=Kinds() if last is None else last.kinds.next(),
         output_kinds=Kinds() if last is None else last.output_kinds.next(),

@@ -100,18 +100,18 @@ def check_private(name: str, file: Path) -> Check:
 def _read(served: ServedBranches) -> str:
     heads = served.heads()
     found = f"{served.inputs.name} is at {heads.inputs[:12]}"
-    if served.output_branch is None:
+    if not served.layout.apart:
         return found
     outputs = "not there yet" if heads.outputs is None else f"at {heads.outputs[:12]}"
-    return f"{found}, {served.output_branch} is {outputs}"
+    return f"{found}, {served.moved} is {outputs}"
 
 
 def _check_trust(served: ServedBranches, trust: Trust) -> Iterator[Check]:
     """Look how far each branch would be accepted, and accept nothing."""
     heads = served.heads()
     found = {served.inputs.name: heads.inputs}
-    if served.output_branch is not None and heads.outputs is not None:
-        found[served.output_branch] = heads.outputs
+    if served.layout.apart and heads.outputs is not None:
+        found[served.moved] = heads.outputs
     for branch, head in found.items():
         try:
             line = trust.follow(branch, head, served.accepted_of(trust, branch, head))

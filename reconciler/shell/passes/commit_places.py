@@ -19,6 +19,7 @@ from reconciler.manifests.paths import DELIVERY, output_path
 from reconciler.manifests.text.limits import Oversized
 from reconciler.manifests.text.reader import read
 from reconciler.model.frozen import is_at_or_below
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.settings import CONFIGURATION_PATH, decode_settings
 from reconciler.shell.git.history import CommitRecord, read_commits
 from reconciler.shell.git.objects import ChangedFile, read_blobs, read_file
@@ -36,12 +37,12 @@ class CommitPlaces:
 
     Attributes:
         repository: Where they are, and the root that is served.
-        output_root: Folder of that root that passes write to.
+        layout: Where passes write in that root.
         own: Fingerprint of the key of the daemon.
     """
 
     repository: Repository
-    output_root: str
+    layout: RepositoryLayout
     own: str
 
     def find_misplaced(
@@ -112,7 +113,7 @@ class CommitPlaces:
     def _own_path(self, purpose: Purpose) -> str:
         """Return where a purpose writes whatever is configured, from the top."""
         delivery = purpose is Purpose.DELIVERY
-        return self.repository.from_top(DELIVERED if delivery else self.output_root)
+        return self.repository.from_top(DELIVERED if delivery else self.layout.output_root)
 
     def _delivered_to(self, commit: CommitRecord, purpose: Purpose) -> Iterator[str]:
         """Yield the folders that are delivered to before or after a commit, from the top.
@@ -120,7 +121,7 @@ class CommitPlaces:
         A pass owns those, too, that its inputs configure and that wait for a person's word.
         """
         delivery = purpose is Purpose.DELIVERY
-        record = DELIVERED if delivery else output_path(self.output_root, DELIVERY)
+        record = DELIVERED if delivery else output_path(self.layout.output_root, DELIVERY)
         for revision in (commit.revision, *commit.parents):
             content = read_file(self.repository, revision, self.repository.from_top(record))
             for document in read(content or b"", record).documents:

@@ -35,7 +35,7 @@ from reconciler.shell.passes.lost_passes import write_lost_again
 from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.passes.reruns import find_reruns
 from reconciler.shell.passes.step_times import StepTimes
-from reconciler.shell.passes.trust import RefusedCommit, Trust
+from reconciler.shell.passes.trust import RefusedCommit
 from reconciler.shell.passes.untrusted_edits import put_back
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.sources import Heads, ServedBranches
@@ -52,38 +52,34 @@ def _delivered_to(report: PassReport) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passes:
-    """Runs passes on one branch.
+    """Runs passes on the branches of one root.
 
     Attributes:
-        branch: Where to read and to publish.
-        loader: Reads the worlds of that branch.
+        branches: All that it reads and moves.
+        loader: Reads their worlds.
         clock: Where `now` comes from.
         author: Who commits.
         pause: Waits for a number of seconds.
         memo: What earlier passes remember; it only saves work.
         delivery: Brings what was decided to other branches.
-        output_branch: Name of the branch that it commits to, `None` for the one that is read.
         contest: What others undo of what it writes.
-        trust: Tells which commits are decided from, `None` if all are.
         began: Is told which commit of people a pass looks at, as it begins.
     """
 
-    branch: Branch
+    branches: ServedBranches
     loader: Loader
     clock: Clock
     author: CommitIdentity
     pause: Callable[[float], None] = time.sleep
     memo: Memo = field(default_factory=Memo)
     delivery: BranchDelivery = field(default_factory=BranchDelivery)
-    output_branch: str | None = None
     contest: Contest = field(default_factory=Contest)
-    trust: Trust | None = None
     began: Callable[[str], None] = lambda _: None
 
     @property
-    def branches(self) -> ServedBranches:
-        """All that it reads and moves."""
-        return ServedBranches(self.branch, self.output_branch, self.trust)
+    def branch(self) -> Branch:
+        """The one of the inputs."""
+        return self.branches.inputs
 
     def decide(self, *, at: datetime | None = None, times: StepTimes | None = None) -> PassReport:
         """Compute a pass without committing anything.
@@ -162,7 +158,8 @@ class Passes:
 
     def _refused(self) -> tuple[RefusedCommit, ...]:
         """Return the commits that wait on any branch."""
-        return () if self.trust is None else tuple(self.trust.refused.values())
+        trust = self.branches.trust
+        return () if trust is None else tuple(trust.refused.values())
 
     def _publish(self, report: PassReport) -> PassReport:
         """Publish a decision, together with what it delivers to other branches if that can be done.
@@ -254,11 +251,9 @@ class Passes:
         world, outcome = report.world, report.outcome
         message = commit_message(
             outcome,
-            revision=world.revision,
+            world,
             now=report.now,
             version=__version__,
-            output_root=world.output_root,
-            reported_at=world.reported_at,
             editors=report.editors,
             reruns=find_reruns(self.branch.repository, report.outputs, world, outcome),
             over="" if world.apart else report.heads.tip or "",

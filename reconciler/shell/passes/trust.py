@@ -15,6 +15,7 @@ from typing import NamedTuple
 from reconciler.audit.history.revisions import OUTPUTS
 from reconciler.core.commit_purpose import Purpose
 from reconciler.errors import ShellError
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.git.errors import GitError
 from reconciler.shell.git.history import CommitRecord, read_commit, read_commits
 from reconciler.shell.git.repository import Repository, check_branch
@@ -68,7 +69,7 @@ class Trust:
 
     Attributes:
         repository: Where the branches are, and the root that is served.
-        output_root: Folder of that root that passes write to.
+        layout: Where passes write in that root.
         allowed: Whose signatures count.
         own: Fingerprint of the key of the daemon.
         anchors: Full hex ids of commits that are trusted as they are, with all before them.
@@ -76,7 +77,7 @@ class Trust:
     """
 
     repository: Repository
-    output_root: str
+    layout: RepositoryLayout
     allowed: AllowedKeys
     own: str
     anchors: tuple[str, ...] = ()
@@ -198,7 +199,7 @@ class Trust:
     @property
     def _places(self) -> CommitPlaces:
         """What tells which commits of ours are out of their place."""
-        return CommitPlaces(repository=self.repository, output_root=self.output_root, own=self.own)
+        return CommitPlaces(repository=self.repository, layout=self.layout, own=self.own)
 
     def _bases(self, branch: str, head: str, before: str | None) -> tuple[str, ...]:
         """Return the trusted commits that lead to a head.

@@ -13,6 +13,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.file_names import is_manifest_name, shown_path, stored_path
 from reconciler.manifests.selection import selects
 from reconciler.manifests.text.limits import MAX_READ_BYTES, Oversized
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.reading.manifest_source import FoundManifests, chosen_by, skipped_as
 
 STDIN = "<stdin>"
@@ -23,10 +24,12 @@ STDIN = "<stdin>"
 class FolderSource:
     """Manifests as they are on disk, committed or not; see `ManifestSource`.
 
-    `root` is the root, `base` the folder where paths start, `None` for the root.
+    `root` is the root, `base` the folder where paths start, `None` for the root. What passes write
+    is where `layout` says.
     """
 
     root: Path
+    layout: RepositoryLayout
     base: Path | None = None
 
     def is_root(self, path: Path) -> bool:
@@ -37,11 +40,9 @@ class FolderSource:
         """Return whether a path names one file."""
         return (self._start / path).is_file()
 
-    def find(
-        self, paths: Sequence[Path], *, output_root: str, rules: Rules, forced: bool = True
-    ) -> FoundManifests:
+    def find(self, paths: Sequence[Path], *, rules: Rules, forced: bool = True) -> FoundManifests:
         """Return the files to check; a folder outside of the root has no configuration."""
-        covers = chosen_by(partial(_written, self.root), output_root, rules)
+        covers = chosen_by(partial(_written, self.root), self.layout, rules)
         root, start = self.root.resolve(), self._start
 
         def is_read(path: str) -> bool:
@@ -70,9 +71,9 @@ class FolderSource:
         """Yield files with their content."""
         return ((path, read_file(self.root, stored_path(path))) for path in paths)
 
-    def records(self, output_root: str, kind: str) -> list[str]:
+    def records(self, kind: str) -> list[str]:
         """Return the files below the output root that hold one kind's status, sorted."""
-        folder, root = self.root / output_root / kind, self.root.resolve()
+        folder, root = self.root / self.layout.output_root / kind, self.root.resolve()
         return sorted(_named(root, _files(folder))) if folder.is_dir() else []
 
     @property

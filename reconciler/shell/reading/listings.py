@@ -52,10 +52,10 @@ class Listing:
 class Listings:
     """What the commits asked for last hold; links are never followed."""
 
-    def __init__(self, trees: Trees, output_root: str) -> None:
+    def __init__(self, trees: Trees, folder: str) -> None:
         """Remember where to look, and the first folder that is ours."""
         self._trees = trees
-        self._ours = frozenset({output_root})
+        self._ours = frozenset({folder})
         self._whole: tuple[str, Mapping[str, TreeEntry]] | None = None
         self._known: dict[str, Listing] = {}
         self._differing: dict[tuple[str, str], frozenset[str]] = {}

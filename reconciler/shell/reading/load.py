@@ -24,6 +24,7 @@ from reconciler.delivery.settings import Destination, decode_delivery
 from reconciler.manifests.paths import RECORD, output_path
 from reconciler.manifests.schemas.schema import Schemas
 from reconciler.manifests.scope import CRD
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.settings import CONFIGURATION_PATH, Settings, decode_settings
 from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
@@ -48,7 +49,7 @@ class Loader:
         trees: Trees,
         schemas: Schemas,
         *,
-        output_root: str,
+        layout: RepositoryLayout,
         track: Track = untracked,
         processes: int = 1,
         documents: DocumentCache | None = None,
@@ -63,7 +64,7 @@ class Loader:
         a revision where outputs have a branch of their own.
         """
         trees = ReportedTrees(trees)
-        self._output_root = output_root
+        self._layout = layout
         self._sources = sources
         self._reads_past = past
         self._processes = processes
@@ -71,8 +72,8 @@ class Loader:
             INPUTS: Rules(schemas, ADMISSIONS, KINDS),
             OUTPUTS: Rules(schemas, {}, KINDS, status_only=True),
         }
-        self._listings = Listings(trees, output_root)
-        self._output_listings = Listings(trees, output_root) if sources else self._listings
+        self._listings = Listings(trees, layout.output_root)
+        self._output_listings = Listings(trees, layout.output_root) if sources else self._listings
         self._documents = documents
         self._formats = FormatGuard(trees)
         self._inputs, self._outputs = (
@@ -89,14 +90,9 @@ class Loader:
         self._last: tuple[tuple[str, str], str, World] | None = None
 
     @property
-    def output_root(self) -> str:
-        """Root-relative folder of the outputs."""
-        return self._output_root
-
-    @property
-    def apart(self) -> bool:
-        """Whether outputs have a branch of their own."""
-        return self._sources is not None
+    def layout(self) -> RepositoryLayout:
+        """Where passes write."""
+        return self._layout
 
     def sources_of(self, revision: str) -> tuple[str, str]:
         """Return the commits of inputs and outputs at a revision."""
@@ -142,7 +138,7 @@ class Loader:
 
     def has_outputs(self, revision: str) -> bool:
         """Return whether a commit has the record of a pass."""
-        return output_path(self._output_root, RECORD) in self._listings.entries(revision)
+        return output_path(self._layout.output_root, RECORD) in self._listings.entries(revision)
 
     def keep_documents(self, *, pieces: int) -> bool:
         """Write so many pieces of what was parsed, and return whether more is left."""
@@ -154,7 +150,7 @@ class Loader:
         if self._documents is None:
             return len(entries)
         sides: dict[str, list[tuple[str, str]]] = {INPUTS: [], OUTPUTS: []}
-        is_output = Below(self._output_root)
+        is_output = Below(self._layout.output_root)
         for path, entry in entries.items():
             sides[OUTPUTS if is_output(path) else INPUTS].append((path, entry.blob))
         return sum(self._documents.unknown(*side) for side in sides.items())
@@ -167,7 +163,7 @@ class Loader:
         Returns:
             The branch that clusters report on, `""` for none of its own, and the world.
         """
-        record = output_path(self._output_root, RECORD)
+        record = output_path(self._layout.output_root, RECORD)
         self._formats.check(record, self._output_listings.entries(outputs).get(record))
         state = self._follow_state(outputs, by)
         self._delivers = recorded(state.manifests)
@@ -181,7 +177,7 @@ class Loader:
         inputs = paired(revision, reported_at) if branch else revision
         roots = self._delivery_roots(settings)
         self._output_listings.watch(roots)
-        covers = input_files(settings, self._output_root, state.manifests)
+        covers = input_files(settings, self._layout, state.manifests)
         index = self._follow_survey(inputs, covers, by)
         versions = self._edited.find(last, inputs, covers)
         edited = {path: self._inputs.kinds_at(path) for path in versions}
@@ -200,9 +196,8 @@ class Loader:
             good,
             state,
             revision=revision,
-            output_root=self._output_root,
+            layout=self._layout,
             reported_at=reported_at if branch else "",
-            apart=self.apart,
             delivered=self._delivered.follow(self._output_listings.entries(outputs), roots),
             obstacles=self._output_listings.listing(outputs).in_the_way(roots),
             edited=edited,
@@ -243,14 +238,14 @@ class Loader:
 
     def _follow_state(self, revision: str, by: FileValidators) -> StateTree:
         """Read the files below the output root."""
-        move = self._outputs.follow(revision, Below(self._output_root), by)
+        move = self._outputs.follow(revision, Below(self._layout.output_root), by)
         listing = self._output_listings.listing(revision)
-        blocks = blocks_of(listing.links | listing.others, self._output_root, KINDS)
+        blocks = blocks_of(listing.links | listing.others, self._layout.output_root, KINDS)
         if self._state is None:
-            self._state = read_state(move.files.values(), self._output_root, KINDS, blocks)
+            self._state = read_state(move.files.values(), self._layout.output_root, KINDS, blocks)
         else:
-            self._state = follow_state(self._state, move, self._output_root, KINDS, blocks)
-        check_ours(self._state, self._output_root)
+            self._state = follow_state(self._state, move, self._layout.output_root, KINDS, blocks)
+        check_ours(self._state, self._layout.output_root)
         return self._state
 
     def _follow_survey(self, revision: str, covers: InputFiles, by: FileValidators) -> InputIndex:

@@ -15,6 +15,7 @@ from reconciler.core.state import read_state
 from reconciler.manifests.file_names import is_manifest_name
 from reconciler.manifests.paths import DELIVERY, output_path
 from reconciler.manifests.text.limits import Oversized
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.settings import CONFIGURATION_PATH, decode_settings
 
 
@@ -32,20 +33,21 @@ class FoundManifests:
 class ManifestSource(Protocol):
     """Answers which files there are, and what they hold."""
 
+    @property
+    def layout(self) -> RepositoryLayout:
+        """Where passes write: nothing of it is to be checked."""
+
     def is_root(self, path: Path, /) -> bool:
         """Return whether a path is the root itself."""
 
     def is_file(self, path: Path, /) -> bool:
         """Return whether a path names one file."""
 
-    def find(
-        self, paths: Sequence[Path], *, output_root: str, rules: Rules, forced: bool = True
-    ) -> FoundManifests:
+    def find(self, paths: Sequence[Path], *, rules: Rules, forced: bool = True) -> FoundManifests:
         """Return the files to check.
 
         Args:
             paths: Files, folders and globs asked for; none means the root. `-` is standard input.
-            output_root: Folder below the root that is left out.
             rules: What the configuration is held against.
             forced: Whether a file that is named is checked whatever its name; if not, only one
                 that a folder would have led to.
@@ -61,12 +63,11 @@ class ManifestSource(Protocol):
             UsageError: One cannot be read.
         """
 
-    def records(self, output_root: str, kind: str, /) -> list[str]:
+    def records(self, kind: str, /) -> list[str]:
         """Return the files that hold one kind's status, sorted.
 
         Args:
-            output_root: Folder below the root that the reconciler owns.
-            kind: `<plural>.<group>`, as the folder is named.
+            kind: `<plural>.<group>`, as the folder is named; `""` for all.
         """
 
 
@@ -80,7 +81,7 @@ def skipped_as(link: str) -> str:
 
 
 def chosen_by(
-    read: Callable[[str], Iterable[bytes | Oversized]], output_root: str, rules: Rules
+    read: Callable[[str], Iterable[bytes | Oversized]], layout: RepositoryLayout, rules: Rules
 ) -> InputFiles:
     """Return which files are input, by the configuration and the record of delivery as written.
 
@@ -88,16 +89,16 @@ def chosen_by(
 
     Args:
         read: Returns the content of a file by its path; nothing if there is none.
-        output_root: Folder below the root that is ours.
+        layout: Where passes write.
         rules: What the configuration is held against.
 
     Raises:
         UsageError: One cannot be read.
     """
-    configuration, record = CONFIGURATION_PATH, output_path(output_root, DELIVERY)
+    configuration, record = CONFIGURATION_PATH, output_path(layout.output_root, DELIVERY)
     of_outputs = replace(rules, admissions={}, status_only=True)
     inputs = [validate_file(configuration, "", found, rules) for found in read(configuration)]
     outputs = [validate_file(record, "", found, of_outputs) for found in read(record)]
     settings = configuration_of(index_inputs(inputs, rules.known), LastKnownGood())
-    recorded = read_state(outputs, output_root, rules.known).manifests
-    return input_files(decode_settings(settings), output_root, recorded)
+    recorded = read_state(outputs, layout.output_root, rules.known).manifests
+    return input_files(decode_settings(settings), layout, recorded)

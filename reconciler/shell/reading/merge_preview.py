@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.checkout.snapshot import take_files
 from reconciler.shell.git.repository import Repository
@@ -52,10 +53,9 @@ def open_sides(
     *,
     base: str | None,
     head: str | None,
-    output_root: str,
+    layout: RepositoryLayout,
     track: Track = untracked,
     documents: DocumentCache | None = None,
-    output_branch: str | None = None,
 ) -> Iterator[Sides]:
     """Merge in a throw-away database, and load both worlds.
 
@@ -63,10 +63,9 @@ def open_sides(
         repository: Where both sides are.
         base: A revision; `None` takes the branch that is served.
         head: A revision; `None` takes the files of the checkout, committed or not.
-        output_root: Root-relative folder that the daemon owns.
+        layout: Where passes write.
         track: Shows how far reading is.
         documents: Those that were parsed before, `None` for none.
-        output_branch: The branch of the outputs, `None` where it is that of the inputs.
     """
     base_name = base or _served(repository)
     base_revision = resolve_revision(repository, base_name)
@@ -79,14 +78,14 @@ def open_sides(
         loader = Loader(
             GitTrees(private),
             load_schemas(),
-            output_root=output_root,
+            layout=layout,
             track=track,
             processes=processors(),
             documents=documents,
             past=True,
-            sources=finding_sources(repository, output_branch),
+            sources=finding_sources(repository, layout),
         )
-        outputs = loader.sources_of(base_revision)[1] if output_branch else None
+        outputs = loader.sources_of(base_revision)[1] if layout.apart else None
         reports = repository.find_fetched
         yield Sides(
             base=loader.load(base_revision, outputs=outputs, reports=reports),

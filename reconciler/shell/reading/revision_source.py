@@ -11,6 +11,7 @@ from reconciler.errors import UsageError
 from reconciler.manifests.file_names import is_manifest_name, shown_path
 from reconciler.manifests.selection import matches_any
 from reconciler.manifests.text.limits import Oversized
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.git.objects import TreeEntry, read_blobs
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import resolve_revision
@@ -22,7 +23,8 @@ from reconciler.shell.reading.trees import GitTrees
 class RevisionSource:
     """Manifests as a commit has them; see `ManifestSource`.
 
-    `entries` are its files by their paths from the root, `base` is the folder where paths start.
+    `entries` are its files by their paths from the root, `base` is the folder where paths start;
+    `layout` says where passes write.
     """
 
     repository: Repository
@@ -30,10 +32,17 @@ class RevisionSource:
     entries: Mapping[str, TreeEntry]
     root: Path
     base: Path
+    layout: RepositoryLayout
 
     @classmethod
     def open(
-        cls, root: Path, name: str, *, base: Path, variables: Mapping[str, str]
+        cls,
+        root: Path,
+        name: str,
+        *,
+        base: Path,
+        layout: RepositoryLayout,
+        variables: Mapping[str, str],
     ) -> "RevisionSource":
         """Open the commit that a person names.
 
@@ -41,6 +50,7 @@ class RevisionSource:
             root: The root, or a bare repository.
             name: A branch, a tag, an id.
             base: Where paths start.
+            layout: Where passes write.
             variables: Environment that the operator gives to git.
 
         Raises:
@@ -49,7 +59,7 @@ class RevisionSource:
         repository = Repository.open(root, variables=variables)
         revision = resolve_revision(repository, name)
         entries = GitTrees(repository).files(revision)
-        return cls(repository, name, entries, root.resolve(), base.resolve())
+        return cls(repository, name, entries, root.resolve(), base.resolve(), layout)
 
     def is_root(self, path: Path) -> bool:
         """Return whether a path is the root itself."""
@@ -59,11 +69,9 @@ class RevisionSource:
         """Return whether a path names one file."""
         return self._from_root(path) in self.entries
 
-    def find(
-        self, paths: Sequence[Path], *, output_root: str, rules: Rules, forced: bool = True
-    ) -> FoundManifests:
+    def find(self, paths: Sequence[Path], *, rules: Rules, forced: bool = True) -> FoundManifests:
         """Return the files to check."""
-        covers = chosen_by(self._written, output_root, rules)
+        covers = chosen_by(self._written, self.layout, rules)
         files: set[str] = set()
         links: set[str] = set()
         for path in map(self._from_root, paths or [self.root]):
@@ -81,9 +89,9 @@ class RevisionSource:
         contents = read_blobs(self.repository, blobs) if blobs else ()
         return ((path, data) for path, (_, data) in zip(paths, contents, strict=True))
 
-    def records(self, output_root: str, kind: str) -> list[str]:
+    def records(self, kind: str) -> list[str]:
         """Return the files that hold one kind's status, sorted."""
-        folder = f"{output_root}/{kind}/"
+        folder = f"{self.layout.output_root}/{kind}/"
         return sorted(
             path
             for path, entry in self.entries.items()

@@ -7,6 +7,7 @@ from pathlib import Path
 from reconciler.audit.history.revisions import Commit, FileChange, UnreadableRevision
 from reconciler.errors import ReconcilerError
 from reconciler.manifests.text.limits import Oversized
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.history import CommitRecord, read_commits
 from reconciler.shell.git.objects import REGULAR, ChangedFile, changed_files, read_blobs
@@ -38,16 +39,12 @@ class GitRevisions:
     _changes: dict[str, tuple[FileChange, ...]] = field(default_factory=dict)
 
     @classmethod
-    def open(
-        cls, directory: Path, *, output_root: str, output_branch: str | None = None
-    ) -> "GitRevisions":
+    def open(cls, directory: Path, layout: RepositoryLayout) -> "GitRevisions":
         """Open the repository that a folder is in."""
         repository = Repository.open(directory)
-        sources = finding_sources(repository, output_branch)
+        sources = finding_sources(repository, layout)
         trees = GitTrees(repository)
-        return cls(
-            repository, Loader(trees, load_schemas(), output_root=output_root, sources=sources)
-        )
+        return cls(repository, Loader(trees, load_schemas(), layout=layout, sources=sources))
 
     def commits(
         self, head: str, *, but: str | None = None, paths: Sequence[str] = (), whole: bool = True
@@ -105,9 +102,9 @@ class GitRevisions:
         return self._changes[commit.revision]
 
     @property
-    def apart(self) -> bool:
-        """Whether outputs have a branch of their own."""
-        return self.loader.apart
+    def layout(self) -> RepositoryLayout:
+        """Where passes write."""
+        return self.loader.layout
 
     def world(
         self, inputs: str, outputs: str | None, /, *, reports: str | None = None

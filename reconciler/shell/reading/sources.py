@@ -8,6 +8,7 @@ from typing import NamedTuple
 from reconciler.audit.history.revisions import FROM
 from reconciler.core.commit_purpose import CommitPurpose, Purpose
 from reconciler.errors import ShellError, UsageError
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.checkout.kept_edits import KeptEdit
 from reconciler.shell.git.history import read_commits
@@ -62,12 +63,12 @@ class ServedBranches:
 
     Attributes:
         inputs: The branch of what people write.
-        output_branch: Name of the one that passes commit to, `None` where that is the same.
+        layout: Which branch and which folder passes write to.
         trust: Tells which commits are decided from, `None` if all are.
     """
 
     inputs: Branch
-    output_branch: str | None = None
+    layout: RepositoryLayout
     trust: Trust | None = None
 
     @property
@@ -78,7 +79,7 @@ class ServedBranches:
     @property
     def moved(self) -> str:
         """Name of the branch that passes move."""
-        return self.inputs.name if self.output_branch is None else self.output_branch
+        return self.layout.moved(self.inputs.name)
 
     def signing(self, key: SigningKey | None) -> CommitSigning | None:
         """Return how a key signs what passes decide, `None` if there is none."""
@@ -90,7 +91,7 @@ class ServedBranches:
         reports = self.reports(feedback_branch) if feedback_branch else None
         before = self._accepted()
         inputs = self.inputs.head()
-        outputs = inputs if self.output_branch is None else self.inputs.beside(self.output_branch)
+        outputs = self.inputs.beside(self.moved) if self.layout.apart else inputs
         heads = Heads(inputs, outputs, reports)
         return heads if self.trust is None else self._trusted(heads, self.trust, before)
 
@@ -107,9 +108,9 @@ class ServedBranches:
         if head is None:
             outputs = before[self.moved]
             return heads._replace(inputs=inputs, outputs=outputs, gone=outputs is not None)
-        if self.output_branch is not None:
-            begun = before[self.output_branch] or self._begun(trust, head)
-            line = trust.accept(self.output_branch, head, begun)
+        if self.layout.apart:
+            begun = before[self.moved] or self._begun(trust, head)
+            line = trust.accept(self.moved, head, begun)
         tip = None if line.refused is None else head
         return heads._replace(inputs=inputs, outputs=line.written, tip=tip)
 
@@ -163,8 +164,8 @@ class ServedBranches:
             outputs = EMPTY_TREES[self.repository.object_format]
             if loader.has_outputs(heads.inputs):
                 raise UsageError(
-                    f"the branch {self.output_branch} is not there, and {self.inputs.name} has "
-                    f"outputs: start it from them with git branch {self.output_branch} "
+                    f"the branch {self.moved} is not there, and {self.inputs.name} has "
+                    f"outputs: start it from them with git branch {self.moved} "
                     f"{self.inputs.name}, and remove them from {self.inputs.name} afterwards"
                 )
         return Sources(heads.inputs, outputs).load(loader, self.reports)
@@ -188,10 +189,10 @@ class ServedBranches:
 
     def publish(self, heads: Heads, new: str) -> tuple[KeptEdit, ...]:
         """Move the branch of the outputs, or raise `LostRace`; return the edits that stay."""
-        if self.output_branch is None:
-            kept = self.inputs.publish(old=heads.tip or heads.inputs, new=new)
+        if self.layout.apart:
+            kept = self.inputs.publish_beside(self.moved, old=heads.old, new=new)
         else:
-            kept = self.inputs.publish_beside(self.output_branch, old=heads.old, new=new)
+            kept = self.inputs.publish(old=heads.tip or heads.inputs, new=new)
         self._accept_own(heads, new)
         return kept
 
@@ -216,34 +217,34 @@ class ServedBranches:
             self.trust.accept_own(self.moved, new, heads.outputs)
 
 
-def finding_sources(repository: Repository, output_branch: str | None) -> SourcesOf | None:
+def finding_sources(repository: Repository, layout: RepositoryLayout) -> SourcesOf | None:
     """Return what finds the sources at a revision; `None` where outputs have no branch."""
-    if output_branch is None:
+    if layout.output_branch is None:
         return None
-    return partial(sources_at, repository, output_branch=check_branch(output_branch))
+    return partial(sources_at, repository, check_branch(layout.output_branch))
 
 
-def sources_at(repository: Repository, revision: str, *, output_branch: str) -> Sources:
+def sources_at(repository: Repository, outputs: str, revision: str) -> Sources:
     """Return the commits of the world at a revision of either branch.
 
     Args:
         repository: Where to look.
+        outputs: The branch of the outputs.
         revision: Full hex id of a commit.
-        output_branch: The branch of the outputs.
 
     Returns:
         Of a commit of outputs, it and the inputs that it names. Of one of inputs, it and the
         newest outputs that were made of it or of what came before it, or no outputs.
     """
-    head = repository.find_fetched(output_branch)
+    head = repository.find_fetched(outputs)
     line = [] if head is None else list_range(repository, head)
     newest: str | None = None
     if revision in line:
         line = line[line.index(revision) :]
         named = filter(None, _inputs_along(repository, line))
         return Sources(next(named, revision), revision)
-    for outputs, inputs in zip(line, _inputs_along(repository, line), strict=True):
-        newest = outputs if newest is None else newest
+    for written, inputs in zip(line, _inputs_along(repository, line), strict=True):
+        newest = written if newest is None else newest
         if inputs is None:
             continue
         if inputs == revision or is_ancestor(repository, inputs, revision):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from reconciler.audit.history.revisions import Commit
 from reconciler.audit.proofs.proof import Proof, ProofState
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.resources import package_digest
 
 KEPT = frozenset({ProofState.PROVEN, ProofState.INPUT})
@@ -61,15 +62,17 @@ class ProofRecord:
 
 
 @contextlib.contextmanager
-def open_record(folder: Path | None, *, prefix: str, output_root: str) -> Iterator[ProofRecord]:
+def open_record(
+    folder: Path | None, *, prefix: str, layout: RepositoryLayout
+) -> Iterator[ProofRecord]:
     """Open the record of a root until the block ends.
 
     Args:
         folder: Where records are; made if it is not there. `None` keeps none.
         prefix: The root inside of its repository, `""` for its top.
-        output_root: The folder that passes own.
+        layout: Where passes write.
     """
-    said = "\0".join((package_digest(), prefix, output_root))
+    said = "\0".join((package_digest(), prefix, layout.output_root))
     key = hashlib.sha256(said.encode(errors="surrogateescape")).hexdigest()
     descriptor = None if folder is None else _open(folder, key)
     try:

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from reconciler.audit.history.revisions import Commit, FileChange, UnreadableRevision, claim_of
 from reconciler.manifests.text.limits import Oversized
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.versioned import Versioned, differing_keys
 from reconciler.model.world import World
 from reconciler.shell.git.errors import GitError
@@ -32,7 +33,7 @@ class Stretch:
     """Commits to be proven, with all that their proofs look at.
 
     Attributes:
-        output_root: The folder that passes own.
+        layout: Where passes write.
         prefix: The root inside of the repository, `""` for its top.
         commits: In the order of their proofs.
         steps: Commits and what each of them has that the one before has not; the first has all.
@@ -41,7 +42,7 @@ class Stretch:
         lines: Whether a commit leads to another, by both.
     """
 
-    output_root: str
+    layout: RepositoryLayout
     prefix: str
     commits: tuple[Commit, ...]
     steps: tuple[tuple[str, tuple[ChangedFile, ...]], ...]
@@ -51,26 +52,26 @@ class Stretch:
 
 
 def cut_stretch(
-    revisions: GitRevisions, commits: Sequence[Commit], *, output_root: str, last_inputs: str | None
+    revisions: GitRevisions, commits: Sequence[Commit], *, last_inputs: str | None
 ) -> Stretch:
     """Return a stretch with everything that the repository has for it.
 
     Args:
         revisions: Where the commits are.
         commits: At least one, the oldest first.
-        output_root: The folder that passes own.
         last_inputs: The inputs of the pass before these commits, `None` if unknown.
 
     Raises:
         GitError: Something is missing in the repository.
     """
+    layout = revisions.layout
     wanted = [last_inputs, commits[0].parent, *(commit.revision for commit in commits)]
     steps = tuple(_steps(revisions.repository, list(dict.fromkeys(filter(None, wanted)))))
     entries = ((file.path, file.after) for _, changed in steps for file in changed if file.after)
-    blobs = {entry.blob for path, entry in entries if _is_asked_for(path, entry, output_root)}
+    blobs = {entry.blob for path, entry in entries if _is_asked_for(path, entry, layout)}
     revisions.prepare(commits)
     return Stretch(
-        output_root=output_root,
+        layout=layout,
         prefix=revisions.repository.prefix,
         commits=tuple(commits),
         steps=steps,
@@ -80,10 +81,10 @@ def cut_stretch(
     )
 
 
-def empty_stretch(commits: Sequence[Commit], *, output_root: str) -> Stretch:
+def empty_stretch(commits: Sequence[Commit], layout: RepositoryLayout) -> Stretch:
     """Return a stretch that carries nothing: its commits are proven beside the repository."""
     return Stretch(
-        output_root=output_root,
+        layout=layout,
         prefix="",
         commits=tuple(commits),
         steps=(),
@@ -107,9 +108,9 @@ def _steps(
         yield revision, tuple(map(shown_change, below))
 
 
-def _is_asked_for(path: str, entry: TreeEntry, output_root: str) -> bool:
+def _is_asked_for(path: str, entry: TreeEntry, layout: RepositoryLayout) -> bool:
     """Return whether a proof may look into a file."""
-    if path.startswith(f"{output_root}/"):
+    if layout.is_output(path):
         return not entry.is_gitlink
     return is_manifest(path, entry)
 
@@ -164,10 +165,10 @@ class SentTrees:
 class SentRevisions:
     """Answers from stretches of one root; what it remembers of earlier ones only saves work."""
 
-    def __init__(self, output_root: str) -> None:
+    def __init__(self, layout: RepositoryLayout) -> None:
         """Begin without a stretch."""
         self._trees = SentTrees()
-        self._loader = Loader(self._trees, load_schemas(), output_root=output_root)
+        self._loader = Loader(self._trees, load_schemas(), layout=layout)
         self._changes: Mapping[str, tuple[FileChange, ...]] = {}
         self._lines: Mapping[tuple[str, str], bool] = {}
 
@@ -187,9 +188,9 @@ class SentRevisions:
         raise NotSent(f"{old}..{new}")
 
     @property
-    def apart(self) -> bool:
-        """Whether outputs have a branch of their own; that is proven beside the repository."""
-        return False
+    def layout(self) -> RepositoryLayout:
+        """Where passes write; a branch of outputs is proven beside the repository."""
+        return self._loader.layout
 
     def world(
         self, inputs: str, outputs: str | None, /, *, reports: str | None = None

@@ -14,12 +14,14 @@ from reconciler.audit.previews.preview import Kind, Preview, preview
 from reconciler.core.reconcile import reconcile
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.scratch import MergeConflict
 from reconciler.shell.passes.branches import LocalBranch
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.merge_preview import open_sides
+from reconciler.shell.reading.sources import ServedBranches
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from tests.builders import Body
@@ -99,8 +101,8 @@ def passes(checkout: Checkout, now: datetime) -> Passes:
     """What a daemon that was just started runs."""
     repository = Repository.open(checkout.folder)
     return Passes(
-        branch=LocalBranch(repository, "main"),
-        loader=Loader(GitTrees(repository), load_schemas(), output_root="status"),
+        branches=ServedBranches(LocalBranch(repository, "main"), RepositoryLayout()),
+        loader=Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout()),
         clock=FixedClock(now),
         author=DAEMON,
     )
@@ -127,7 +129,10 @@ def test_a_plan_foresees_what_is_committed_after_the_merge(
         now = told.now + timedelta(seconds=100)
         try:
             with open_sides(
-                Repository.open(checkout.folder), base="main", head="topic", output_root="status"
+                Repository.open(checkout.folder),
+                base="main",
+                head="topic",
+                layout=RepositoryLayout(),
             ) as sides:
                 found = preview(sides.base, sides.merged, now)
         except MergeConflict:

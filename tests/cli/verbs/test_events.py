@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.objects.event_reader import EventReader
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.reading.revisions import GitRevisions
 from tests.cli.history import SHOP, answer, answer_json, told_fleet
 from tests.cli.printing.test_terminal import ESCAPE, on_terminal
@@ -207,10 +208,10 @@ def test_events_of_one_object_are_all_of_its(fleet: Checkout, capsys: Capsys, wo
 
 def test_events_of_one_object_are_those_among_all(fleet: Checkout) -> None:
     """Only files that mention it are read for it, and none of its events is missing."""
-    revisions = GitRevisions.open(fleet.folder, output_root="status")
-    every, _ = EventReader(revisions, "status", None, warnings=False).read(fleet.head(), None)
+    revisions = GitRevisions.open(fleet.folder, RepositoryLayout())
+    every, _ = EventReader(revisions, None, warnings=False).read(fleet.head(), None)
 
     for key in {event.key for event in every}:
-        own, _ = EventReader(revisions, "status", key, warnings=False).read(fleet.head(), None)
+        own, _ = EventReader(revisions, key, warnings=False).read(fleet.head(), None)
 
         assert [event for event in every if event.key == key] == own

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.reconcile import reconcile
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.document_cache import DocumentCache
@@ -46,10 +47,10 @@ def test_incremental_equals_full(
     with TemporaryDirectory() as name:
         checkout = checkout_of(told, Path(name))
         repository = Repository.open(checkout.folder)
-        warm = Loader(GitTrees(repository), load_schemas(), output_root="status")
+        warm = Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout())
         for number, bodies in enumerate((second, third, [])):
             world = warm.load(checkout.head())
-            cold = Loader(GitTrees(repository), load_schemas(), output_root="status").load(
+            cold = Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout()).load(
                 checkout.head()
             )
             told.now += timedelta(seconds=40)
@@ -74,7 +75,7 @@ def test_cached_equals_parsed(first: list[Body], second: list[Body], faulty: int
         repository = Repository.open(checkout.folder)
         for bodies in (second, []):
             kept = [cached_load(repository, checkout.head(), Path(name)) for _ in range(2)]
-            parsed = Loader(GitTrees(repository), load_schemas(), output_root="status").load(
+            parsed = Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout()).load(
                 checkout.head()
             )
             told.now += timedelta(seconds=40)
@@ -91,7 +92,9 @@ def test_cached_equals_parsed(first: list[Body], second: list[Body], faulty: int
 def cached_load(repository: Repository, revision: str, folder: Path) -> World:
     """Load as a process does that finds a folder with documents, and leaves more there."""
     documents = DocumentCache(folder / "documents", build_id, KINDS, few=0)
-    loader = Loader(GitTrees(repository), load_schemas(), output_root="status", documents=documents)
+    loader = Loader(
+        GitTrees(repository), load_schemas(), layout=RepositoryLayout(), documents=documents
+    )
     world = loader.load(revision)
     documents.save()
 

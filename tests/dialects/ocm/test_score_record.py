@@ -4,10 +4,10 @@ from reconciler.core.message import commit_message
 from reconciler.manifests.text.reader import read
 from reconciler.model.explanation import ScorePart
 from reconciler.model.fields import mapping
+from tests.builders import NOTHING
 from tests.dialects.ocm.worlds import (
     BY_SCORE,
     GROUP,
-    REVISION,
     at,
     binding,
     cluster,
@@ -45,9 +45,7 @@ def test_decision_carries_the_parts_of_its_scores() -> None:
 def test_commit_message_tells_the_total() -> None:
     """One line a decision, the best first."""
     _, outcome = run([*FLEET, score("a", 1), score("b", 9)], {}, at(0))
-    message = commit_message(
-        outcome, revision=REVISION, now=at(0), version="0", output_root="status"
-    )
+    message = commit_message(outcome, NOTHING, now=at(0), version="0")
 
     assert "- ns1/p: nowhere -> b: created; score b 109\n" in message
 

@@ -138,7 +138,8 @@ def test_a_root_that_is_slow_delays_no_other(tmp_path: Path) -> None:
             decided.set()
 
     def one_pass(root: str, observer: Observer) -> Daemon:
-        passes = replace(new_passes(fleet.folder / root, Clock()), branch=branch.below(root))
+        passes = new_passes(fleet.folder / root, Clock())
+        passes = replace(passes, branches=replace(passes.branches, inputs=branch.below(root)))
         turn = Steps(iter([lambda: None]))
         return Daemon(passes=passes, wakeups=turn, poll_seconds=60, observers=(observer,))
 

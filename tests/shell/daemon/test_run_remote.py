@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.main import run
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.git.identity import CommitIdentity
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.passes.branches import RemoteBranch
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.sources import ServedBranches
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from tests.shell.fleet import EXAMPLE, Clock, decisions, eventually, load_world, running
@@ -136,8 +138,12 @@ def test_passes_through_a_git_daemon(tmp_path: Path) -> None:
         with mirror:
             clock = Clock()
             passes = Passes(
-                branch=RemoteBranch(mirror, mirror.repository, "main"),
-                loader=Loader(GitTrees(mirror.repository), load_schemas(), output_root="status"),
+                branches=ServedBranches(
+                    RemoteBranch(mirror, mirror.repository, "main"), RepositoryLayout()
+                ),
+                loader=Loader(
+                    GitTrees(mirror.repository), load_schemas(), layout=RepositoryLayout()
+                ),
                 clock=clock,
                 author=CommitIdentity("reconciler", "reconciler@localhost"),
                 pause=clock.pause,

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.git.checkout.edited import files_being_edited
 from reconciler.shell.git.remotes.mirror import Mirror
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.passes.branches import Branch, LocalBranch, RemoteBranch
 from reconciler.shell.passes.one_pass import Passes
 from reconciler.shell.reading.load import Loader
+from reconciler.shell.reading.sources import ServedBranches
 from reconciler.shell.reading.trees import GitTrees
 from reconciler.shell.resources import load_schemas
 from tests.shell.counted import CommandLog
@@ -103,8 +105,8 @@ def serve(folder: Path, where: str) -> Served:
 def settled_passes(branch: Branch, clock: Clock) -> Passes:
     """Return passes that have placed everything, and let the assumed reports come in."""
     passes = Passes(
-        branch=branch,
-        loader=Loader(GitTrees(branch.repository), load_schemas(), output_root="status"),
+        branches=ServedBranches(branch, RepositoryLayout()),
+        loader=Loader(GitTrees(branch.repository), load_schemas(), layout=RepositoryLayout()),
         clock=clock,
         author=DAEMON,
     )

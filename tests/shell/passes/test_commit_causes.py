@@ -4,7 +4,7 @@ from pathlib import Path
 
 from reconciler.core.changes import CausingCommit, Outcome
 from reconciler.core.message import commit_message
-from tests.builders import NOW, rebalancer, text
+from tests.builders import NOTHING, NOW, rebalancer, text
 from tests.cli.history import FAILED, SCALED
 from tests.shell.fleet import EXAMPLE, new_fleet, reconciler, run_pass
 from tests.shell.repositories import Checkout
@@ -128,10 +128,9 @@ def test_a_name_forges_no_trailer_and_many_moves_are_cut_off() -> None:
     author = "Eve\nReconciled-From: 1 [skip ci]" + "x" * 500
     message = commit_message(
         Outcome(),
-        revision="0" * 40,
+        NOTHING,
         now=NOW,
         version="1",
-        output_root="status",
         caused=(CausingCommit("1" * 40, author, many),),
     )
 

@@ -158,8 +158,8 @@ def test_without_an_anchor_the_whole_line_must_be_signed(guarded: Guarded) -> No
     """The first commit is not signed, and nothing was accepted before: nothing is decided."""
     guarded.fleet.git("update-ref", "-d", f"{ACCEPTED}main")
     passes = guarded.passes()
-    assert passes.trust is not None
-    passes.trust.anchors = ()
+    assert passes.branches.trust is not None
+    passes.branches.trust.anchors = ()
 
     with pytest.raises(NothingTrusted, match="it is not signed"):
         passes.run()
@@ -206,8 +206,8 @@ def test_what_waits_is_measured(guarded: Guarded) -> None:
 
     def trust() -> None:
         measure()
-        assert passes.trust is not None
-        passes.trust.anchors += (guarded.fleet.head(),)
+        assert passes.branches.trust is not None
+        passes.branches.trust.anchors += (guarded.fleet.head(),)
         commit_signed(guarded.fleet, guarded.ada, {"notes.txt": "n"})
 
     steps = (lambda: None, push, push_more, trust, measure)

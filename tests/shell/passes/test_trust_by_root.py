@@ -47,9 +47,13 @@ class Shared:
         found = new_passes(self.fleet.folder / root, Clock(NOW + timedelta(seconds=seconds)))
         allowed = allowed or self.allowing("all", self.ada, self.robot)
         anchors = (self.anchor,) if anchored else ()
-        own, repository = self.robot.fingerprint, found.branch.repository
-        trust = Trust(repository, "status", allowed, own=own, anchors=anchors)
-        return replace(found, delivery=BranchDelivery(key=self.robot.signing), trust=trust)
+        own, branches = self.robot.fingerprint, found.branches
+        trust = Trust(branches.repository, branches.layout, allowed, own=own, anchors=anchors)
+        return replace(
+            found,
+            delivery=BranchDelivery(key=self.robot.signing),
+            branches=replace(branches, trust=trust),
+        )
 
     def accepted(self) -> set[str]:
         """Return what the references of ours have."""
@@ -170,7 +174,7 @@ def test_what_another_daemon_accepts_meanwhile_is_no_branch_set_back(shared: Sha
     found = shared.passes(A, 4)
     branch = Overtaken(found.branch.repository, "main", meanwhile=meanwhile)
 
-    report = replace(found, branch=branch).decide()
+    report = replace(found, branches=replace(found.branches, inputs=branch)).decide()
 
     assert () == report.refused
     assert newer[0] in shared.accepted()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.core.dialects import KINDS
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.document_cache import DocumentCache
@@ -47,7 +48,9 @@ def load(checkout: Checkout, documents: DocumentCache | None) -> World:
 def loader_of(checkout: Checkout, documents: DocumentCache | None) -> Loader:
     """What loads with a cache, or without one."""
     repository = Repository.open(checkout.folder)
-    return Loader(GitTrees(repository), load_schemas(), output_root="status", documents=documents)
+    return Loader(
+        GitTrees(repository), load_schemas(), layout=RepositoryLayout(), documents=documents
+    )
 
 
 def filled(checkout: Checkout, folder: Path) -> Path:

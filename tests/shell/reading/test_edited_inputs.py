@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.load import Loader
@@ -37,7 +38,7 @@ def test_following_is_looking_at_everything(tmp_path: Path) -> None:
     """From commit to commit, with edits that are taken back, and with passes in between."""
     fleet = new_fleet(tmp_path / "fleet")
     repository = Repository.open(fleet.folder)
-    loader = Loader(GitTrees(repository), load_schemas(), output_root="status")
+    loader = Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout())
     run_pass(fleet.folder, 0)
     steps = (
         {SHOP: SCALED[SHOP]},

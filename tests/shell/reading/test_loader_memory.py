@@ -4,6 +4,7 @@ import gc
 from pathlib import Path
 
 from reconciler.core.inputs.file_validation import FileValidation
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.load import Loader
 from reconciler.shell.reading.trees import GitTrees
@@ -32,7 +33,7 @@ def test_versions_of_the_past_are_forgotten(tmp_path: Path) -> None:
     """Of inputs and of outputs."""
     checkout = new_checkout(tmp_path / "r", {"web.yaml": text(deployment())})
     loader = Loader(
-        GitTrees(Repository.open(checkout.folder)), load_schemas(), output_root="status"
+        GitTrees(Repository.open(checkout.folder)), load_schemas(), layout=RepositoryLayout()
     )
     loader.load(checkout.head())
     counts = []

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.reading.load import Loader
@@ -28,7 +29,7 @@ def held() -> tuple[dict[str, str], Story]:
 def loaded(checkout: Checkout, *, past: bool = False) -> World:
     """The world at the head of a repository."""
     repository = Repository.open(checkout.folder)
-    return Loader(GitTrees(repository), load_schemas(), output_root="status", past=past).load(
+    return Loader(GitTrees(repository), load_schemas(), layout=RepositoryLayout(), past=past).load(
         checkout.head()
     )
 

@@ -84,10 +84,7 @@ def test_variable_of_dask_names_the_cluster(
 def test_worker_killed_in_the_middle_costs_time_only(fleet: Checkout, tmp_path: Path) -> None:
     """Another worker gets its piece."""
     revisions, commits = opened(fleet.folder)
-    stretches = [
-        cut_stretch(revisions, [commit], output_root="status", last_inputs=None)
-        for commit in commits
-    ]
+    stretches = [cut_stretch(revisions, [commit], last_inputs=None) for commit in commits]
     with cluster_in(tmp_path, workers=2) as cluster, open_cluster(cluster.dask) as workers:
         call = partial(die_once, tmp_path / "died")
         found = [proof for _, proofs in results_of(workers, call, stretches) for proof in proofs]

@@ -10,6 +10,7 @@ from reconciler.audit.history.revisions import Commit
 from reconciler.audit.proofs.proof import Proof, ProofState
 from reconciler.audit.proofs.proof_differences import ProofFinding
 from reconciler.cli.verbs import verify
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.work.proof_record import ProofRecord, open_record
 from tests.cli.history import SHOP, answer, told_fleet
 from tests.shell.repositories import Checkout, git
@@ -39,16 +40,17 @@ def proven(number: int) -> Proof:
     return Proof(commit=commit(number), state=ProofState.PROVEN)
 
 
-def recorded(folder: Path, **root: str) -> list[bool]:
+def recorded(folder: Path, prefix: str = "", output_root: str = "status") -> list[bool]:
     """Which of the commits are recorded."""
-    with open_record(folder, **{"prefix": "", "output_root": "status", **root}) as record:
+    layout = RepositoryLayout(output_root=output_root)
+    with open_record(folder, prefix=prefix, layout=layout) as record:
         return [record.find(commit(number)) is not None for number in range(COMMITS)]
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """The record of four proofs."""
-    with open_record(tmp_path / "proofs", prefix="", output_root="status") as record:
+    with open_record(tmp_path / "proofs", prefix="", layout=RepositoryLayout()) as record:
         for number in range(COMMITS):
             record.add(proven(number))
     return next((tmp_path / "proofs").iterdir())
@@ -96,7 +98,7 @@ def test_damaged_line_is_not_believed(
 def test_line_after_one_that_was_cut_off_is_whole(file: Path) -> None:
     """A proof that was killed while it wrote is followed by others."""
     file.write_bytes(cut_off(file.read_bytes()))
-    with open_record(file.parent, prefix="", output_root="status") as record:
+    with open_record(file.parent, prefix="", layout=RepositoryLayout()) as record:
         record.add(proven(3))
 
     assert [True] * 4 == recorded(file.parent)
@@ -125,7 +127,7 @@ def test_record_that_others_may_write_is_not_believed(file: Path) -> None:
 def test_what_a_person_must_look_at_is_not_recorded(tmp_path: Path) -> None:
     """It is found again each time."""
     finding = ProofFinding("status/a.yaml", "edited")
-    with open_record(tmp_path, prefix="", output_root="status") as record:
+    with open_record(tmp_path, prefix="", layout=RepositoryLayout()) as record:
         record.add(Proof(commit=commit(0), state=ProofState.TAMPERED, findings=(finding,)))
 
     assert [False] * 4 == recorded(tmp_path)

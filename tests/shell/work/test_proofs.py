@@ -9,6 +9,7 @@ import pytest
 
 from reconciler.audit.history.revisions import Commit
 from reconciler.audit.proofs.proof import Proof, ProofState
+from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.reading.revisions import GitRevisions
 from reconciler.shell.work.executors import Workers
 from reconciler.shell.work.proofs import Prover, prove_all, prove_stretch
@@ -42,7 +43,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 def opened(folder: Path) -> tuple[GitRevisions, list[Commit]]:
     """Return the history of a repository, read by who knows nothing of it yet."""
-    revisions = GitRevisions.open(folder, output_root="status")
+    revisions = GitRevisions.open(folder, RepositoryLayout())
     head = revisions.repository.resolve("main")
     return revisions, revisions.commits(head)[::-1]
 
@@ -50,13 +51,13 @@ def opened(folder: Path) -> tuple[GitRevisions, list[Commit]]:
 def proven(folder: Path, workers: Workers | None) -> list[Proof]:
     """Prove a whole history."""
     revisions, commits = opened(folder)
-    return list(prove_all(revisions, commits, output_root="status", workers=workers))
+    return list(prove_all(revisions, commits, workers=workers))
 
 
 def proven_singly(folder: Path) -> list[Proof]:
     """Prove each commit beside the repository."""
     revisions, commits = opened(folder)
-    return list(map(Prover(revisions, "status").prove, commits))
+    return list(map(Prover(revisions).prove, commits))
 
 
 @contextmanager
@@ -120,12 +121,12 @@ def test_what_was_not_sent_is_proven_beside_the_repository(fleet: Checkout) -> N
     revisions, commits = opened(fleet.folder)
     last = next(number for number, one in enumerate(commits) if one.subject == "Link it")
     late = commits[last:]
-    stretch = cut_stretch(revisions, late, output_root="status", last_inputs=None)
+    stretch = cut_stretch(revisions, late, last_inputs=None)
 
     with threads(1) as fresh:
         assert None in fresh.executor.submit(prove_stretch, stretch).result()
     assert [proof for proof in proven_singly(fleet.folder) if proof.commit in late] == list(
-        prove_all(revisions, late, output_root="status", workers=None)
+        prove_all(revisions, late, workers=None)
     )
 
 
