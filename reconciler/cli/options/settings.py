@@ -3,7 +3,9 @@
 When it changes, the command begins anew with them; a file that is broken changes nothing.
 """
 
-from collections.abc import MutableMapping, Sequence
+import functools
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,37 @@ Settings = MutableMapping[str, Any]
 RELOAD = -1
 """What a verb answers that ended because its settings have changed."""
 OPTION = "settings"
-LAST_GOOD = "reconciler.settings"
-PROBLEM = "reconciler.settings-problem"
 MOST_BYTES = 64 * 1024
+
+
+@dataclass(slots=True, eq=False)
+class Renewal:
+    """What a verb takes over when it begins anew.
+
+    Attributes:
+        settings: Those that count instead of the file, `None` if the file counts.
+        problem: Why the file does not count, `""` if it does.
+        signals: Those that came; the very same list each time, or one between two would be lost.
+    """
+
+    settings: Settings | None = None
+    problem: str = ""
+    signals: list[int] = field(default_factory=list)
+
+
+class ReloadingContext(click.Context):
+    """The context of a verb that may have begun anew."""
+
+    def __init__(self, *arguments: Any, renewal: Renewal | None = None, **named: Any) -> None:
+        """Remember what is taken over; `None` where the verb begins for the first time."""
+        super().__init__(*arguments, **named)
+        self.renewal = renewal or Renewal()
 
 
 class ReloadingCommand(click.Command):
     """A verb that begins anew whenever it answers `RELOAD`."""
+
+    context_class = ReloadingContext
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the arguments: they count again with other settings."""
@@ -32,34 +58,45 @@ class ReloadingCommand(click.Command):
         """Run it, again with the settings as they are then, with the last good ones at worst."""
         from reconciler.shell.daemon.settings_file import refused
 
+        first = renewal_in(ctx)
         answer, good = super().invoke(ctx), ctx.default_map
         ctx.close()
         while answer == RELOAD:
             try:
-                ctx.meta[PROBLEM] = ""
-                answer, good = self._again(ctx, None)
+                answer, good = self._again(ctx, replace(first, settings=None, problem=""))
             except ReconcilerError as error:
-                ctx.meta[PROBLEM] = str(error)
                 refused(str(error))
-                answer, good = self._again(ctx, good)
+                answer, good = self._again(ctx, replace(first, settings=good, problem=str(error)))
         return answer
 
-    def _again(self, ctx: click.Context, settings: Settings | None) -> tuple[Any, Settings | None]:
-        """Run it with settings, `None` for those of the file; return its answer and them."""
-        ctx.meta[LAST_GOOD] = settings
-        with self.make_context(ctx.info_name, [*self._arguments], parent=ctx.parent) as again:
+    def _again(self, ctx: click.Context, renewal: Renewal) -> tuple[Any, Settings | None]:
+        """Run it with what is taken over; return its answer, and the settings that it ran with."""
+        with self.make_context(
+            ctx.info_name, [*self._arguments], parent=ctx.parent, renewal=renewal
+        ) as again:
             return super().invoke(again), again.default_map
 
 
-def settings_problem(ctx: click.Context) -> str:
-    """Return why the last good settings count instead of the file, `""` if the file counts."""
-    return str(ctx.meta.get(PROBLEM, ""))
+def renewal_in(ctx: click.Context) -> Renewal:
+    """Return what the verb of a context has taken over."""
+    return ctx.renewal if isinstance(ctx, ReloadingContext) else Renewal()
+
+
+def pass_renewal(function: Callable[..., int]) -> Callable[..., int]:
+    """Let a verb have what it takes over, as its `renewal`."""
+
+    @functools.wraps(function)
+    def verb(*arguments: object, **named: Any) -> int:
+        renewal = renewal_in(click.get_current_context())
+        return function(*arguments, renewal=renewal, **named)
+
+    return verb
 
 
 def take_settings(ctx: click.Context, _option: click.Parameter, file: Path | None) -> Path | None:
     """Let the file, or what was last good in it, stand for the options that are not given."""
     if file is not None and not ctx.resilient_parsing:
-        last: Settings | None = ctx.meta.get(LAST_GOOD)
+        last = renewal_in(ctx).settings
         ctx.default_map = read_settings(ctx, file) if last is None else last
     return file
 

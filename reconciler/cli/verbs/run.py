@@ -16,8 +16,9 @@ from reconciler.cli.options.options import Service, service_options
 from reconciler.cli.options.settings import (
     RELOAD,
     ReloadingCommand,
+    Renewal,
+    pass_renewal,
     read_settings,
-    settings_problem,
     take_settings,
 )
 from reconciler.cli.options.trust import Keys, key_options
@@ -69,6 +70,7 @@ REMOTE_POLL_SECONDS = 60.0
     help="How to log; auto is text on a terminal and json elsewhere.",
 )
 @operation_options
+@pass_renewal
 @click.pass_obj
 def command(
     directory: Path,
@@ -80,6 +82,7 @@ def command(
     roots: tuple[str, ...],
     poll_seconds: float | None,
     log_format: str,
+    renewal: Renewal,
 ) -> int:
     r"""Serve a branch: a pass whenever it moves or a moment comes, until SIGTERM, SIGHUP or Ctrl-C.
 
@@ -93,8 +96,7 @@ def command(
     from reconciler.shell.daemon.log import configure_log
     from reconciler.shell.daemon.roots import run_beside
 
-    # Kept while settings are renewed, or a signal between two of them would be lost.
-    early: list[int] = click.get_current_context().meta.setdefault("reconciler.signals", [])
+    early = renewal.signals
     handle_ending(lambda number, _: early.append(number))
     terminal = sys.stderr.isatty()
     text = log_format == "text" or (log_format == "auto" and terminal)
@@ -116,13 +118,17 @@ def command(
         handle_ending(stop)
         if early:
             return 0
-        watch = None if settings is None else stack.enter_context(_watch(settings, served))
+        watch = (
+            None
+            if settings is None
+            else stack.enter_context(_watch(settings, renewal.problem, served))
+        )
         observers = stack.enter_context(operated(operation, secrets, served, watch))
         run_beside({root.name: _daemon(root, observers[root.name]) for root in served})
     return RELOAD if watch is not None and watch.reload else 0
 
 
-def _watch(settings: Path, served: "Sequence[ServedRoot]") -> "SettingsWatch":
+def _watch(settings: Path, problem: str, served: "Sequence[ServedRoot]") -> "SettingsWatch":
     """Return what ends the daemons when the settings have changed."""
     from reconciler.shell.daemon.settings_file import SettingsWatch
 
@@ -136,7 +142,6 @@ def _watch(settings: Path, served: "Sequence[ServedRoot]") -> "SettingsWatch":
         for root in served:
             root.wakeups.stop()
 
-    problem = settings_problem(context)
     return SettingsWatch(settings, problem=problem, check=check, changed=changed)
 
 
