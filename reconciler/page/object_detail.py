@@ -10,6 +10,7 @@ from reconciler.audit.history.decision_history import Event
 from reconciler.audit.history.upstream_events import Happening
 from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.reasons import Shift, against
+from reconciler.audit.short_id import short_id
 from reconciler.model.decision import Placed
 from reconciler.model.explanation import ClusterAnswer, Explanation
 from reconciler.model.identity import ObjectKey
@@ -127,7 +128,7 @@ def copy_lines(placed: Placed, copies: Sequence[DeliveredCopy]) -> list[CopyLine
 def history_line(event: Event) -> HistoryLine:
     """Return one thing that happened."""
     causes = "; ".join(
-        f"{one.author.partition(' <')[0]}: {one.subject} ({one.revision[:12]})"
+        f"{one.author.partition(' <')[0]}: {one.subject} ({short_id(one.revision)})"
         for one in event.causes
     )
     decision = event.decision

@@ -12,11 +12,10 @@ from markupsafe import Markup
 
 from reconciler.audit.previews.wording import change, coming_text, delivered_text, fault_line, share
 from reconciler.audit.printable import printable
+from reconciler.audit.short_id import short_id
 from reconciler.model.decision import placed_text
 from reconciler.model.moments import format_moment
 from reconciler.page.links import Anchor
-
-SHORT_ID = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def environment() -> Environment:
     found.filters |= {
         "placed": lambda placed: "?" if placed is None else placed_text(placed),
         "moment": format_moment,
-        "short": lambda revision: revision[:SHORT_ID],
+        "short": short_id,
         "share": share,
         "change": change,
         "fault": fault_line,

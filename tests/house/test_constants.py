@@ -1,4 +1,4 @@
-"""What an API calls its groups, labels and annotations is spelled once in its room."""
+"""What is spelled once: an API's names in its room, and how much of a commit id is shown."""
 
 import ast
 from collections import defaultdict
@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.audit.short_id import SHORT_ID
 from reconciler.core.dialects import DIALECTS
 
-ROOMS = Path(__file__).parent.parent.parent / "reconciler/dialects"
+PACKAGE = Path(__file__).parent.parent.parent / "reconciler"
+ROOMS = PACKAGE / "dialects"
 GENERATED = "crd_kinds.py"  # written by `make schemas`, whose table is upstream's
 SHORTEST = 12
 
@@ -66,3 +68,45 @@ def test_a_name_of_an_api_is_spelled_once(dialect: str) -> None:
 def test_a_repeated_name_is_found(source: str, expected: Mapping[str, list[str]]) -> None:
     """The check itself can fail."""
     assert expected == repeated({"a": source, "b": source})
+
+
+def shortened(source: str) -> list[str]:
+    """What a file cuts to the length of a short id by itself; the digest of a text is none."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Subscript(
+                value=cut, slice=ast.Slice(lower=None, upper=ast.Constant(value=end))
+            ):
+                if end == SHORT_ID and not isinstance(cut, ast.Call):
+                    found.append(ast.unparse(node))
+            case ast.Assign(value=ast.Constant(value=end), targets=[ast.Name(id="SHORT_ID")]):
+                found.append(f"SHORT_ID = {end!r}")
+            case _:
+                pass
+    return found
+
+
+def test_a_commit_id_is_cut_in_one_place() -> None:
+    """See `reconciler/audit/short_id.py`."""
+    found = {
+        path.relative_to(PACKAGE).as_posix(): shortened(path.read_text(encoding="utf-8"))
+        for path in PACKAGE.rglob("*.py")
+    }
+
+    assert {"audit/short_id.py": ["SHORT_ID = 12"]} == {k: v for k, v in found.items() if v}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        pytest.param("x = head[:12]", ["head[:12]"], id="literal"),
+        pytest.param("f'{a.b[:12]}'", ["a.b[:12]"], id="f-string"),
+        pytest.param("SHORT_ID = 7", ["SHORT_ID = 7"], id="constant"),
+        pytest.param("x = sha.hexdigest()[:12]", [], id="digest"),
+        pytest.param("x = head[:16]", [], id="other length"),
+    ],
+)
+def test_a_cut_id_is_found(source: str, expected: list[str]) -> None:
+    """The check itself can fail."""
+    assert expected == shortened(source)

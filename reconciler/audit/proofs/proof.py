@@ -14,6 +14,7 @@ from reconciler.audit.history.revisions import (
     claim_of,
 )
 from reconciler.audit.proofs.proof_differences import ProofFinding, find_differences, skipped_edits
+from reconciler.audit.short_id import short_id
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
@@ -92,7 +93,7 @@ def prove(commit: Commit, revisions: Provable, *, memo: Memo | None = None) -> P
         return _proof(commit, ProofState.UNKNOWN, [ProofFinding("", world.reason)])
     last = last_pass(world.outputs)
     if last is not None and _is_behind(claim, last.revision, revisions):
-        old = f"Reconciled-From {claim.inputs[:12]} is older than that of the pass before"
+        old = f"Reconciled-From {short_id(claim.inputs)} is older than that of the pass before"
         return _proof(commit, ProofState.FORGED, [ProofFinding("", old)])
     if last is not None and claim.at <= last.at:
         at, before = format_moment(claim.at), format_moment(last.at)
@@ -154,13 +155,13 @@ def _misplaced(commit: Commit, claim: Claim, inputs: str, revisions: Provable) -
         if len(commit.parents) != 1:
             return f"it has {len(commit.parents)} parents, a pass has one"
         if not revisions.leads_to(inputs, commit.parents[0]):
-            return f"Reconciled-From {inputs[:12]} is no ancestor of it"
+            return f"Reconciled-From {short_id(inputs)} is no ancestor of it"
         if commit.parents[0] not in (inputs, claim.over):
-            return f"Reconciled-From {inputs[:12]} is older than the commit before it"
+            return f"Reconciled-From {short_id(inputs)} is older than the commit before it"
     elif len(commit.parents) > 1:
         return f"it has {len(commit.parents)} parents"
     if claim.outputs and not _may_skip(commit, claim.outputs, inputs, revisions):
-        return f"Reconciled-Outputs {claim.outputs[:12]} is not between its inputs and itself"
+        return f"Reconciled-Outputs {short_id(claim.outputs)} is not between its inputs and itself"
     return ""
 
 

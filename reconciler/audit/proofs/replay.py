@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from reconciler.audit.fleet.cluster_health import clusters_down
 from reconciler.audit.history.revisions import Commit, Revisions, UnreadableRevision, pass_of
+from reconciler.audit.short_id import short_id
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
@@ -86,7 +87,7 @@ class Replay:
         """Compute the pass again that made a commit."""
         read = pass_of(commit)
         if read is None:
-            return UnreadableRevision(f"{commit.revision[:12]} is no pass")
+            return UnreadableRevision(f"{short_id(commit.revision)} is no pass")
         return self.run(read.inputs, read.outputs, read.at, reports=read.reports)
 
     def explain(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.short_id import short_id
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.shell.git.repository import Repository
 
-SHORT_ID = 12
 FEW = 3  # so many are named one by one
 
 DELIVERY_OPTIONS = (
@@ -91,7 +91,7 @@ class Delivery:
             author=parse_author(self.author or commit_author(self.repository)),
             at=SystemClock().now(),
         )
-        return f"{paths} committed on the new branch {self.branch} ({commit[:SHORT_ID]}); {later}"
+        return f"{paths} committed on the new branch {self.branch} ({short_id(commit)}); {later}"
 
 
 def commit_author(repository: "Repository") -> str:

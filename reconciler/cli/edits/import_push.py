@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.short_id import short_id
 from reconciler.cli.edits.delivery import Delivery, commit_author
 from reconciler.cli.edits.import_work import (
     ImportOptions,
@@ -90,4 +91,4 @@ def _attempt(options: ImportOptions, mirror: "Mirror") -> tuple[ImportResult, st
             ),
         )
         mirror.push(branch, old=head, new=commit)
-    return result, f"{len(result.files)} files are pushed to {branch} ({commit[:12]})"
+    return result, f"{len(result.files)} files are pushed to {branch} ({short_id(commit)})"

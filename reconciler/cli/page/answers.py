@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from reconciler.audit.short_id import short_id
 from reconciler.cli.page.views import PageMemory, PageViews
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.page.links import Anchor, ServedLinks
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from reconciler.page.matrix import MatrixQuery
 
 Query = Mapping[str, str]
-SHORT_ID = 12
 LOAD = "load"
 LINKS = ServedLinks()
 TITLES = {
@@ -100,7 +100,7 @@ class PageAnswers:
     def _page(self, view: str, title: str, parts: Sequence[PagePart], head: str) -> str:
         menu = [(Anchor("Roots", self.home), False)] if self.home else []
         menu += [(Anchor(text, LINKS.view(name)), name == view) for name, text in TITLES.items()]
-        line = f"{self.branch} at {head[:SHORT_ID]}" if head else ""
+        line = f"{self.branch} at {short_id(head)}" if head else ""
         return render(Frame(title=title, line=line, menu=menu, live=head), parts)
 
     def _notice(self, error: Exception) -> list[PagePart]:

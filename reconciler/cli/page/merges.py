@@ -3,9 +3,8 @@
 from reconciler.audit.previews.look_ahead import look_ahead
 from reconciler.audit.previews.preview import Preview
 from reconciler.audit.previews.wording import Heading
+from reconciler.audit.short_id import short_id
 from reconciler.library.fleet import FleetRepository, moment_of
-
-SHORT_ID = 12
 
 
 def planned(fleet: FleetRepository, base: tuple[str, str], branch: str) -> tuple[Preview, Heading]:
@@ -22,5 +21,5 @@ def planned(fleet: FleetRepository, base: tuple[str, str], branch: str) -> tuple
     name, revision = base
     with fleet.sides(base=revision, head=branch) as sides:
         found = look_ahead(sides.base, sides.merged, moment_of(sides, None))
-    head = f"{branch} ({sides.head_revision[:SHORT_ID]})"
-    return found, Heading("plan", f"{head} merged into {name} ({revision[:SHORT_ID]})")
+    head = f"{branch} ({short_id(sides.head_revision)})"
+    return found, Heading("plan", f"{head} merged into {name} ({short_id(revision)})")

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
+from reconciler.audit.short_id import short_id
+
 if TYPE_CHECKING:
     from reconciler.audit.history.decision_history import Event
     from reconciler.audit.history.revisions import Commit
     from reconciler.library.subject import Subject
     from reconciler.model.decision import Placed
-
-SHORT_ID = 12
 
 
 def nothing_said(subject: "Subject", at: str) -> str:
@@ -37,7 +37,7 @@ def by_whom(event: "Event") -> str:
     if not causes:
         return "?" if event.decision is None else "time"
     return "; ".join(
-        f"{name_of(cause)}: {cause.subject} ({cause.revision[:SHORT_ID]})" for cause in causes
+        f"{name_of(cause)}: {cause.subject} ({short_id(cause.revision)})" for cause in causes
     )
 
 

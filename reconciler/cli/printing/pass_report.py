@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import click
 
 from reconciler.audit.printable import printable
+from reconciler.audit.short_id import short_id
 from reconciler.core.changes import DeleteFile
 from reconciler.core.message import decision_line, is_told
 from reconciler.model.moments import format_moment
@@ -51,7 +52,7 @@ def _print_beside(report: PassReport) -> None:
     for one in report.beside:
         if one.commit is not None:
             files = f"{one.files} file{'s' if one.files != 1 else ''}"
-            click.echo(f"{files} delivered in {one.commit[:12]} on {printable(one.branch)}")
+            click.echo(f"{files} delivered in {short_id(one.commit)} on {printable(one.branch)}")
         for fault in one.faults:
             click.echo(f"{printable(one.branch)}: {printable(fault.message)}", err=True)
             click.echo(f"  right: {printable(fault.expected)}", err=True)
@@ -69,4 +70,4 @@ def _summary(report: PassReport, branch: str, *, dry_run: bool, moved: bool) -> 
         return "nothing to do"
     if not moved:
         return f"{files} changed in {report.commit}, which no branch points to"
-    return f"{files} changed in {report.commit[:12]} on {printable(branch)}"
+    return f"{files} changed in {short_id(report.commit)} on {printable(branch)}"

@@ -46,6 +46,6 @@ def unaccepted_line(unaccepted: "Sequence[Commit]") -> "Iterator[Line]":
 def named_commit(commit: "Commit") -> str:
     """Return a commit by short id and subject."""
     from reconciler.audit.printable import printable
-    from reconciler.cli.printing.decision_words import SHORT_ID
+    from reconciler.audit.short_id import short_id
 
-    return printable(f"{commit.revision[:SHORT_ID]} ({commit.subject})")
+    return printable(f"{short_id(commit.revision)} ({commit.subject})")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.short_id import short_id
 from reconciler.cli.options.option_group import Option, gathered
 from reconciler.cli.options.trust import ALLOWED_OPTIONS, allowed_keys
 from reconciler.errors import UsageError
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from reconciler.shell.git.repository import Repository
     from reconciler.shell.git.signatures import Signature
 
-SHORT_ID = 12
 SIGNATURE_OPTIONS: tuple[Option, ...] = (
     click.option("--signatures", is_flag=True, help="Prove who signed each commit, too."),
     *ALLOWED_OPTIONS,
@@ -58,7 +58,7 @@ def print_signatures(signatures: "Sequence[Signature]") -> None:
     for one in signatures:
         if one.problem:
             glyph = click.style("✘", fg="red")
-            click.echo(f"{glyph} {one.revision[:SHORT_ID]}  {printable(one.problem)}")
+            click.echo(f"{glyph} {short_id(one.revision)}  {printable(one.problem)}")
     good = sum(not one.problem for one in signatures)
     plural = "s" if len(signatures) != 1 else ""
     click.echo(f"{good} of {len(signatures)} commit{plural} signed by an allowed key")

@@ -7,9 +7,10 @@ import click
 
 from reconciler.audit.printable import printable
 from reconciler.audit.reasons import Why, against
+from reconciler.audit.short_id import short_id
 from reconciler.cli.printing.coming import coming_lines
 from reconciler.cli.printing.copies import copies_lines
-from reconciler.cli.printing.decision_words import SHORT_ID, by_whom, name_of, placed_text
+from reconciler.cli.printing.decision_words import by_whom, name_of, placed_text
 from reconciler.cli.printing.faults import fault_line
 from reconciler.cli.printing.table import table_lines
 from reconciler.model.enumeration import enumerated
@@ -56,7 +57,7 @@ def _origin(why: Why) -> dict[str, str]:
     event = why.event
     if event is None:
         return {"decided": "unknown; this is what scheduling says of the present"}
-    when, commit = format_moment(event.at), event.commit.revision[:SHORT_ID]
+    when, commit = format_moment(event.at), short_id(event.commit.revision)
     before = placed_text(event.before)
     if event.decision is not None:
         return {
@@ -65,7 +66,7 @@ def _origin(why: Why) -> dict[str, str]:
             "problem": event.decision.problem,
         }
     editor = event.causes[0]
-    where = f"{editor.revision[:SHORT_ID]} ({editor.subject})"
+    where = f"{short_id(editor.revision)} ({editor.subject})"
     who = f"by an edit of {name_of(editor)} in {where}"
     if editor != event.commit:
         who += f", merged by {name_of(event.commit)} in {commit}"

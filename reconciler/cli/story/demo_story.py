@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reconciler.audit.fleet.placed import placed_on
+from reconciler.audit.short_id import short_id
 from reconciler.cli.story.demo_clusters import DELIVERY, clusters_table, copies_in
 from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.core.message import plain
@@ -252,7 +253,9 @@ class _Stage:
         head = self.seen.revision
         commit = read_commit(self.repository, head)
         self.say(moral)
-        self.say(f"   commit {head[:12]} by {plain(commit.author.name)}: {plain(commit.subject)}")
+        self.say(
+            f"   commit {short_id(head)} by {plain(commit.author.name)}: {plain(commit.subject)}"
+        )
         placements = self.placements(self.seen)
         width = max(len(name) for name in placements)
         for name, clusters in placements.items():

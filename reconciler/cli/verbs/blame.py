@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.subject import SEVERAL, AskedObject, about_object, open_subject
-from reconciler.cli.printing.decision_words import SHORT_ID, by_whom, nothing_said
+from reconciler.cli.printing.decision_words import by_whom, nothing_said
 
 if TYPE_CHECKING:
     from reconciler.audit.history.decision_history import Blame
@@ -53,7 +54,7 @@ def _on_no_cluster(subject: "Subject", at: str) -> str:
     last = next((event for event in subject.events() if not event.after), None)
     if last is None:
         return nothing_said(subject, at)
-    short = last.commit.revision[:SHORT_ID]
+    short = short_id(last.commit.revision)
     problem = "" if last.decision is None else last.decision.problem
     facts = "; ".join(filter(None, (last.why, by_whom(last), problem)))
     where = "is on no cluster" if last.after is not None else "is at an unknown place"
@@ -70,7 +71,7 @@ def _print(found: "list[Blame]") -> None:
             str(item.cluster),
             str(item.replicas or "-"),
             format_moment(item.event.at),
-            item.event.commit.revision[:SHORT_ID],
+            short_id(item.event.commit.revision),
             item.event.why,
             by_whom(item.event),
         ]

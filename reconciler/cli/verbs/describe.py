@@ -104,7 +104,8 @@ def _decision(subject: "Subject | None") -> "Iterator[Line]":
     """Yield where it is, since when, and by whose commit."""
     from reconciler.audit.fleet.placed import placed_on
     from reconciler.audit.printable import printable
-    from reconciler.cli.printing.decision_words import SHORT_ID, by_whom, placed_text
+    from reconciler.audit.short_id import short_id
+    from reconciler.cli.printing.decision_words import by_whom, placed_text
     from reconciler.model.moments import format_moment
     from reconciler.shell.git.revisions import HistoryMissing
 
@@ -124,16 +125,16 @@ def _decision(subject: "Subject | None") -> "Iterator[Line]":
         yield "  Decided:", printable(str(error))
         return
     if event is not None:
-        commit = event.commit.revision[:SHORT_ID]
+        commit = short_id(event.commit.revision)
         yield "  Decided:", printable(f"{format_moment(event.at)} in {commit}: {event.why}")
         yield "  Because:", printable(by_whom(event))
 
 
 def _events(revisions: "GitRevisions", head: str, key: "ObjectKey") -> "Iterator[Line]":
     """Yield the newest events, the newest last."""
+    from reconciler.audit.short_id import short_id
     from reconciler.cli.objects.description import ruled
     from reconciler.cli.objects.event_reader import EventReader
-    from reconciler.cli.printing.decision_words import SHORT_ID
     from reconciler.manifests.columns import duration
     from reconciler.shell.clock import SystemClock
 
@@ -147,7 +148,7 @@ def _events(revisions: "GitRevisions", head: str, key: "ObjectKey") -> "Iterator
             item.told.type,
             item.told.reason,
             duration(now - item.at),
-            item.commit.revision[:SHORT_ID],
+            short_id(item.commit.revision),
             item.told.message,
         )
         for item in found

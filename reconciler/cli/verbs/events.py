@@ -191,7 +191,7 @@ def _print(found: "Sequence[Happening]", *, lines: bool, headers: bool) -> None:
 
 def _row(item: "Happening", now: datetime) -> list[str]:
     """Return one event."""
-    from reconciler.cli.printing.decision_words import SHORT_ID
+    from reconciler.audit.short_id import short_id
     from reconciler.manifests.columns import duration
 
     scope = f"{item.key.namespace}/" if item.key.namespace else ""
@@ -201,7 +201,7 @@ def _row(item: "Happening", now: datetime) -> list[str]:
         item.told.reason,
         f"{scope}{item.key.name}",
         item.told.message,
-        item.commit.revision[:SHORT_ID],
+        short_id(item.commit.revision),
     ]
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.subject import SEVERAL, AskedObject, about_object, open_subject
-from reconciler.cli.printing.decision_words import SHORT_ID, by_whom, nothing_said, placed_text
+from reconciler.cli.printing.decision_words import by_whom, nothing_said, placed_text
 
 if TYPE_CHECKING:
     from reconciler.audit.history.decision_history import Event
@@ -63,7 +64,7 @@ def _print(events: "list[Event]") -> None:
 
     rows = [
         [
-            event.commit.revision[:SHORT_ID],
+            short_id(event.commit.revision),
             format_moment(event.at),
             placed_text(event.before),
             placed_text(event.after),
@@ -75,7 +76,7 @@ def _print(events: "list[Event]") -> None:
     if rows:
         print_table(["COMMIT", "WHEN", "FROM", "TO", "WHY", "BY"], rows)
     for event in events:
-        place = event.commit.revision[:SHORT_ID]
+        place = short_id(event.commit.revision)
         if event.decision is not None and event.decision.problem:
             click.echo(printable(f"{place}: {event.decision.problem}"))
         if event.decision is not None and event.note:

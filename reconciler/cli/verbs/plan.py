@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.short_id import short_id
 from reconciler.cli.objects import complete
 from reconciler.cli.options.fail_on import (
     EXIT_FORBIDDEN,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from reconciler.shell.reading.merge_preview import Sides
 
 EXIT_CHANGES = 2
-SHORT_ID = 12
 
 
 @click.command(name="plan")
@@ -150,5 +150,5 @@ def command(
 def _of(sides: "Sides") -> str:
     """Return in one line what is compared."""
     edited = f", {sides.uncommitted} of them not committed" if sides.uncommitted else ""
-    head = f"{sides.head_name} ({sides.head_revision[:SHORT_ID]}{edited})"
-    return f"{head} merged into {sides.base_name} ({sides.base_revision[:SHORT_ID]})"
+    head = f"{sides.head_name} ({short_id(sides.head_revision)}{edited})"
+    return f"{head} merged into {sides.base_name} ({short_id(sides.base_revision)})"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.short_id import short_id
 from reconciler.cli.objects import complete
 from reconciler.cli.options.layout import layout_options
 from reconciler.errors import ShellError, UsageError
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from reconciler.model.identity import ObjectKey
     from reconciler.page.rendering import PagePart
 
-SHORT_ID = 12
 MOST_OBJECTS = 40  # that are told in full
 ROWS, COLUMNS, CLUSTERS, PASSES = 500, 60, 1000, 20
 VIEWS = ("fleet", "matrix", "objects", "timeline", "coming", "rebalancers", "faults")
@@ -120,7 +120,7 @@ def _page(views: "PageViews", rev: str, plan: "tuple[Preview, Heading] | None") 
     names = {name: name.capitalize() for name in shown}
     frame = Frame(
         title="Fleet report",
-        line=f"as at {rev} ({views.head[:SHORT_ID]})",
+        line=f"as at {rev} ({short_id(views.head)})",
         menu=[(Anchor(text, f"#{name}"), False) for name, text in names.items()],
         single=True,
         scripted=True,

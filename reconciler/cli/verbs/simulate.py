@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reconciler.audit.short_id import short_id
 from reconciler.cli.objects import complete
 from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.namespace_option import namespace_option
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from reconciler.audit.previews.resilience import Impact
     from reconciler.model.world import World
 
-SHORT_ID = 12
 FEW = 10  # so many clusters fail before a bar has appeared
 NAMED = 3
 LEGEND = """
@@ -148,7 +148,7 @@ def command(
     later = default if after is None else after
     decided = add(happens, span(seconds=later))
     changed, said = edited(world, WhatIf(**asked), namespace, happens)
-    place = f"at {at} ({revision[:SHORT_ID]})"
+    place = f"at {at} ({short_id(revision)})"
     if fail_each:
         edits = [place, *said]
         return _fail_each(changed, revision, edits, happens, decided, output, workers)

@@ -134,7 +134,7 @@ def _branch(revisions: "GitRevisions") -> str:
 
 def _passes(status: "RepositoryStatus", since: "Sequence[Commit]") -> "Iterator[Line]":
     """Yield what is known of the last pass, and what came since."""
-    from reconciler.cli.printing.decision_words import SHORT_ID
+    from reconciler.audit.short_id import short_id
     from reconciler.manifests.columns import duration
     from reconciler.model.moments import format_moment
     from reconciler.shell.clock import SystemClock
@@ -147,7 +147,7 @@ def _passes(status: "RepositoryStatus", since: "Sequence[Commit]") -> "Iterator[
     yield "Last pass:", f"{format_moment(status.last_at)}, {ago} ago{by}"
     count = len(since)
     came = f"{count} commit{'s' if count != 1 else ''} since" if count else "nothing since"
-    yield "Input:", f"{status.inputs[:SHORT_ID]}, {came}"
+    yield "Input:", f"{short_id(status.inputs)}, {came}"
 
 
 def _wrong(status: "RepositoryStatus") -> "Iterator[Line]":

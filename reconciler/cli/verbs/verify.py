@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.short_id import short_id
 from reconciler.cli.objects import complete
 from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.options import output_option
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from reconciler.shell.reading.revisions import GitRevisions
     from reconciler.shell.work.branch_proof import BranchProof
 
-SHORT_ID = 12
 FEW = 50  # so many commits are proven before a bar has appeared
 GLYPHS = {"proven": "✔", "other version": "?"}
 COLOURS = {"proven": "green", "other version": "yellow"}
@@ -170,7 +170,7 @@ def _print(proofs: "Sequence[Proof]", *, verbose: bool) -> None:
             continue
         glyph = GLYPHS.get(proof.state, "✘")
         colour = COLOURS.get(proof.state, "red")
-        where = f"{proof.commit.revision[:SHORT_ID]} {printable(proof.commit.subject)}"
+        where = f"{short_id(proof.commit.revision)} {printable(proof.commit.subject)}"
         click.echo(f"{click.style(f'{glyph} {proof.state}', fg=colour)}  {where}")
         for finding in proof.findings:
             place = f"{printable(finding.path)}: " if finding.path else ""
@@ -203,7 +203,7 @@ def _print_delivered(delivered: "Sequence[BranchProof]") -> None:
             click.echo(f"    {printable(place + finding.message)}")
         count = f"{one.files} file{'s' if one.files != 1 else ''}"
         said = "not as" if one.findings else "as"
-        commit = one.commit[:SHORT_ID]
+        commit = short_id(one.commit)
         click.echo(f"{printable(one.branch)}: {count} {said} {commit} asks for")
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.subject import AskedObject, about_object, open_subject
 from reconciler.errors import UsageError
 
@@ -86,11 +87,11 @@ def _unanswered(subject: "Subject", why: "Why") -> str:
     """Return why there is nothing to explain, and what to do."""
     from reconciler.audit.named_object import near, spelled
     from reconciler.audit.printable import printable
-    from reconciler.cli.printing.decision_words import SHORT_ID, by_whom, placed_text
+    from reconciler.cli.printing.decision_words import by_whom, placed_text
 
     world, named, event = subject.world, subject.named, why.event
     if why.key not in world.outputs and event is not None:
-        short = event.commit.revision[:SHORT_ID]
+        short = short_id(event.commit.revision)
         where = "nowhere" if event.after is not None else "at an unknown place"
         return printable(
             f"{spelled(named)} is {where} since {short} ({event.why}; "

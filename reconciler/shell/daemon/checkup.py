@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
+from reconciler.audit.short_id import short_id
 from reconciler.core.record import last_pass
 from reconciler.errors import ReconcilerError, ShellError
 from reconciler.model.moments import format_moment
@@ -99,10 +100,10 @@ def check_private(name: str, file: Path) -> Check:
 
 def _read(served: ServedBranches) -> str:
     heads = served.heads()
-    found = f"{served.inputs.name} is at {heads.inputs[:12]}"
+    found = f"{served.inputs.name} is at {short_id(heads.inputs)}"
     if not served.layout.apart:
         return found
-    outputs = "not there yet" if heads.outputs is None else f"at {heads.outputs[:12]}"
+    outputs = "not there yet" if heads.outputs is None else f"at {short_id(heads.outputs)}"
     return f"{found}, {served.moved} is {outputs}"
 
 
@@ -122,7 +123,9 @@ def _check_trust(served: ServedBranches, trust: Trust) -> Iterator[Check]:
             remedy = line.refused.expected
             yield Check("trust", CheckState.WARNING, str(line.refused), remedy)
         else:
-            yield Check("trust", CheckState.OK, f"{branch} is accepted up to {line.commit[:12]}")
+            yield Check(
+                "trust", CheckState.OK, f"{branch} is accepted up to {short_id(line.commit)}"
+            )
 
 
 def _write(served: ServedBranches) -> str:

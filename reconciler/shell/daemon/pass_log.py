@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import structlog
 
+from reconciler.audit.short_id import short_id
 from reconciler.core.message import decision_line, is_told
 from reconciler.dialects.object_boundary import trace_of
 from reconciler.model.moments import format_moment
@@ -114,7 +115,7 @@ class PassLog:
         if report.commit is None:
             self._log.info(
                 "up to date",
-                commit=report.world.revision[:12],
+                commit=short_id(report.world.revision),
                 faults=len(outcome.faults),
                 seconds=round(event.seconds, 3),
                 recheck_at=recheck_at,
@@ -122,8 +123,8 @@ class PassLog:
             return
         self._log.info(
             "pass committed",
-            commit=report.commit[:12],
-            revision=report.world.revision[:12],
+            commit=short_id(report.commit),
+            revision=short_id(report.world.revision),
             changed=len(outcome.files),
             decisions=sum(map(is_told, outcome.decisions)),
             unschedulable=sum(bool(decision.problem) for decision in outcome.decisions),
@@ -148,7 +149,7 @@ class PassLog:
         for one in report.beside:
             if one.commit is not None:
                 self._log.info(
-                    "delivered", branch=one.branch, commit=one.commit[:12], changed=one.files
+                    "delivered", branch=one.branch, commit=short_id(one.commit), changed=one.files
                 )
             for fault in one.faults:
                 self._log.warning(fault.message, branch=one.branch, expected=fault.expected)
@@ -176,7 +177,7 @@ class PassLog:
             self._log.warning(
                 f"a commit waits, and all after it: {one.problem}",
                 branch=one.branch,
-                commit=one.revision[:12],
+                commit=short_id(one.revision),
                 author=one.author,
                 waiting=one.waiting,
                 expected=one.expected,

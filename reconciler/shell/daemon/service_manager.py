@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 
 from reconciler.audit.printable import printable
+from reconciler.audit.short_id import short_id
 from reconciler.shell.daemon.events import DaemonEvent, LoopTurned, PassFailed, PassFinished
 from reconciler.shell.processes.background import Background
 
@@ -51,7 +52,7 @@ class ServiceManager(Background):
                 self._ready = True
                 self._send("READY=1")
             case PassFinished():
-                head = (event.report.commit or event.report.heads.inputs)[:12]
+                head = short_id(event.report.commit or event.report.heads.inputs)
                 faults = len(event.report.outcome.faults)
                 self._say(f"decided at {head}, {faults} fault{'' if faults == 1 else 's'}")
             case PassFailed():

@@ -1,5 +1,6 @@
 """Objects that a branch needs and git has no more: a collector took them, or the disk."""
 
+from reconciler.audit.short_id import short_id
 from reconciler.model.enumeration import enumerated
 from reconciler.shell.git.errors import LostObjects
 from reconciler.shell.git.repository import Repository, check_commit
@@ -26,8 +27,8 @@ def lost_objects(repository: Repository, commit: str) -> tuple[str, ...]:
 
 def lost(repository: Repository, branch: str, commit: str, ids: tuple[str, ...]) -> LostObjects:
     """Return the error that tells which objects a branch needs and git has not."""
-    named = enumerated([name[:12] for name in ids], MOST_NAMED)
+    named = enumerated([short_id(name) for name in ids], MOST_NAMED)
     return LostObjects(
-        f'branch "{branch}" is at {commit[:12]} and needs {named}, which git has no more',
+        f'branch "{branch}" is at {short_id(commit)} and needs {named}, which git has no more',
         repository.common_dir,
     )

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from reconciler.audit.short_id import short_id
 from reconciler.shell.git.checkout.checkouts import Checkout, checked_out, open_checkout
 from reconciler.shell.git.checkout.index import locked_index, release_index
 from reconciler.shell.git.checkout.step_files import finish
@@ -85,7 +86,7 @@ def _doubt(repository: Repository, step: HeldEntry) -> str:
     left = " ".join(shlex.quote(str(lock)) for lock in (*locks, step.place) if lock.exists())
     return (
         f'process {entry.owner.pid} of host "{entry.owner.host}" has not finished moving '
-        f"{entry.reference} to {entry.new[:12]}; only if it has ended: rm {left}"
+        f"{entry.reference} to {short_id(entry.new)}; only if it has ended: rm {left}"
     )
 
 
@@ -121,7 +122,7 @@ def _end(repository: Repository, step: HeldEntry) -> None:
 
 def unfinished(new: str, error: Exception) -> str:
     """Return how far a step is, and why no farther."""
-    return f"the branch is at {new[:12]}, its checkout follows with the next pass: {error}"
+    return f"the branch is at {short_id(new)}, its checkout follows with the next pass: {error}"
 
 
 def _contains(repository: Repository, tip: str, commit: str) -> bool:

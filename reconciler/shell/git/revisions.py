@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from reconciler.audit.short_id import short_id
 from reconciler.errors import UsageError
 from reconciler.manifests.names import shown
 from reconciler.shell.git.errors import GitError
@@ -82,7 +83,7 @@ def check_whole(repository: Repository, revisions: Iterable[str]) -> None:
     cut = next((c.revision for c in read_commits(repository, near) if c.parents), None)
     if cut is not None:
         raise HistoryMissing(
-            f"this clone is shallow, its history ends at {cut[:12]}; fetch the rest with "
+            f"this clone is shallow, its history ends at {short_id(cut)}; fetch the rest with "
             "git fetch --unshallow, or ask about later commits only"
         )
 

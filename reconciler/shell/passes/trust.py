@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from reconciler.audit.history.revisions import OUTPUTS
+from reconciler.audit.short_id import short_id
 from reconciler.core.commit_purpose import Purpose
 from reconciler.errors import ShellError
 from reconciler.model.repository_layout import RepositoryLayout
@@ -42,7 +43,7 @@ class RefusedCommit(NamedTuple):
     def __str__(self) -> str:
         after = f" and {self.waiting - 1} after it" if self.waiting > 1 else ""
         return (
-            f"{self.branch} has {self.revision[:12]} by {self.author}, which waits{after}: "
+            f"{self.branch} has {short_id(self.revision)} by {self.author}, which waits{after}: "
             f"{self.problem}; {self.expected}"
         )
 
@@ -167,7 +168,9 @@ class Trust:
             return AcceptedLine(head, head)
         bases = self._bases(branch, head, before)
         if before is not None and not bases:
-            problem = f"{before[:12]}, which was accepted last, is no part of the branch any more"
+            problem = (
+                f"{short_id(before)}, which was accepted last, is no part of the branch any more"
+            )
             refused = self._refusal(branch, head, problem, 1)._replace(expected=BRING_IT_BACK)
             return AcceptedLine(before, self._written_since(branch, head, before, purpose), refused)
         line = list_range(self.repository, head, but=bases)

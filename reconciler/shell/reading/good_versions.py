@@ -4,6 +4,7 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from reconciler.audit.short_id import short_id
 from reconciler.core.inputs.admissions import UPDATES
 from reconciler.core.inputs.file_validation import FileValidation
 from reconciler.core.inputs.input_index import InputIndex
@@ -84,7 +85,8 @@ class GoodVersions:
                 return last_known_good(index, None, allow=allow)
             path = next(iter(index.broken), "") or last.held[0].path
             raise ShellError(
-                f"{path} is faulty, and its last good version (commit {last.revision[:12]}) is not "
-                "in this repository; mend the file, or fetch the history"
+                f"{path} is faulty, and its last good version (commit "
+                f"{short_id(last.revision)}) is not in this repository; mend the file, or fetch "
+                "the history"
             ) from error
         return last_known_good(index, found, allow=allow)

@@ -6,6 +6,7 @@ A commit is what people pushed: it fails if they must edit something. Decisions 
 from collections.abc import Callable
 
 from reconciler.audit.printable import printable
+from reconciler.audit.short_id import short_id
 from reconciler.core.message import is_told
 from reconciler.shell.daemon.events import DaemonEvent, PassBegun, PassFailed, PassFinished
 from reconciler.shell.git.masking import masked
@@ -73,4 +74,4 @@ def _verdict(report: PassReport) -> tuple[StatusState, str]:
         return StatusState.SUCCESS, f"nothing to decide{waits}"
     count = sum(map(is_told, outcome.decisions))
     decided = f"{count} decision{'s' if count != 1 else ''}"
-    return StatusState.SUCCESS, f"{decided} in {report.commit[:12]}{waits}"
+    return StatusState.SUCCESS, f"{decided} in {short_id(report.commit)}{waits}"

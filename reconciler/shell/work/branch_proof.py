@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reconciler.audit.proofs.proof_differences import ProofFinding
+from reconciler.audit.short_id import short_id
 from reconciler.core.memo import undelivered
 from reconciler.delivery.deliver import deliver_to
 from reconciler.delivery.destinations import roots_of
@@ -53,7 +54,9 @@ def prove_branches(repository: Repository, loader: Loader, world: World) -> Iter
                 raise GitError("its head names none")
             yield _proof(repository, loader, name, head, sources)
         except ReconcilerError as error:
-            message = f"the decision commit {commit[:12] or 'it follows'} cannot be read: {error}"
+            message = (
+                f"the decision commit {short_id(commit) or 'it follows'} cannot be read: {error}"
+            )
             finding = ProofFinding("", message)
             yield BranchProof(branch=name, commit=commit, files=0, findings=(finding,))
 
@@ -70,9 +73,9 @@ def _proof(
     record = record_in(repository, listings.entries(head))
     there = on_branch(world, name, listings, head, files, roots)
     found = deliver_to(name, there, world, settings, record, undelivered())
-    said = f"is not what {commit[:12]} asks for"
+    said = f"is not what {short_id(commit)} asks for"
     wrong = dict.fromkeys(found.written, said)
-    wrong |= dict.fromkeys(found.gone, f"is there, and {commit[:12]} does not ask for it")
+    wrong |= dict.fromkeys(found.gone, f"is there, and {short_id(commit)} does not ask for it")
     wrong |= {} if found.record == record else {f"{name}:{RECORD}": said}
     findings = [ProofFinding(path, message) for path, message in sorted(wrong.items())]
     findings += [ProofFinding("", fault.message) for fault in found.faults]
