@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.verbs import verify
+from reconciler.cli.printing import history_proofs
 from reconciler.shell.work import dask_cluster, failures, proofs
 from tests.cli.history import answer, told_fleet
 from tests.shell.dask_processes import cluster_in
@@ -31,7 +31,7 @@ def number(text: str) -> float:
     "words",
     [
         f"({proofs.ENOUGH} commits or {failures.ENOUGH} clusters for each process",
-        f"ranges of {verify.FEW} commits and more",
+        f"ranges of {history_proofs.FEW} commits and more",
         f"not answer within {dask_cluster.CONNECT_SECONDS} s",
         f"no worker within {dask_cluster.WORKER_SECONDS} s",
     ],

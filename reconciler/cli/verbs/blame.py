@@ -1,23 +1,17 @@
 """`reconciler blame`: which commit put an object on each of its clusters."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from reconciler.audit.short_id import short_id
-from reconciler.cli.objects.subject import SEVERAL, AskedObject, about_object, open_subject
-from reconciler.cli.printing.decision_words import by_whom, nothing_said
-
-if TYPE_CHECKING:
-    from reconciler.audit.history.decision_history import Blame
-    from reconciler.library.subject import Subject
+from reconciler.cli.objects.subject import about_object
 
 
 @click.command(name="blame")
 @about_object("text", "json")
 @click.pass_obj
-def command(directory: Path, asked: AskedObject) -> int:
+def command(directory: Path, /, **options: Any) -> int:
     r"""Print for each cluster of an object since when it is there, and whose commit put it there.
 
     OBJECT is kind/name; a workload stands for its binding.
@@ -27,61 +21,6 @@ def command(directory: Path, asked: AskedObject) -> int:
       reconciler blame deployment/shop
       reconciler blame placement/reports -o json
     """
-    from reconciler.audit.fleet.placed import placed_on
-    from reconciler.audit.history.decision_history import blame_of
-    from reconciler.audit.json_shapes import object_json
-    from reconciler.cli.printing.print_json import print_json
+    from reconciler.cli.printing.blame import run
 
-    subject = open_subject(directory, asked)
-    placed = placed_on(subject.world, subject.key)
-    found = blame_of(subject.events(first=SEVERAL), placed)
-    if asked.output == "json":
-        clusters = [_as_json(item) for item in found]
-        print_json({"object": object_json(subject.key), "clusters": clusters})
-    elif found:
-        _print(found)
-    if not found:
-        click.echo(_on_no_cluster(subject, asked.at), err=True)
-        return 1
-    return 0
-
-
-def _on_no_cluster(subject: "Subject", at: str) -> str:
-    """Return that there is no commit to blame, or the one that took the object off its clusters."""
-    from reconciler.audit.named_object import spelled
-    from reconciler.audit.printable import printable
-
-    last = next((event for event in subject.events() if not event.after), None)
-    if last is None:
-        return nothing_said(subject, at)
-    short = short_id(last.commit.revision)
-    problem = "" if last.decision is None else last.decision.problem
-    facts = "; ".join(filter(None, (last.why, by_whom(last), problem)))
-    where = "is on no cluster" if last.after is not None else "is at an unknown place"
-    return printable(f"{spelled(subject.named)} {where} since {short} ({facts})")
-
-
-def _print(found: "list[Blame]") -> None:
-    """Print a table, one cluster a row."""
-    from reconciler.cli.printing.table import print_table
-    from reconciler.model.moments import format_moment
-
-    rows = [
-        [
-            str(item.cluster),
-            str(item.replicas or "-"),
-            format_moment(item.event.at),
-            short_id(item.event.commit.revision),
-            item.event.why,
-            by_whom(item.event),
-        ]
-        for item in found
-    ]
-    print_table(["CLUSTER", "REPLICAS", "SINCE", "DECISION", "WHY", "BY"], rows)
-
-
-def _as_json(item: "Blame") -> dict[str, object]:
-    """Return one cluster for machines."""
-    from reconciler.audit.json_shapes import event_json
-
-    return {"cluster": str(item.cluster), "replicas": item.replicas, **event_json(item.event)}
+    return run(directory, **options)

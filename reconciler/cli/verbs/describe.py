@@ -1,9 +1,7 @@
 """`reconciler describe`: all that is known of one object, on one page."""
 
-from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -11,16 +9,6 @@ from reconciler.cli.objects.object_words import object_argument
 from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.namespace_option import namespace_option
 from reconciler.cli.options.options import at_option
-from reconciler.model.repository_layout import RepositoryLayout
-
-if TYPE_CHECKING:
-    from reconciler.cli.objects.description import Line
-    from reconciler.library.subject import Subject
-    from reconciler.model.identity import ObjectKey
-    from reconciler.model.world import World
-    from reconciler.shell.reading.revisions import GitRevisions
-
-NEWEST_EVENTS = 10
 
 
 @click.command(name="describe")
@@ -36,9 +24,7 @@ NEWEST_EVENTS = 10
 )
 @layout_options
 @click.pass_obj
-def command(
-    directory: Path, word: str, *, namespace: str, at: str, events: bool, layout: RepositoryLayout
-) -> int:
+def command(directory: Path, /, **options: Any) -> int:
     r"""Print an object as kubectl describes one: labels, fields, conditions, decision, events.
 
     OBJECT is kind/name, or kind name. The decision and the events of a workload are those of its
@@ -52,106 +38,6 @@ def command(
     \b
     Exit codes: 0 told, 1 it is not there, 2 no such kind or revision.
     """
-    from reconciler.audit.named_object import find_object, near, spelled
-    from reconciler.cli.objects.description import aligned
-    from reconciler.cli.objects.world import note_if_empty, open_revisions
-    from reconciler.shell.git.revisions import resolve_revision
+    from reconciler.cli.objects.described import run
 
-    revisions = open_revisions(directory, layout)
-    head = resolve_revision(revisions.repository, at)
-    world = revisions.loader.load(head)
-    note_if_empty(directory, world)
-    key = find_object(world, word, namespace)
-    if key not in world.inputs and key not in world.outputs:
-        click.echo(f"there is no {spelled(key)}{near(world, key)}", err=True)
-        return 1
-    subject = _decided(revisions, head, word, namespace)
-    lines = [*_object(world, key), *_decision(subject)]
-    if events:
-        lines += _events(revisions, head, key if subject is None else subject.key)
-    for line in aligned(lines):
-        click.echo(line)
-    return 0
-
-
-def _object(world: "World", key: "ObjectKey") -> "Iterator[Line]":
-    """Yield what the files say of it."""
-    from reconciler.cli.objects import description
-    from reconciler.cli.objects.shown_body import shown_body
-    from reconciler.manifests.secrets import without_secrets
-    from reconciler.shell.clock import SystemClock
-
-    body = without_secrets(shown_body(world, key))
-    places = {m.origin.path for m in (world.inputs.get(key), world.outputs.get(key)) if m}
-    yield from description.heading(body, key)
-    yield from (("File:" if i == 0 else "", path) for i, path in enumerate(sorted(places)))
-    yield from description.fields(body)
-    yield from description.conditions(body, SystemClock().now())
-
-
-def _decided(revisions: "GitRevisions", head: str, word: str, namespace: str) -> "Subject | None":
-    """Return what decisions about it are asked of, `None` if nothing is decided about its kind."""
-    from reconciler.errors import UsageError
-    from reconciler.library.subject import subject_at
-
-    try:
-        return subject_at(revisions, head, word, namespace)
-    except UsageError:
-        return None
-
-
-def _decision(subject: "Subject | None") -> "Iterator[Line]":
-    """Yield where it is, since when, and by whose commit."""
-    from reconciler.audit.fleet.placed import placed_on
-    from reconciler.audit.printable import printable
-    from reconciler.audit.short_id import short_id
-    from reconciler.cli.printing.decision_words import by_whom, placed_text
-    from reconciler.model.moments import format_moment
-    from reconciler.shell.git.revisions import HistoryMissing
-
-    if subject is None:
-        return
-    placed = placed_on(subject.world, subject.key)
-    if not placed and subject.key not in subject.world.outputs:
-        carriers = subject.carriers()
-        yield "Decision:", f"carried by {carriers}" if carriers else "<none>"
-        return
-    yield "Decision:", None
-    yield "  Object:", f"{subject.key.kind}/{subject.key.name}"
-    yield "  Clusters:", printable(placed_text(placed))
-    try:
-        event = next(subject.events(), None)
-    except HistoryMissing as error:
-        yield "  Decided:", printable(str(error))
-        return
-    if event is not None:
-        commit = short_id(event.commit.revision)
-        yield "  Decided:", printable(f"{format_moment(event.at)} in {commit}: {event.why}")
-        yield "  Because:", printable(by_whom(event))
-
-
-def _events(revisions: "GitRevisions", head: str, key: "ObjectKey") -> "Iterator[Line]":
-    """Yield the newest events, the newest last."""
-    from reconciler.audit.short_id import short_id
-    from reconciler.cli.objects.description import ruled
-    from reconciler.cli.objects.event_reader import EventReader
-    from reconciler.manifests.columns import duration
-    from reconciler.shell.clock import SystemClock
-
-    found, older = EventReader(revisions, key, warnings=False).read(head, None, NEWEST_EVENTS)
-    if not found:
-        yield "Events:", "<none>"
-        return
-    now: datetime = SystemClock().now()
-    rows = [
-        (
-            item.told.type,
-            item.told.reason,
-            duration(now - item.at),
-            short_id(item.commit.revision),
-            item.told.message,
-        )
-        for item in found
-    ]
-    yield "Events:" + (f"  (the newest {NEWEST_EVENTS})" if older else ""), None
-    yield from ruled(("Type", "Reason", "Age", "Commit", "Message"), rows)
+    return run(directory, **options)

@@ -1,25 +1,17 @@
 """`reconciler explain`: the fields of a kind, as its schema has them."""
 
-import textwrap
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from reconciler.cli.objects import complete
-
-if TYPE_CHECKING:
-    from reconciler.manifests.schemas.schema_fields import SchemaField
-
-WIDTH = 76
-INDENT = "    "
 
 
 @click.command(name="explain")
 @click.argument("word", metavar="KIND[.FIELD...]", shell_complete=complete.read_kinds)
 @click.option("--recursive", is_flag=True, help="Print fields of fields, too, by name and type.")
 @click.option("--api-version", metavar="GROUP/VERSION", help="Another version than the preferred.")
-def command(*, word: str, recursive: bool, api_version: str | None) -> int:
+def command(**options: Any) -> int:
     r"""Print what a field of a kind means: type, default, values, whether it must be there.
 
     It is told from the schema that manifests are checked with. KIND may have its group:
@@ -33,67 +25,6 @@ def command(*, word: str, recursive: bool, api_version: str | None) -> int:
     \b
     Exit codes: 0 told, 2 no such kind, version or field.
     """
-    from reconciler.cli.objects.named_field import named_field
+    from reconciler.cli.objects.field_texts import run
 
-    found = named_field(word, api_version)
-    group, _, version = found.api_version.rpartition("/")
-    for title, text in (("GROUP:", group), ("KIND:", found.kind), ("VERSION:", version)):
-        click.echo(f"{title:<12}{text}")
-    field, whole = found.field, found.whole
-    for line in (*_described(field, whole=whole), *_listed(field, recursive=recursive)):
-        click.echo(line)
-    return 0
-
-
-def _described(field: "SchemaField", *, whole: bool) -> Iterator[str]:
-    """Yield what there is to say of the field itself."""
-    yield ""
-    if not whole:
-        yield f"FIELD: {field.name} <{field.type}>{' -required-' if field.required else ''}"
-        if field.values:
-            yield "ENUM:"
-            yield from (f"{INDENT}{value}" for value in field.values)
-        if field.default:
-            yield f"DEFAULT: {field.default}"
-        if field.limits:
-            yield f"LIMITS: {', '.join(field.limits)}"
-        yield ""
-    yield "DESCRIPTION:"
-    yield from _wrapped(field.description or "<empty>", INDENT)
-
-
-def _listed(field: "SchemaField", *, recursive: bool) -> Iterator[str]:
-    """Yield the fields below."""
-    if field.fields:
-        yield ""
-        yield "FIELDS:"
-        yield from _tree(field, "  ") if recursive else _each(field)
-
-
-def _each(field: "SchemaField") -> Iterator[str]:
-    """Yield each field with what it means."""
-    for one in field.fields:
-        yield from _line(one, "  ")
-        yield from _wrapped(one.description or "<empty>", INDENT)
-        yield ""
-
-
-def _tree(field: "SchemaField", indent: str) -> Iterator[str]:
-    """Yield the fields and those below them by name and type."""
-    for one in field.fields:
-        yield from _line(one, indent)
-        yield from _tree(one, f"{indent}  ")
-
-
-def _line(field: "SchemaField", indent: str) -> Iterator[str]:
-    """Yield name and type, then the values and the default."""
-    yield f"{indent}{field.name}\t<{field.type}>{' -required-' if field.required else ''}"
-    if field.values:
-        yield f"{indent}enum: {', '.join(field.values)}"
-    if field.default:
-        yield f"{indent}default: {field.default}"
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    """Return a paragraph line by line."""
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    return run(**options)

@@ -1,17 +1,11 @@
 """`reconciler history`: the decisions about one object over time."""
 
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from reconciler.audit.short_id import short_id
-from reconciler.cli.objects.subject import SEVERAL, AskedObject, about_object, open_subject
-from reconciler.cli.printing.decision_words import by_whom, nothing_said, placed_text
-
-if TYPE_CHECKING:
-    from reconciler.audit.history.decision_history import Event
+from reconciler.cli.objects.subject import about_object
 
 
 @click.command(name="history")
@@ -25,7 +19,7 @@ if TYPE_CHECKING:
     help="How many at most; 0 shows all.",
 )
 @click.pass_obj
-def command(directory: Path, asked: AskedObject, *, limit: int) -> int:
+def command(directory: Path, /, **options: Any) -> int:
     r"""Print what was decided about an object, the newest first, and whose commit caused it.
 
     OBJECT is kind/name; a workload stands for its binding. Every decision is computed again from
@@ -37,47 +31,6 @@ def command(directory: Path, asked: AskedObject, *, limit: int) -> int:
       reconciler history rb/shop-deployment -n default -o json
       reconciler history placement/reports --at v1.4
     """
-    from reconciler.audit.json_shapes import moved_json, object_json
-    from reconciler.cli.printing.print_json import print_json
+    from reconciler.cli.printing.history import run
 
-    subject = open_subject(directory, asked)
-    events = subject.events(first=min(limit or SEVERAL, SEVERAL))
-    found = list(islice(events, limit or None))
-    if asked.output == "json":
-        decisions = [moved_json(event) for event in found]
-        print_json({"object": object_json(subject.key), "decisions": decisions})
-    else:
-        _print(found)
-    if not found:
-        click.echo(nothing_said(subject, asked.at), err=True)
-        return 1
-    if limit and len(found) == limit and next(events, None) is not None:
-        click.echo(f"older decisions exist; --limit 0 shows all, not only {limit}", err=True)
-    return 0
-
-
-def _print(events: "list[Event]") -> None:
-    """Print a table; the notes come below."""
-    from reconciler.audit.printable import printable
-    from reconciler.cli.printing.table import print_table
-    from reconciler.model.moments import format_moment
-
-    rows = [
-        [
-            short_id(event.commit.revision),
-            format_moment(event.at),
-            placed_text(event.before),
-            placed_text(event.after),
-            event.why,
-            by_whom(event),
-        ]
-        for event in events
-    ]
-    if rows:
-        print_table(["COMMIT", "WHEN", "FROM", "TO", "WHY", "BY"], rows)
-    for event in events:
-        place = short_id(event.commit.revision)
-        if event.decision is not None and event.decision.problem:
-            click.echo(printable(f"{place}: {event.decision.problem}"))
-        if event.decision is not None and event.note:
-            click.echo(printable(f"{place}: {event.note}"))
+    return run(directory, **options)

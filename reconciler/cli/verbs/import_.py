@@ -1,20 +1,15 @@
 """`reconciler import`: what kubectl prints, as files of the repository."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from reconciler.cli.edits.delivery import Delivery, delivery_options
-from reconciler.cli.edits.import_work import ImportOptions, compute, message_of, print_result
+from reconciler.cli.edits.delivery import delivery_options
 from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.options import output_option
 from reconciler.cli.options.remote_access import access_options
 from reconciler.cli.options.trust import signing_options
-from reconciler.errors import UsageError
-
-if TYPE_CHECKING:
-    from reconciler.shell.git.repository import Repository
 
 
 @click.command(name="import")
@@ -72,7 +67,7 @@ if TYPE_CHECKING:
 @signing_options
 @layout_options
 @click.pass_obj
-def command(directory: Path, /, **asked: Any) -> int:
+def command(directory: Path, /, **options: Any) -> int:
     r"""Write what kubectl prints of a live control plane into the files that are read here.
 
     Clusters, policies, placements and scores get a file each, with nothing that a server made. An
@@ -88,46 +83,6 @@ def command(directory: Path, /, **asked: Any) -> int:
     \b
     Exit codes: 0 done, 1 something could not be imported or written, 2 wrong usage.
     """
-    options = ImportOptions(directory=directory, **asked)
-    options.check()
-    if options.remote is not None:
-        from reconciler.cli.edits.import_push import import_and_push
+    from reconciler.cli.edits.import_here import run
 
-        return import_and_push(options)
-    return import_here(options)
-
-
-def import_here(options: ImportOptions) -> int:
-    """Import into the files of the checkout, or onto a new branch."""
-    from reconciler.cli.edits.edited_world import edited_world
-    from reconciler.shell.git.repository import Repository
-
-    repository = Repository.open(options.directory)
-    delivery = Delivery(
-        directory=options.directory,
-        repository=repository,
-        base=_base(repository, options),
-        branch=options.branch,
-        author=options.author,
-    )
-    delivery.check()
-    world, content = edited_world(delivery, options.layout)
-    result = compute(options, world, content)
-    said = "nothing that counts has changed"
-    if result.files:
-        said = f"nothing is written (--dry-run); {len(result.files)} files would be"
-        if not options.dry_run:
-            said = delivery.deliver(result.files, message_of(options))
-    print_result(options, result)
-    click.echo(said, err=True)
-    return result.code
-
-
-def _base(repository: "Repository", options: ImportOptions) -> str:
-    """Return the commit that is imported onto, `""` if there is none yet."""
-    found = repository.find(repository.head_branch())
-    if found is None and (options.adopt or options.branch is not None):
-        raise UsageError(
-            "the repository has no commit yet; make one first: git commit --allow-empty -m Start"
-        )
-    return found or ""
+    return run(directory, **options)

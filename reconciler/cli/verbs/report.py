@@ -1,28 +1,12 @@
 """`reconciler report`: the fleet as one page that needs nothing else, or its moves as a picture."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from reconciler.audit.short_id import short_id
 from reconciler.cli.objects import complete
 from reconciler.cli.options.layout import layout_options
-from reconciler.errors import ShellError, UsageError
-from reconciler.model.repository_layout import RepositoryLayout
-
-if TYPE_CHECKING:
-    from reconciler.audit.previews.preview import Preview
-    from reconciler.audit.previews.wording import Heading
-    from reconciler.cli.page.views import PageViews
-    from reconciler.model.identity import ObjectKey
-    from reconciler.page.rendering import PagePart
-
-MOST_OBJECTS = 40  # that are told in full
-ROWS, COLUMNS, CLUSTERS, PASSES = 500, 60, 1000, 20
-VIEWS = ("fleet", "matrix", "objects", "timeline", "coming", "rebalancers", "faults")
-SVG = "svg"
 
 
 @click.command(name="report")
@@ -51,9 +35,7 @@ SVG = "svg"
 )
 @layout_options
 @click.pass_obj
-def command(
-    directory: Path, *, output: str, rev: str, branch: str | None, layout: RepositoryLayout
-) -> int:
+def command(directory: Path, /, **options: Any) -> int:
     r"""Write the views of `serve` as one file: it can be sent along, and read offline.
 
     It loads nothing from anywhere, and says so to the browser; its one script moves the slider.
@@ -67,89 +49,6 @@ def command(
     \b
     Exit codes: 0 written, 1 the file cannot be written, 2 no such revision.
     """
-    from reconciler.cli.objects.world import note_if_empty, open_fleet
-    from reconciler.cli.page.merges import planned
-    from reconciler.cli.page.views import PageViews, new_memory
-    from reconciler.page.links import ReportLinks
-    from reconciler.shell.git.revisions import resolve_revision
+    from reconciler.cli.page.fleet_report import run
 
-    if output not in ("-", SVG) and not output.endswith((".html", ".htm")):
-        raise UsageError(f'-o "{output}" must be a file such as fleet.html, - or svg')
-    fleet = open_fleet(directory, layout)
-    revisions = fleet.revisions
-    head = resolve_revision(revisions.repository, rev)
-    views = PageViews(revisions, head, ReportLinks(VIEWS), new_memory(revisions))
-    note_if_empty(directory, views.world)
-    plan = None if branch is None else planned(fleet, (rev, head), branch)
-    if output == SVG:
-        click.echo(_picture(views, plan), nl=False)
-        return 0
-    text = _page(views, rev, plan)
-    if output == "-":
-        click.echo(text, nl=False)
-        return 0
-    try:
-        Path(output).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ShellError(f'"{output}" cannot be written: {error.strerror or error}') from None
-    return 0
-
-
-def _picture(views: "PageViews", plan: "tuple[Preview, Heading] | None") -> str:
-    """Return the moves as a picture: those of the plan, or those of the last pass."""
-    from reconciler.page.plan import plan_svg
-    from reconciler.page.rendering import render_alone
-
-    if plan is not None:
-        return plan_svg(plan[0])
-    newest = views.passes.newest(1)
-    return render_alone("picture.svg", {"drawing": newest[0].drawing if newest else None})
-
-
-def _page(views: "PageViews", rev: str, plan: "tuple[Preview, Heading] | None") -> str:
-    """Return the report."""
-    from reconciler.page.links import Anchor, ReportLinks
-    from reconciler.page.plan import plan_view
-    from reconciler.page.rendering import Frame, PagePart, render
-
-    told = list(views.placements)[:MOST_OBJECTS]
-    shown = ("plan", *VIEWS) if plan is not None else VIEWS
-    views.links = ReportLinks(shown, frozenset(told))
-    parts = [] if plan is None else [PagePart("plan", "plan.html", plan_view(*plan))]
-    parts += _parts(views, told)
-    names = {name: name.capitalize() for name in shown}
-    frame = Frame(
-        title="Fleet report",
-        line=f"as at {rev} ({short_id(views.head)})",
-        menu=[(Anchor(text, f"#{name}"), False) for name, text in names.items()],
-        single=True,
-        scripted=True,
-    )
-    return render(frame, parts)
-
-
-def _parts(views: "PageViews", told: "Sequence[ObjectKey]") -> "list[PagePart]":
-    """Return the views of a report."""
-    from dataclasses import replace
-
-    from reconciler.cli.page.one_object import object_detail
-    from reconciler.page.matrix import MatrixQuery
-    from reconciler.page.pages import Page
-    from reconciler.page.rendering import PagePart
-    from reconciler.page.timeline import TimelineView
-
-    replay = views.memory.replay
-    replay.together = frozenset(told)
-    objects = [object_detail(views.revisions, replay, views.head, views.world, k) for k in told]
-    matrix = views.matrix(MatrixQuery(), rows=ROWS, columns=COLUMNS)
-    steps = views.passes.window(views.head, PASSES)
-    contents: dict[str, object] = {
-        "fleet": views.fleet(size=CLUSTERS),
-        "matrix": replace(matrix, form=False),
-        "objects": Page(items=objects, first=1, total=len(views.placements)),
-        "timeline": TimelineView(steps=steps, chosen=max(0, len(steps) - 1)),
-        "coming": views.coming,
-        "rebalancers": views.rebalancers(),
-        "faults": views.wrong(),
-    }
-    return [PagePart(name, f"{name}.html", content) for name, content in contents.items()]
+    return run(directory, **options)

@@ -1,16 +1,9 @@
 """`reconciler schema`: the schemas, for editors and whatever else reads JSON Schema."""
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
-
-from reconciler.errors import UsageError
-
-if TYPE_CHECKING:
-    from reconciler.manifests.schemas.schema_nodes import Json
 
 
 @click.command(name="schema")
@@ -29,7 +22,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Write every schema and the catalog into a folder, ready to be served.",
 )
-def command(*, kind: str | None, catalog: bool, url: str | None, write: Path | None) -> int:
+def command(**options: Any) -> int:
     r"""Print the schema of a KIND, or one for all kinds: each document has that of its kind.
 
     It is JSON Schema draft-07 in one piece, with the descriptions that editors show.
@@ -41,67 +34,6 @@ def command(*, kind: str | None, catalog: bool, url: str | None, write: Path | N
       reconciler schema placement.cluster.open-cluster-management.io
       reconciler schema --write public/schemas --url https://example.org/schemas/
     """
-    from reconciler.manifests.schemas.editor_schema import (
-        MANIFESTS,
-        catalog_of,
-        schema_of,
-        schema_of_all,
-    )
-    from reconciler.manifests.schemas.schema import BASE, DEFINITIONS
-    from reconciler.shell.resources import load_schemas
+    from reconciler.cli.objects.schema_files import run
 
-    if kind is not None and (catalog or write is not None):
-        raise UsageError("KIND goes without --catalog and --write")
-    if url is not None and not (catalog or write is not None):
-        raise UsageError("--url goes with --catalog or --write")
-    documents = load_schemas().documents
-    base = BASE if url is None else f"{url.rstrip('/')}/"
-    if write is not None:
-        own = [name for name in documents if not name.startswith(DEFINITIONS)]
-        files = {name: schema_of(name, documents) for name in own}
-        files |= {MANIFESTS: schema_of_all(documents), "catalog.json": catalog_of(documents, base)}
-        _write(write, files)
-        click.echo(f"{len(files)} files are in {write}", err=True)
-    elif catalog:
-        click.echo(_text(catalog_of(documents, base)), nl=False)
-    elif kind is None:
-        click.echo(_text(schema_of_all(documents)), nl=False)
-    else:
-        click.echo(_text(schema_of(_file_of(kind, documents), documents)), nl=False)
-    return 0
-
-
-def _file_of(word: str, documents: "Mapping[str, Json]") -> str:
-    """Return the file with the schema of the kind that a person means, in its newest version."""
-    from reconciler.audit.kind_words import resolve_kind
-    from reconciler.cli.objects.api_kinds import preferred
-    from reconciler.core.dialects import KINDS
-    from reconciler.manifests.names import shown
-    from reconciler.manifests.schemas.schema import DEFINITIONS, kind_of
-    from reconciler.model.identity import group_of
-
-    own = [name for name in documents if not name.startswith(DEFINITIONS)]
-    files = {kind_of(documents[name]): name for name in own}
-    versions: dict[tuple[str, str], list[str]] = {}
-    for version, kind in files:
-        versions.setdefault((group_of(version), kind), []).append(version)
-    found = resolve_kind(word, KINDS.short, versions)
-    if not found:
-        known = ", ".join(sorted({kind.lower() for _, kind in versions}))
-        raise UsageError(f"there is no schema for {shown(word)}; there are {known}")
-    if len(found) > 1:
-        choices = " or ".join(f"{kind.lower()}.{group}" for group, kind in found)
-        raise UsageError(f"{shown(word)} is ambiguous; name {choices}")
-    return files[preferred(versions[found[0]]), found[0][1]]
-
-
-def _write(folder: Path, files: "Mapping[str, Json]") -> None:
-    """Write the files of a folder, which is made if absent."""
-    for name, content in files.items():
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(_text(content), encoding="utf-8")
-
-
-def _text(content: "Json") -> str:
-    return f"{json.dumps(content, indent=2)}\n"
+    return run(**options)

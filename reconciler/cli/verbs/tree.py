@@ -1,29 +1,17 @@
 """`reconciler tree`: what hangs on a policy or a placement, down to the clusters."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from reconciler.audit.named_object import spelled
-from reconciler.audit.printable import printable
-from reconciler.cli.objects.subject import AskedObject, about_object
-from reconciler.errors import UsageError
-
-if TYPE_CHECKING:
-    from reconciler.audit.fleet.tree import CopyTree
-    from reconciler.dialects.tree_node import TreeNode
-    from reconciler.model.identity import ObjectKey
-    from reconciler.model.world import World
-
-GAP = "   "
+from reconciler.cli.objects.subject import about_object
 
 
 @click.command(name="tree")
 @about_object("text", "json", metavar="POLICY")
 @click.pass_obj
-def command(directory: Path, asked: AskedObject) -> int:
+def command(directory: Path, /, **options: Any) -> int:
     r"""Print what hangs on a policy or a placement, down to what each cluster has of it.
 
     POLICY is kind/name of a policy or a placement; a workload or a binding shows its clusters, and
@@ -38,111 +26,6 @@ def command(directory: Path, asked: AskedObject) -> int:
     \b
     Exit codes: 0 told, 1 nothing is placed, 2 no such object or revision.
     """
-    from reconciler.audit.fleet.copy_wording import NO_TRANSPORT
-    from reconciler.audit.fleet.tree import tree_of
-    from reconciler.audit.json_shapes import coming_json
-    from reconciler.cli.objects.world import load_world
-    from reconciler.cli.printing.coming import about, coming_in, coming_lines
-    from reconciler.cli.printing.print_json import print_json
-    from reconciler.shell.git.repository import Repository
-    from reconciler.shell.reading.branch_files import branch_files
+    from reconciler.cli.printing.tree import run
 
-    world = load_world(directory, asked.at, asked.layout)
-    key = _root(world, asked.word, asked.namespace)
-    if key not in world.inputs and key not in world.outputs:
-        missing = "no policy claims it, or no pass has run since"
-        if asked.output == "json":
-            print_json({**_as_json(tree_of(world, key, {})), "coming": []})
-        click.echo(f"nothing is placed as {spelled(key)}; {missing}", err=True)
-        return 1
-    root = tree_of(world, key, branch_files(Repository.open(directory), world))
-    coming = about(coming_in(world), set(root.keys()))
-    if asked.output == "json":
-        told = [coming_json(one) for one in coming]
-        print_json({**_as_json(root), "coming": told})
-        return 0
-    lines = list(_lines(root))
-    width = max(len(name) for name, _ in lines)
-    for name, facts in lines:
-        click.echo(f"{name.ljust(width)}{GAP}{facts}".rstrip())
-    if any(one.copy is not None and not one.copy.files for one in root.all()):
-        click.echo(f"\n{NO_TRANSPORT}")
-    if coming:
-        click.echo("\n".join(("", *coming_lines(coming))))
-    if not root.node.children:
-        click.echo("nothing hangs on it; no pass has placed anything by it", err=True)
-    return 0
-
-
-def _root(world: "World", word: str, namespace: str) -> "ObjectKey":
-    """Return the object that the tree begins at: of a workload its binding, else itself.
-
-    Raises:
-        UsageError: There is no such object, or nothing can hang on its kind.
-    """
-    from reconciler.audit.named_object import decided_key, find_object, near
-    from reconciler.core.dialects import dialect_of
-
-    key = find_object(world, word, namespace)
-    if key not in world.inputs and key not in world.outputs:
-        raise UsageError(f"there is no {spelled(key)}{near(world, key)}")
-    dialect = dialect_of(key.group)
-    if dialect is not None and (key.group, key.kind) in dialect.roots:
-        return key
-    try:
-        return decided_key(world, key)
-    except UsageError:
-        raise UsageError(
-            f"nothing hangs on a {key.kind}; name a policy, a placement or a workload"
-        ) from None
-
-
-def _lines(
-    tree: "CopyTree", within: str = "", first: str = "", rest: str = ""
-) -> Iterator[tuple[str, str]]:
-    """Yield a line for each node: the branch with its name, and what is known of it.
-
-    The namespace is named where it is not that of the node above.
-    """
-    from reconciler.audit.fleet.copy_wording import copy_lines
-
-    node, kind, namespace = tree.node, "cluster", ""
-    if node.key is not None:
-        kind, namespace = node.key.kind.lower(), node.key.namespace
-    scope = f" ({namespace})" if namespace not in ("", within) else ""
-    yield f"{first}{printable(f'{kind}/{node.name}{scope}')}", printable(_facts(node))
-    for child in tree.children:
-        last = child is tree.children[-1]
-        yield from _lines(child, namespace or within, *_branch(rest, last=last))
-    facts = () if tree.copy is None else tuple(copy_lines(tree.copy))
-    for number, (title, told) in enumerate(facts, start=1):
-        yield f"{_branch(rest, last=number == len(facts))[0]}{title}", printable(told)
-
-
-def _branch(rest: str, *, last: bool) -> tuple[str, str]:
-    """Return what stands before a child, and before what hangs on it."""
-    return f"{rest}{'└── ' if last else '├── '}", f"{rest}{'    ' if last else '│   '}"
-
-
-def _facts(node: "TreeNode") -> str:
-    """Return what is known of a node; of stages that were reached only the last one."""
-    reached = [name for name, value in node.facts.items() if value == "True"][:-1]
-    told = [f"replicas: {node.replicas}"] if node.replicas else []
-    told += [f"{name}: {fact}" for name, fact in node.facts.items() if name not in reached]
-    return ", ".join(told)
-
-
-def _as_json(tree: "CopyTree") -> dict[str, object]:
-    """Return a node for machines."""
-    from reconciler.audit.fleet.copy_wording import copy_json
-    from reconciler.audit.json_shapes import object_json
-
-    node = tree.node
-    told: dict[str, object] = {"cluster": node.name, "replicas": node.replicas}
-    if node.key is not None:
-        told = {"object": object_json(node.key)}
-    else:
-        told["copy"] = None if tree.copy is None else copy_json(tree.copy)
-    told["facts"] = dict(node.facts)
-    told["children"] = [_as_json(child) for child in tree.children]
-    return told
+    return run(directory, **options)

@@ -1,34 +1,15 @@
 """`reconciler verify`: every decision of a history, computed again and compared."""
 
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from reconciler.audit.short_id import short_id
 from reconciler.cli.objects import complete
 from reconciler.cli.options.layout import layout_options
 from reconciler.cli.options.options import output_option
-from reconciler.cli.options.workers import AskedWorkers, workers_options
-from reconciler.cli.printing.verify_signatures import (
-    AskedSignatures,
-    print_signatures,
-    signature_options,
-    signatures_json,
-)
-from reconciler.model.repository_layout import RepositoryLayout
-
-if TYPE_CHECKING:
-    from reconciler.audit.proofs.proof import Proof
-    from reconciler.shell.git.signatures import Signature
-    from reconciler.shell.reading.revisions import GitRevisions
-    from reconciler.shell.work.branch_proof import BranchProof
-
-FEW = 50  # so many commits are proven before a bar has appeared
-GLYPHS = {"proven": "✔", "other version": "?"}
-COLOURS = {"proven": "green", "other version": "yellow"}
+from reconciler.cli.options.workers import workers_options
+from reconciler.cli.printing.verify_signatures import signature_options
 
 
 @click.command(name="verify")
@@ -45,18 +26,7 @@ COLOURS = {"proven": "green", "other version": "yellow"}
 @workers_options
 @layout_options
 @click.pass_obj
-def command(
-    directory: Path,
-    *,
-    span: str | None,
-    output: str,
-    verbose: bool,
-    afresh: bool,
-    branch: str | None,
-    asked: AskedSignatures,
-    workers: AskedWorkers,
-    layout: RepositoryLayout,
-) -> int:
+def command(directory: Path, /, **options: Any) -> int:
     r"""Prove a history: compute each decision again from its inputs, compare byte for byte.
 
     RANGE is a revision (its whole history) or A..B; without one it is the history of HEAD.
@@ -73,158 +43,6 @@ def command(
     \b
     Exit codes: 0 all proven, 1 something is not as it must be, 2 no such RANGE.
     """
-    from reconciler.audit.proofs.proof_places import held_to_places
-    from reconciler.cli.objects.world import nothing_in, open_fleet
-    from reconciler.cli.printing.print_json import print_json
-    from reconciler.cli.printing.progress import tracked
-    from reconciler.shell.work.proof_record import open_record
-    from reconciler.shell.work.proofs import ENOUGH, prove_rest
+    from reconciler.cli.printing.history_proofs import run
 
-    fleet = open_fleet(directory, layout)
-    revisions = fleet.revisions
-    commits = fleet.commits(span or "HEAD")[::-1]
-    signatures = asked.read(revisions.repository, [one.revision for one in commits])
-    recorded = not afresh and not revisions.layout.apart and len(commits) >= FEW
-    folder = _record_folder() if recorded else None
-    prefix = revisions.repository.prefix
-    with (
-        open_record(folder, prefix=prefix, layout=layout) as record,
-        workers.open(sum(record.find(one) is None for one in commits), ENOUGH) as opened,
-    ):
-        proving = prove_rest(revisions, commits, workers=opened, record=record)
-        proven = list(tracked(proving, len(commits), what="Proving commits", few=FEW))
-    keys = {one.revision: one.key for one in signatures or () if not one.problem}
-    proofs = list(held_to_places(proven, branch=branch, keys=keys))
-    delivered = _delivered(revisions)
-    if output == "json":
-        signed = signatures_json(signatures or ())
-        print_json({**_as_json(proofs, delivered), "signatures": signed})
-    else:
-        _print_all(proofs, delivered, signatures, verbose=verbose)
-    if _is_about_nothing(revisions, proofs):
-        click.echo(nothing_in(directory), err=True)
-        return 1
-    unsigned = any(one.problem for one in signatures or ())
-    return 1 if unsigned or _is_wrong(proofs, delivered) else 0
-
-
-def _delivered(revisions: "GitRevisions") -> "list[BranchProof]":
-    """Return proofs of the branches that are delivered to beside the one that is served."""
-    from reconciler.audit.history.revisions import UnreadableRevision
-    from reconciler.shell.git.revisions import resolve_revision
-    from reconciler.shell.work.branch_proof import prove_branches
-
-    head = resolve_revision(revisions.repository, "HEAD")
-    world = revisions.world_at(head)
-    if isinstance(world, UnreadableRevision):
-        return []
-    return list(prove_branches(revisions.repository, revisions.loader, world))
-
-
-def _is_wrong(proofs: "Sequence[Proof]", delivered: "Sequence[BranchProof]") -> bool:
-    findings = any(proof.state.is_finding for proof in proofs)
-    return findings or any(one.findings for one in delivered)
-
-
-def _record_folder() -> Path | None:
-    """Return where is recorded what was proven, `None` if nothing is kept."""
-    from reconciler.cli.options.user_cache import cache_folder
-
-    folder = cache_folder()
-    return None if folder is None else folder / "proofs"
-
-
-def _is_about_nothing(revisions: "GitRevisions", proofs: "Sequence[Proof]") -> bool:
-    """Return whether there was no pass to prove, and at the end not even a manifest."""
-    from reconciler.audit.history.revisions import UnreadableRevision
-    from reconciler.cli.objects.world import is_empty
-
-    if not proofs or any(proof.state not in ("input", "tampered") for proof in proofs):
-        return False
-    last = proofs[-1].commit.revision
-    world = revisions.world_at(last)
-    return not isinstance(world, UnreadableRevision) and is_empty(world)
-
-
-def _print_all(
-    proofs: "Sequence[Proof]",
-    delivered: "Sequence[BranchProof]",
-    signatures: "Sequence[Signature] | None",
-    *,
-    verbose: bool,
-) -> None:
-    """Print what is wrong with commits, other branches and signatures, and what is proven."""
-    _print(proofs, verbose=verbose)
-    _print_delivered(delivered)
-    if signatures is not None:
-        print_signatures(signatures)
-
-
-def _print(proofs: "Sequence[Proof]", *, verbose: bool) -> None:
-    """Print what is wrong, then what was proven."""
-    from reconciler.audit.printable import printable
-
-    for proof in proofs:
-        told = proof.state.is_finding or proof.state == "other version"
-        if not told and not (verbose and proof.state == "proven"):
-            continue
-        glyph = GLYPHS.get(proof.state, "✘")
-        colour = COLOURS.get(proof.state, "red")
-        where = f"{short_id(proof.commit.revision)} {printable(proof.commit.subject)}"
-        click.echo(f"{click.style(f'{glyph} {proof.state}', fg=colour)}  {where}")
-        for finding in proof.findings:
-            place = f"{printable(finding.path)}: " if finding.path else ""
-            click.echo(f"    {place}{printable(finding.message)}")
-    click.echo(_summary(proofs))
-
-
-def _summary(proofs: "Sequence[Proof]") -> str:
-    """Return the last line: how many commits of which state."""
-    if not proofs:
-        return "no commit in this range"
-    counts = Counter(str(proof.state) for proof in proofs)
-    inputs = counts.pop("input", 0)
-    passes = sum(counts.values()) - counts["tampered"]
-    proven = counts.pop("proven", 0)
-    parts = [f"{proven} of {passes} decision commit{'s' if passes != 1 else ''} proven"]
-    parts += [f"{number} {state}" for state, number in sorted(counts.items()) if number]
-    people = inputs + counts["tampered"]
-    parts.append(f"{people} by people")
-    return ", ".join(parts)
-
-
-def _print_delivered(delivered: "Sequence[BranchProof]") -> None:
-    """Print what is wrong with other branches, and how many files are as they must be."""
-    from reconciler.audit.printable import printable
-
-    for one in delivered:
-        for finding in one.findings:
-            place = f"{finding.path}: " if finding.path else f"{one.branch}: "
-            click.echo(f"    {printable(place + finding.message)}")
-        count = f"{one.files} file{'s' if one.files != 1 else ''}"
-        said = "not as" if one.findings else "as"
-        commit = short_id(one.commit)
-        click.echo(f"{printable(one.branch)}: {count} {said} {commit} asks for")
-
-
-def _as_json(proofs: "Sequence[Proof]", delivered: "Sequence[BranchProof]") -> dict[str, object]:
-    """Return all that was found, for machines."""
-    from reconciler.audit.json_shapes import commit_json
-
-    return {
-        "proven": not _is_wrong(proofs, delivered),
-        "counts": dict(sorted(Counter(str(proof.state) for proof in proofs).items())),
-        "commits": [
-            {
-                **commit_json(proof.commit),
-                "state": str(proof.state),
-                "findings": [{"path": f.path, "message": f.message} for f in proof.findings],
-            }
-            for proof in proofs
-        ],
-        "delivered": [
-            f"{finding.path or one.branch}: {finding.message}"
-            for one in delivered
-            for finding in one.findings
-        ],
-    }
+    return run(directory, **options)

@@ -9,7 +9,7 @@ import pytest
 from reconciler.audit.history.revisions import Commit
 from reconciler.audit.proofs.proof import Proof, ProofState
 from reconciler.audit.proofs.proof_differences import ProofFinding
-from reconciler.cli.verbs import verify
+from reconciler.cli.printing import history_proofs
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.work.proof_record import ProofRecord, open_record
 from tests.cli.history import SHOP, answer, told_fleet
@@ -23,7 +23,7 @@ MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of records, which are kept of short histories, too."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(verify, "FEW", 0)
+    monkeypatch.setattr(history_proofs, "FEW", 0)
     return tmp_path / "cache/reconciler/proofs"
 
 

@@ -1,0 +1,114 @@
+"""An object with all that is known of it."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from reconciler.audit.fleet.placed import placed_on
+from reconciler.audit.named_object import find_object, near, spelled
+from reconciler.audit.printable import printable
+from reconciler.audit.short_id import short_id
+from reconciler.cli.objects import description
+from reconciler.cli.objects.description import Line, aligned, ruled
+from reconciler.cli.objects.event_reader import EventReader
+from reconciler.cli.objects.shown_body import shown_body
+from reconciler.cli.objects.world import note_if_empty, open_revisions
+from reconciler.cli.printing.decision_words import by_whom, placed_text
+from reconciler.errors import UsageError
+from reconciler.library.subject import Subject, subject_at
+from reconciler.manifests.columns import duration
+from reconciler.manifests.secrets import without_secrets
+from reconciler.model.identity import ObjectKey
+from reconciler.model.moments import format_moment
+from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.world import World
+from reconciler.shell.clock import SystemClock
+from reconciler.shell.git.revisions import HistoryMissing, resolve_revision
+from reconciler.shell.reading.revisions import GitRevisions
+
+NEWEST_EVENTS = 10
+
+
+def run(
+    directory: Path, word: str, *, namespace: str, at: str, events: bool, layout: RepositoryLayout
+) -> int:
+    """Print all that is known of an object."""
+    revisions = open_revisions(directory, layout)
+    head = resolve_revision(revisions.repository, at)
+    world = revisions.loader.load(head)
+    note_if_empty(directory, world)
+    key = find_object(world, word, namespace)
+    if key not in world.inputs and key not in world.outputs:
+        click.echo(f"there is no {spelled(key)}{near(world, key)}", err=True)
+        return 1
+    subject = _decided(revisions, head, word, namespace)
+    lines = [*_object(world, key), *_decision(subject)]
+    if events:
+        lines += _events(revisions, head, key if subject is None else subject.key)
+    for line in aligned(lines):
+        click.echo(line)
+    return 0
+
+
+def _object(world: World, key: ObjectKey) -> Iterator[Line]:
+    """Yield what the files say of it."""
+    body = without_secrets(shown_body(world, key))
+    places = {m.origin.path for m in (world.inputs.get(key), world.outputs.get(key)) if m}
+    yield from description.heading(body, key)
+    yield from (("File:" if i == 0 else "", path) for i, path in enumerate(sorted(places)))
+    yield from description.fields(body)
+    yield from description.conditions(body, SystemClock().now())
+
+
+def _decided(revisions: GitRevisions, head: str, word: str, namespace: str) -> Subject | None:
+    """Return what decisions about it are asked of, `None` if nothing is decided about its kind."""
+    try:
+        return subject_at(revisions, head, word, namespace)
+    except UsageError:
+        return None
+
+
+def _decision(subject: Subject | None) -> Iterator[Line]:
+    """Yield where it is, since when, and by whose commit."""
+    if subject is None:
+        return
+    placed = placed_on(subject.world, subject.key)
+    if not placed and subject.key not in subject.world.outputs:
+        carriers = subject.carriers()
+        yield "Decision:", f"carried by {carriers}" if carriers else "<none>"
+        return
+    yield "Decision:", None
+    yield "  Object:", f"{subject.key.kind}/{subject.key.name}"
+    yield "  Clusters:", printable(placed_text(placed))
+    try:
+        event = next(subject.events(), None)
+    except HistoryMissing as error:
+        yield "  Decided:", printable(str(error))
+        return
+    if event is not None:
+        commit = short_id(event.commit.revision)
+        yield "  Decided:", printable(f"{format_moment(event.at)} in {commit}: {event.why}")
+        yield "  Because:", printable(by_whom(event))
+
+
+def _events(revisions: GitRevisions, head: str, key: ObjectKey) -> Iterator[Line]:
+    """Yield the newest events, the newest last."""
+    found, older = EventReader(revisions, key, warnings=False).read(head, None, NEWEST_EVENTS)
+    if not found:
+        yield "Events:", "<none>"
+        return
+    now: datetime = SystemClock().now()
+    rows = [
+        (
+            item.told.type,
+            item.told.reason,
+            duration(now - item.at),
+            short_id(item.commit.revision),
+            item.told.message,
+        )
+        for item in found
+    ]
+    yield "Events:" + (f"  (the newest {NEWEST_EVENTS})" if older else ""), None
+    yield from ruled(("Type", "Reason", "Age", "Commit", "Message"), rows)

@@ -1,0 +1,100 @@
+"""Objects of a kind or of some names, once or as they change."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from reconciler.audit.named_object import near
+from reconciler.cli.objects.asked_kinds import AskedKind, asked_kinds
+from reconciler.cli.objects.get_output import print_found
+from reconciler.cli.objects.get_watch import Watch
+from reconciler.cli.objects.kind_list import print_kinds
+from reconciler.cli.objects.query import Query, matching
+from reconciler.cli.objects.world import note_if_empty, open_loader
+from reconciler.core.dialects import CLUSTERS
+from reconciler.errors import UsageError
+from reconciler.model.identity import ObjectKey
+from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.world import World
+from reconciler.shell.git.repository import Repository
+from reconciler.shell.git.revisions import resolve_revision
+from reconciler.shell.reading.branch_files import branch_files
+
+
+def run(
+    directory: Path,
+    query: Query,
+    *,
+    watch: bool,
+    watch_events: bool,
+    branch: str | None,
+    at: str | None,
+    poll_seconds: float,
+    layout: RepositoryLayout,
+) -> int:
+    """Print objects, and go on with those that change if that is asked for."""
+    query.check()
+    if watch and (at is not None or not query.words):
+        raise UsageError("--watch follows a branch: give it a KIND, and no --at")
+    repository = Repository.open(directory)
+    name = branch or (repository.head_branch() if watch else None)
+    loader = open_loader(repository, layout)
+    head = _revision(repository, name, at)
+    world = loader.load(head)
+    note_if_empty(directory, world)
+    if not query.words:
+        return print_kinds(world, query)
+    asked = asked_kinds(world, query.words)
+    found = matching(world, asked, query)
+    missing = _say_what_is_missing(world, found, query)
+    if watch and name is not None:
+        Watch(repository, loader, name, asked, query, watch_events).run(poll_seconds)
+        return 0
+    wide = branch_files(repository, world) if query.output == "wide" else None
+    print_found(world, found, query, wide)
+    return 1 if missing else 0
+
+
+def _revision(repository: Repository, branch: str | None, at: str | None) -> str:
+    """Return the commit to look at: a revision, or the head of a branch."""
+    if at is not None:
+        return resolve_revision(repository, at)
+    return repository.head() if branch is None else repository.resolve(branch)
+
+
+def _say_what_is_missing(
+    world: World, found: Mapping[AskedKind, Sequence[ObjectKey]], query: Query
+) -> bool:
+    """Say what is not there; return whether any of it was named."""
+    named = [one for one in found if one.name and not found[one]]
+    for one in named:
+        scope = query.namespace if world.known.scopes.get(one.kind) is not False else ""
+        hint = near(world, ObjectKey(*one.kind, scope, one.name))
+        click.echo(f"no {one.word} named {one.name}{_where(world, one, query)}{hint}", err=True)
+    if not named and not any(found.values()):
+        first, *_ = found
+        what = ", ".join(one.word for one in found)
+        hint = _other_clusters(world, first)
+        click.echo(f"no {what}{_where(world, first, query)}{hint}", err=True)
+    return bool(named)
+
+
+def _where(world: World, asked: AskedKind, query: Query) -> str:
+    """Return where something was looked for."""
+    labels = "" if query.selector is None else f" with {query.selector}"
+    everywhere = query.all_namespaces or world.known.scopes.get(asked.kind) is False
+    return labels if everywhere else f"{labels} in namespace {query.namespace}"
+
+
+def _other_clusters(world: World, asked: AskedKind) -> str:
+    """Return the clusters of other APIs, where those of one are asked for."""
+    if asked.kind not in CLUSTERS:
+        return ""
+    there = Counter(key.kind for key in world.inputs if (key.group, key.kind) in CLUSTERS)
+    listed = ", ".join(
+        f"{count} {found.lower()}{'s' if count != 1 else ''}"
+        for found, count in sorted(there.items())
+    )
+    return f"; there are {listed}, see top clusters" if listed else ""

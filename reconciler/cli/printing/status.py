@@ -1,0 +1,246 @@
+"""How a repository stands, on one screen."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from pathlib import Path
+
+import click
+
+from reconciler.audit.fleet.repository_status import RepositoryStatus, status_of
+from reconciler.audit.history.revisions import Commit, is_by_hand
+from reconciler.audit.json_shapes import coming_json, commit_json, fault_json, object_json
+from reconciler.audit.named_object import spelled
+from reconciler.audit.printable import printable
+from reconciler.audit.short_id import short_id
+from reconciler.cli.objects.description import Line, aligned
+from reconciler.cli.objects.object_tables import Layout, print_tables
+from reconciler.cli.objects.world import note_if_empty, open_revisions
+from reconciler.cli.printing.coming import coming_in, sentences
+from reconciler.cli.printing.faults import fault_line
+from reconciler.cli.printing.print_json import print_json
+from reconciler.cli.printing.unaccepted import named_commit, unaccepted_commits, unaccepted_line
+from reconciler.core.record import last_pass
+from reconciler.errors import UsageError
+from reconciler.manifests.columns import duration
+from reconciler.manifests.paths import plural_of
+from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
+from reconciler.model.moments import format_moment
+from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.world import World
+from reconciler.shell.clock import SystemClock
+from reconciler.shell.git.checkout.kept_edits import KeptEdit, kept_edits
+from reconciler.shell.git.revisions import resolve_revision
+from reconciler.shell.reading.revisions import GitRevisions
+
+WIDTH = 84
+SHOWN = 5  # of what is listed, so that it stays one screen
+
+
+def run(directory: Path, *, output: str, at: str, layout: RepositoryLayout) -> int:
+    """Print how a repository stands."""
+    revisions = open_revisions(directory, layout)
+    head = resolve_revision(revisions.repository, at)
+    world = revisions.loader.load(head)
+    note_if_empty(directory, world)
+    commits = revisions.commits(head, whole=False)
+    since = list(takewhile(is_by_hand, commits))
+    if world.apart:
+        since += _inputs_since(revisions, world)
+    status = status_of(world, changed=bool(since))
+    branch = _branch(revisions) if at == "HEAD" else at
+    unaccepted = unaccepted_commits(revisions, _branch(revisions), world.revision, commits)
+    coming = coming_in(world)
+    here = at == "HEAD" and not world.apart
+    edits = kept_edits(revisions.repository, layout.output_root) if here else ()
+    if output == "json":
+        waiting = since if status.last_at is not None else []
+        told = [coming_json(one) for one in coming]
+        inputs = revisions.commit_at(world.revision) if world.apart else commits[0]
+        outputs = commits[0] if world.apart and commits else None
+        answer = _as_json(status, (branch, layout.output_branch), (inputs, outputs), waiting)
+        unsigned = [commit_json(one) for one in unaccepted]
+        kept = [{"path": one.path, "command": one.command} for one in edits]
+        print_json({**answer, "unaccepted": unsigned, "coming": told, "keptEdits": kept})
+        return 0
+    lines = [
+        ("Root:", f"{directory.resolve()}, outputs in {layout.output_root}/"),
+        *_branches(revisions, world, branch, commits),
+        *_passes(status, since),
+        *unaccepted_line(unaccepted),
+        *_wrong(status),
+        *_kept(edits),
+        *_suspended(status),
+        *_listed("Coming:", sentences(coming), "see reconciler events"),
+        *(_listed("Delivery:", status.delivered, "") if status.delivered else ()),
+        *_copies(status),
+        *_counts(status),
+    ]
+    for line in aligned(lines):
+        click.echo(line)
+    _print_rebalancers(world, status)
+    return 0
+
+
+def _inputs_since(revisions: GitRevisions, world: World) -> Sequence[Commit]:
+    """Return the commits of the inputs since those of the last pass, the newest first."""
+    last = last_pass(world.outputs)
+    if last is None:
+        return (revisions.commit_at(world.revision),)
+    return revisions.between(last.revision, world.revision)
+
+
+def _branches(
+    revisions: GitRevisions, world: World, branch: str, commits: Sequence[Commit]
+) -> Iterator[Line]:
+    """Yield where the branch of the inputs is, and that of the outputs if it is another."""
+    if not world.apart:
+        yield "Branch:", f"{branch} at {named_commit(commits[0])}"
+        return
+    yield "Branch:", f"{branch} at {named_commit(revisions.commit_at(world.revision))}"
+    if commits:
+        yield "Outputs:", f"{revisions.layout.output_branch} at {named_commit(commits[0])}"
+    else:
+        yield "Outputs:", f"{revisions.layout.output_branch}, no pass yet"
+
+
+def _branch(revisions: GitRevisions) -> str:
+    """Return the branch that is checked out."""
+    try:
+        return revisions.repository.head_branch()
+    except UsageError:
+        return "HEAD"
+
+
+def _passes(status: RepositoryStatus, since: Sequence[Commit]) -> Iterator[Line]:
+    """Yield what is known of the last pass, and what came since."""
+    if status.last_at is None:
+        yield "Last pass:", "none yet; reconciler reconcile runs one"
+        return
+    ago = duration(SystemClock().now() - status.last_at)
+    by = f", by version {status.version}" if status.version else ""
+    yield "Last pass:", f"{format_moment(status.last_at)}, {ago} ago{by}"
+    count = len(since)
+    came = f"{count} commit{'s' if count != 1 else ''} since" if count else "nothing since"
+    yield "Input:", f"{short_id(status.inputs)}, {came}"
+
+
+def _wrong(status: RepositoryStatus) -> Iterator[Line]:
+    """Yield the faults, and the files that are held."""
+    faults = [printable(fault_line(fault)) for fault in status.faults]
+    yield from _listed("Faults:", faults, "see reconciler validate")
+    held = [
+        f"{printable(one.path)}: {', '.join(f'{k.kind} {k.name}' for k in one.keys)} as last good"
+        for one in status.held
+    ]
+    yield from _listed("Held files:", held, "see status -o json")
+
+
+def _kept(edits: Sequence[KeptEdit]) -> Iterator[Line]:
+    """Yield the outputs of the checkout that are not as they were committed."""
+    if edits:
+        told = [f"{printable(one.path)}: {printable(one.command)}" for one in edits]
+        yield from _listed("Edited here:", told, "see git status")
+
+
+def _suspended(status: RepositoryStatus) -> Iterator[Line]:
+    """Yield what is suspended."""
+    if status.all_suspended:
+        yield "Suspended:", "everything (suspend in reconciler.yaml)"
+        return
+    names = [printable(spelled(key)) for key in status.suspended]
+    yield from _listed("Suspended:", names, "see status -o json")
+
+
+def _copies(status: RepositoryStatus) -> Iterator[Line]:
+    """Yield how many copies clusters report, and how many count as healthy."""
+    found = status.copies
+    if found.copies:
+        counts = {
+            "healthy": found.healthy,
+            "unhealthy": found.unhealthy,
+            "reported": found.unjudged,
+            "assumed healthy": found.assumed,
+            "without a report yet": found.silent,
+        }
+        told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        yield "Copies:", f"{found.copies} in clusters: {told}"
+
+
+def _counts(status: RepositoryStatus) -> Iterator[Line]:
+    """Yield how many objects there are by kind."""
+    listed = ", ".join(
+        f"{count} {plural_of(kind) if count != 1 else kind.lower()}"
+        for (_, kind), count in status.counts.items()
+    )
+    for i, line in enumerate(textwrap.wrap(listed or "none", WIDTH)):
+        yield "Objects:" if i == 0 else "", line
+
+
+def _listed(title: str, entries: Sequence[str], more: str) -> Iterator[Line]:
+    """Yield entries line by line, the first few of many."""
+    if not entries:
+        yield title, "none"
+    shown = [*entries[:SHOWN]]
+    if len(entries) > SHOWN:
+        shown.append(f"and {len(entries) - SHOWN} more; {more}")
+    for i, entry in enumerate(shown):
+        yield title if i == 0 else "", entry
+
+
+def _print_rebalancers(world: World, status: RepositoryStatus) -> None:
+    """Print a table of the rebalancers of each kind."""
+    kinds: dict[Kind, list[ObjectKey]] = {}
+    for key in status.rebalancers:
+        kinds.setdefault((key.group, key.kind), []).append(key)
+    if kinds:
+        click.echo()
+        print_tables(world, kinds, Layout(kinds=True))
+
+
+def _as_json(
+    status: RepositoryStatus,
+    branches: tuple[str, str | None],
+    heads: tuple[Commit, Commit | None],
+    since: Sequence[Commit],
+) -> dict[str, object]:
+    """Return the answer for machines.
+
+    Args:
+        status: How the repository stands.
+        branches: The one of the inputs, and that of the outputs where they have one.
+        heads: The commits that they are at.
+        since: The commits since the last pass.
+    """
+    return {
+        "branch": branches[0],
+        "head": commit_json(heads[0]),
+        "outputBranch": branches[1],
+        "outputHead": heads[1] and heads[1].revision,
+        "lastPassAt": None if status.last_at is None else format_moment(status.last_at),
+        "inputRevision": status.inputs,
+        "version": status.version,
+        "since": [commit_json(commit) for commit in since],
+        "faults": [fault_json(fault) for fault in status.faults],
+        "held": [
+            {"path": one.path, "blob": one.blob, "objects": [object_json(k) for k in one.keys]}
+            for one in status.held
+        ],
+        "everythingSuspended": status.all_suspended,
+        "suspended": [object_json(key) for key in status.suspended],
+        "objects": [
+            {"group": group, "kind": kind, "count": count}
+            for (group, kind), count in status.counts.items()
+        ],
+        "rebalancers": [object_json(key) for key in status.rebalancers],
+        "delivery": list(status.delivered),
+        "copies": {
+            "all": status.copies.copies,
+            "healthy": status.copies.healthy,
+            "unhealthy": status.copies.unhealthy,
+            "reported": status.copies.unjudged,
+            "assumed": status.copies.assumed,
+            "silent": status.copies.silent,
+        },
+    }

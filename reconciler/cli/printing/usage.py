@@ -1,0 +1,108 @@
+"""What clusters have, and what is placed on them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from reconciler.audit.fleet.usage import Usage, usage_of
+from reconciler.audit.json_shapes import object_json
+from reconciler.cli.objects.world import load_world
+from reconciler.cli.printing.print_json import print_json
+from reconciler.cli.printing.table import print_table
+from reconciler.model.quantity import canonical_binary, canonical_cpu, ceil_milli, ceil_units
+from reconciler.model.repository_layout import RepositoryLayout
+from reconciler.model.resources import Resources
+
+NOTHING = "-"
+
+
+def run(
+    directory: Path,
+    *,
+    what: str,
+    output: str,
+    sort_by: str,
+    no_headers: bool,
+    at: str,
+    layout: RepositoryLayout,
+) -> int:
+    """Print the usage of clusters."""
+    del what
+    found = sorted(usage_of(load_world(directory, at, layout)), key=_order(sort_by))
+    if output == "json":
+        print_json({"clusters": [_as_json(item) for item in found]})
+        return 0
+    if not found:
+        click.echo("there is no cluster in this repository", err=True)
+        return 0
+    titles = ["CLUSTER", "KIND", "READY", "OBJECTS", "REPLICAS"]
+    titles += [f"{unit} {word}" for unit in ("CPU", "MEMORY") for word in ("USED", "FREE", "ALL")]
+    print_table([*titles, "TAINTS"], [_row(item) for item in found], headers=not no_headers)
+    return 0
+
+
+def _order(sort_by: str) -> Callable[[Usage], tuple[float, str, str]]:
+    """Return the order of the rows; clusters that do not say come last."""
+
+    def key(item: Usage) -> tuple[float, str, str]:
+        first: float = 0
+        if sort_by == "replicas":
+            first = -item.replicas
+        elif sort_by != "name":
+            first = float("inf") if item.free is None else item.free.get(sort_by, float("inf"))
+        return first, item.key.name, item.key.kind
+
+    return key
+
+
+def _row(item: Usage) -> list[str]:
+    """Return one cluster; `USED` is what the replicas placed there ask for."""
+    taints = ", ".join((*item.taints, *(("being deleted",) if item.leaving else ())))
+    amounts = [
+        _amount(resources, name)
+        for name in ("cpu", "memory")
+        for resources in (item.requested, item.free, item.capacity)
+    ]
+    return [
+        item.key.name,
+        item.key.kind,
+        item.ready,
+        str(item.objects),
+        str(item.replicas),
+        *amounts,
+        taints or "<none>",
+    ]
+
+
+def _amount(resources: Resources | None, name: str) -> str:
+    """Return an amount as people write it, a dash where it is not known."""
+    if resources is None or name not in resources:
+        return NOTHING
+    return canonical_cpu(resources[name]) if name == "cpu" else canonical_binary(resources[name])
+
+
+def _amounts(resources: Resources | None) -> dict[str, float] | None:
+    """Return all amounts as numbers: cores of cpu, bytes of memory, pieces of what is counted."""
+    if resources is None:
+        return None
+    return {
+        name: ceil_milli(amount) / 1000 if name == "cpu" else ceil_units(amount)
+        for name, amount in sorted(resources.items())
+    }
+
+
+def _as_json(item: Usage) -> dict[str, object]:
+    """Return one cluster for machines."""
+    return {
+        "cluster": item.key.name,
+        "object": object_json(item.key),
+        "ready": item.ready,
+        "deleting": item.leaving,
+        "objectsPlaced": item.objects,
+        "replicas": item.replicas,
+        "requested": _amounts(item.requested),
+        "free": _amounts(item.free),
+        "capacity": _amounts(item.capacity),
+        "taints": list(item.taints),
+    }
