@@ -32,6 +32,7 @@ ROOMS = (
 )
 
 PROCESSES = (
+    "tests/audit/proofs/test_kept_history.py",
     "tests/audit/proofs/test_replay.py",
     "tests/core/inputs/test_loader_law.py",
     "tests/core/test_message.py::test_user_text_cannot_forge_anything",
