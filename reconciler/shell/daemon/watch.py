@@ -4,8 +4,10 @@ An event is only a hint: the caller compares what the branch points to. File eve
 file systems and overflow, so a poll backs them up.
 """
 
+import contextlib
 import threading
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Self
 
 from watchfiles._rust_notify import RustNotify  # bounded in pyproject.toml: no part of its promise
@@ -16,6 +18,19 @@ STEP_MS = 10  # sets the latency, and how fast a stop is noticed
 POLL_SECONDS = 5.0
 
 FILES_OF_INTEREST = ("HEAD", "packed-refs", "refs", "reftable")
+
+
+class _Stopped:
+    """Whether a stop was requested; the watching library asks it as an event."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def is_set(self) -> bool:
+        """Answer the library."""
+        return self.asked
 
 
 class Wakeups:
@@ -35,8 +50,8 @@ class Wakeups:
         self.problem = ""
         """Why file events are not used, `""` if they are; the poll works all the same."""
         self._common_dir = common_dir
-        self._bell = threading.Event()
-        self._stopped = threading.Event()
+        self._bell = SimpleQueue[None]()
+        self._stopped = _Stopped()
         self._threads: list[threading.Thread] = []
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
@@ -48,23 +63,28 @@ class Wakeups:
         Returns:
             True to go on and look, false once a stop was requested.
         """
+        if self._stopped.is_set():
+            return False
         limit = self.poll_seconds
         if timeout_seconds is not None:
             limit = min(limit, max(0.0, timeout_seconds))
-        self._bell.wait(limit)
-        if self._stopped.is_set():
-            return False
-        self._bell.clear()
-        return True
+        with contextlib.suppress(Empty):
+            self._bell.get(timeout=limit)
+            while True:  # what rang until now is seen by the look that follows
+                self._bell.get_nowait()
+        return not self._stopped.is_set()
 
     def wake(self) -> None:
         """End the present wait, or the next; a webhook does so. Safe in any thread."""
-        self._bell.set()
+        self._bell.put(None)
 
     def stop(self) -> None:
-        """End this wait and all that follow. Safe in any thread and in a signal handler."""
-        self._stopped.set()
-        self._bell.set()
+        """End this wait and all that follow. Safe in any thread and in a signal handler.
+
+        So no lock is taken that the interrupted thread may hold: an event of `threading` has one.
+        """
+        self._stopped.asked = True
+        self._bell.put(None)
 
     def __enter__(self) -> Self:
         if self._common_dir is not None:
@@ -105,7 +125,7 @@ class Wakeups:
                 if isinstance(batch, str):
                     return
                 if any(_matters(Path(path), top) for _, path in batch):
-                    self._bell.set()
+                    self.wake()
 
 
 def _start_threads(count: int) -> None:

@@ -1,12 +1,13 @@
 """Waking up when a branch moves. The poll is far away, so only an event ends a wait."""
 
+import signal
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from reconciler.shell.daemon.watch import Wakeups
+from reconciler.shell.daemon.watch import Wakeups, _Stopped
 from reconciler.shell.git.repository import Repository
 from tests.shell.repositories import Checkout, git, new_bare, new_checkout
 
@@ -22,6 +23,55 @@ def woken(wakeups: Wakeups) -> bool:
     """True if an event came long before the poll."""
     start = time.monotonic()
     return wakeups.wait() and time.monotonic() - start < FAR / 2
+
+
+class StopAtTheEnd(_Stopped):
+    """Hears a stop just after it was asked whether there was one, as a wait ends."""
+
+    def __init__(self, wakeups: Wakeups) -> None:
+        """Of these wakeups."""
+        super().__init__()
+        self._wakeups, self._looks = wakeups, 0
+
+    def is_set(self) -> bool:
+        """Answer, and be stopped at once after the second answer."""
+        found, self._looks = self.asked, self._looks + 1
+        if self._looks == 2:
+            self._wakeups.stop()
+        return found
+
+
+def test_a_stop_that_comes_as_a_wait_ends_is_heard() -> None:
+    """The next wait ends at once, however far away the poll is."""
+    wakeups = Wakeups(None, poll_seconds=FAR)
+    wakeups._stopped = StopAtTheEnd(wakeups)
+    wakeups.wake()
+    wakeups.wait()
+    start = time.monotonic()
+
+    assert not wakeups.wait()
+    assert time.monotonic() - start < FAR / 2
+
+
+def test_a_signal_may_come_at_any_moment_of_a_wait() -> None:
+    """What its handler does takes no lock that the wait has taken."""
+    wakeups = Wakeups(None, poll_seconds=FAR)
+    rung: list[int] = []
+
+    def ring(number: int, _: object) -> None:
+        rung.append(number)
+        wakeups.wake()
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+    try:
+        while len(rung) < 2000:
+            wakeups.wait(0.0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+    assert wakeups.wait(0.0)
 
 
 def test_a_commit_wakes(tmp_path: Path) -> None:
