@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from benchmarks import (
+    asked_alone,
     commands,
     commits,
     delivery,
@@ -35,6 +36,7 @@ GROUPS: Mapping[str, Group] = {
     "memory": memory.figures,
     "commands": lambda _: commands.figures(),
     "questions": lambda _: questions.figures(),
+    "asked": asked_alone.figures,
     "plan": plan_cold.figures,
     "page": page_views.figures,
     "history": lambda _: long_history.figures(),

@@ -25,7 +25,7 @@ def find_object(world: World, word: str, namespace: str) -> ObjectKey:
     kind, slash, name = word.partition("/")
     if not slash or not kind or not name or "/" in name:
         raise UsageError(f"{shown(word)} must be KIND/NAME or KIND NAME, such as deployment/web")
-    seen = {(key.group, key.kind): bool(key.namespace) for key in (*world.inputs, *world.outputs)}
+    seen = {found: bool(listed[-1].key.namespace) for found, listed in world.by_kind()}
     scopes = {**seen, **world.known.scopes}
     kinds = resolve_kind(kind, world.known.short, scopes, seen)
     if not kinds:

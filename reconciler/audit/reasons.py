@@ -7,7 +7,7 @@ from datetime import datetime
 from reconciler.audit.fleet.delivered_copies import CopiesOf, DeliveredCopy, Elsewhere
 from reconciler.audit.fleet.placed import placed_on
 from reconciler.audit.history.decision_history import Event
-from reconciler.audit.previews.foresight import Coming, foresee
+from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.proofs.replay import Replay
 from reconciler.core.record import last_pass
 from reconciler.model.decision import Decision, Placed
@@ -102,8 +102,8 @@ def explain_why(
         shifts=tuple(_shifts(then, now)),
         later=tuple(
             one
-            for one in foresee(present, moment, memo=replay.memo)
-            if one.key == key and (one.at > moment or told is None or not told.by_hand)
+            for one in replay.foresee(present, key, moment)
+            if one.at > moment or told is None or not told.by_hand
         ),
         note="" if found is None or found.by_hand else found.note,
         faults=_faults(present, {key, named}),

@@ -40,7 +40,7 @@ class Brake:
 
 def brake(world: World, decisions: Iterable[Decision], safety: Safety) -> Brake:
     """Hold removals back if they are more than the limit and exactly these are not allowed."""
-    removed = [decision for decision in decisions if _is_removed(decision, world)]
+    removed = [decision for decision in decisions if is_removed(decision, world)]
     placed = sum(_is_placed(manifest) for manifest in world.outputs.values()) if removed else 0
     limit = safety.max_removed_percent
     too_many = placed >= FEWEST and len(removed) * 100 > placed * limit
@@ -64,7 +64,7 @@ def is_of(key: ObjectKey, body: Body, held: Container[ObjectKey]) -> bool:
     return dialect is not None and dialect.view().owner_of(key, body) in held
 
 
-def _is_removed(decision: Decision, world: World) -> bool:
+def is_removed(decision: Decision, world: World) -> bool:
     """Return whether an object lost everything since files are gone."""
     if not decision.before or decision.after:
         return False

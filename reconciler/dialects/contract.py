@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from reconciler.dialects.alone import ObjectReader, Untold
 from reconciler.dialects.importer import Importer, no_importer
 from reconciler.dialects.renderer import Nothing, Renderers, Wraps
 from reconciler.manifests.schemas.violations import Admission, UpdateAdmission
@@ -134,6 +135,7 @@ class Dialect:
         renderers: Returns what says which manifests its decisions put onto clusters.
         wraps: Returns how objects of its carry what any API decides.
         importer: Returns what is taken over of a live control plane.
+        reader: Returns what says what one of its objects reads.
         past_blobs: Yields the git blobs of earlier versions of input files from which its decisions
             still put objects onto clusters, each with a path under which to read it.
     """
@@ -155,6 +157,7 @@ class Dialect:
     renderers: Callable[[], Renderers] = Nothing
     wraps: Callable[[], Wraps] = dict
     importer: Callable[[], Importer] = no_importer
+    reader: Callable[[], ObjectReader] = Untold
     past_blobs: Callable[[World], Iterable[tuple[str, str]]] = lambda _: ()
 
     @property

@@ -185,6 +185,11 @@ class World:
         """Return the inputs of one kind, sorted by key."""
         return self.kinds.of(self.inputs).get((group, kind), ())
 
+    def by_kind(self) -> Iterator[tuple[Kind, tuple[Manifest, ...]]]:
+        """Yield each kind with its inputs, then each with its outputs, sorted by key."""
+        yield from self.kinds.of(self.inputs).items()
+        yield from self.output_kinds.of(self.outputs).items()
+
     def earlier_of(self, kinds: Collection[Kind]) -> Mapping[ObjectKey, Manifest | None]:
         """Return those of some kinds that differ from the last pass, as they were, sorted."""
         found = (one for one in self.earlier.items() if one[0][:2] in kinds)

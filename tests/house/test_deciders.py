@@ -15,6 +15,7 @@ from reconciler.core.brake import Brake
 from reconciler.core.inputs.last_known_good import LastKnownGood
 from reconciler.core.pace import NO_WAITS
 from reconciler.delivery.pruning import Pruning
+from reconciler.dialects.alone import DependsOnOthers, Reads
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.kubefleet.eviction import judgement
 from reconciler.dialects.ocm.scheduler.filter_taints import Tolerance
@@ -38,6 +39,7 @@ def never(*_: object, **__: object) -> None:
 
 
 OTHERWISE = {
+    "core.asked.alone:AskedAlone.part": Otherwise(lambda *_: DependsOnOthers("never told")),
     "core.brake:brake": Otherwise(lambda *_: Brake()),
     "core.inputs.last_known_good:last_known_good": Otherwise(lambda *_, **__: LastKnownGood()),
     "core.pace:pace": Otherwise(lambda *_: NO_WAITS),
@@ -50,6 +52,7 @@ OTHERWISE = {
     "dialects.karmada.eviction.taint_manager:tolerated_until": Otherwise(
         never, {"dated": None, "start": 100}
     ),
+    "dialects.karmada.object_reader:BindingReader.reads": Otherwise(lambda *_: Reads()),
     "dialects.karmada.overridemanager.override_policy:rules_for": Otherwise(lambda *_: ()),
     "dialects.karmada.scheduler.triggers:find_trigger": Otherwise(lambda *_: ScheduleReason.NONE),
     "dialects.kubefleet.eviction.judgement:_within": Otherwise(
@@ -66,6 +69,7 @@ OTHERWISE = {
     "dialects.kubefleet.scheduler.rank:_descending": Otherwise(positions_of),
     "dialects.kubefleet.workgenerator.render:render_binding": Otherwise(lambda *_, **__: ()),
     "dialects.ocm.scheduler.filter_taints:ToleratedTaint.__str__": Otherwise(lambda _: "wait"),
+    "dialects.ocm.object_reader:HubPlacementReader.reads": Otherwise(lambda *_: Reads()),
     "dialects.ocm.scheduler.filter_taints:tolerance": Otherwise(lambda *_, **__: Tolerance()),
     "dialects.ocm.scheduler.weights:prioritizers_of": Otherwise(lambda _: ()),
     "dialects.read_table:ReadTable.affected": Otherwise(lambda *_: set(), {"kind": "fleet"}),

@@ -53,8 +53,9 @@ def parts_of(world: World, key: ObjectKey) -> tuple[Manifest, ...]:
     view = dialect.view()
     return tuple(
         manifest
-        for found, manifest in sorted(world.outputs.items())
-        if (found.group, found.kind) == kind and view.owner_of(found, manifest.body) == key
+        for manifest in world.outputs_of_kind(kind)
+        if manifest.key.namespace == key.namespace
+        and view.owner_of(manifest.key, manifest.body) == key
     )
 
 

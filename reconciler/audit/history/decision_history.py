@@ -182,7 +182,7 @@ def _pass(
     """Compute a pass again; `None` if it decided nothing about the object."""
     read = pass_of(commit)
     at = commit.committed_at if read is None else read.at
-    run = replay.run_again(commit)
+    run = replay.run_again(commit, key)
     if isinstance(run, UnreadableRevision):
         return Event(commit=commit, at=at, note=run.reason)
     decision = run.decision_on(key)
@@ -289,7 +289,7 @@ def _causes(
     for commit, inputs, outputs in reversed(since):
         if asked == (inputs, outputs):
             return (commit,)  # that is what the pass looked at
-        run = replay.run(inputs, outputs, now)
+        run = replay.run(inputs, outputs, now, of=decision.key)
         if isinstance(run, UnreadableRevision):
             continue
         found = run.decision_on(decision.key)

@@ -4,14 +4,17 @@ No rule is written here: it is `reconcile` that is asked, at each moment at whic
 again, of the world as the pass before would leave it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.core.dialects import dialect_of
+from reconciler.core.asked.alone import AskedAlone
+from reconciler.core.changes import Outcome
+from reconciler.core.dialects import PLACED, dialect_of
 from reconciler.core.memo import Memo
 from reconciler.core.next_world import next_world
 from reconciler.core.reconcile import reconcile
+from reconciler.dialects.alone import DependsOnOthers
 from reconciler.model.decision import Decision, Placed, placed_text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.wait import Wait
@@ -19,6 +22,9 @@ from reconciler.model.world import World
 
 MOMENTS = 8
 """So many passes are computed; what waits for a later moment is told as far as it is known."""
+
+MOST_ALONE = 100
+"""So many objects are asked one by one; whole passes answer for more of them in less time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,22 +69,93 @@ def foresee(
         memo: What earlier passes remembered.
         moments: How many passes are computed at most.
     """
-    memo = memo or Memo()
-    found: dict[tuple[ObjectKey, str], Coming] = {}
-    at = now
-    waits: tuple[Wait, ...] = ()
+    memo, at = memo or Memo(), now
+    passes: list[tuple[datetime, Outcome]] = []
     for _ in range(moments):
         outcome = reconcile(world, at, memo=memo)
-        for coming in _at(at, waits, outcome.decisions):
-            found.setdefault((coming.key, coming.why), coming)
-        waits = tuple(wait for wait in outcome.waits if wait.until > at)
+        passes.append((at, outcome))
         if outcome.recheck_at is None:
             break
         world, at = next_world(world, outcome), max(outcome.recheck_at, at)
+    return _told(passes)
+
+
+def foresee_some(
+    world: World,
+    keys: Collection[ObjectKey],
+    now: datetime,
+    *,
+    alone: AskedAlone | None = None,
+    memo: Memo | None = None,
+) -> tuple[Coming, ...]:
+    """Return what passes will do with some objects, as `foresee` does; a few are asked alone.
+
+    The moments of an object that is asked alone are its own, so more may be told of it than among
+    all others.
+
+    Args:
+        world: As it is.
+        keys: What decisions about the objects bear, or rebalancers.
+        now: Moment of the next pass.
+        alone: What answers for single objects.
+        memo: What earlier whole passes remembered.
+    """
+    few = len(keys) <= MOST_ALONE and all(key[:2] in PLACED for key in keys)
+    alone = alone or AskedAlone()
+    found: list[Coming] = []
+    for key in keys if few else ():
+        answer = foresee_alone(world, key, now, alone)
+        if isinstance(answer, DependsOnOthers):
+            break
+        found += answer
+    else:
+        if few:
+            return tuple(sorted(found, key=_in_time))
+    return tuple(one for one in foresee(world, now, memo=memo) if one.key in keys)
+
+
+def foresee_alone(
+    world: World, key: ObjectKey, now: datetime, alone: AskedAlone
+) -> tuple[Coming, ...] | DependsOnOthers:
+    """Return what passes will do with one object, or why that takes the whole passes.
+
+    Args:
+        world: As it is.
+        key: What decisions about the object bear.
+        now: Moment of the next pass.
+        alone: What answers for single objects.
+    """
+    part, at = alone.part(world, key), now
+    if isinstance(part, DependsOnOthers):
+        return part
+    passes: list[tuple[datetime, Outcome]] = []
+    for _ in range(MOMENTS):
+        outcome = alone.ask_of(part, at)
+        if isinstance(outcome, DependsOnOthers):
+            return outcome
+        passes.append((at, outcome))
+        if outcome.recheck_at is None:
+            break
+        part, at = next_world(part, outcome), max(outcome.recheck_at, at)
+    return tuple(one for one in _told(passes) if one.key == key)
+
+
+def _told(passes: Iterable[tuple[datetime, Outcome]]) -> tuple[Coming, ...]:
+    """Return what passes do, one after the other, each with its moment."""
+    found: dict[tuple[ObjectKey, str], Coming] = {}
+    waits: tuple[Wait, ...] = ()
+    for at, outcome in passes:
+        for coming in _at(at, waits, outcome.decisions):
+            found.setdefault((coming.key, coming.why), coming)
+        waits = tuple(wait for wait in outcome.waits if wait.until > at)
     for wait in waits:
         if wait.then:
             found.setdefault((wait.key, wait.reason), _waited(wait, None))
-    return tuple(sorted(found.values(), key=lambda coming: (coming.at, coming.key, coming.why)))
+    return tuple(sorted(found.values(), key=_in_time))
+
+
+def _in_time(coming: Coming) -> tuple[datetime, ObjectKey, str]:
+    return coming.at, coming.key, coming.why
 
 
 def of_cluster(found: Iterable[Coming], cluster: ObjectKey) -> tuple[datetime, str] | None:

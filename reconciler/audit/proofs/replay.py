@@ -6,10 +6,13 @@ from typing import TypeVar
 
 from reconciler.audit.fleet.cluster_health import clusters_down
 from reconciler.audit.history.revisions import Commit, Revisions, UnreadableRevision, pass_of
+from reconciler.audit.previews.foresight import Coming, foresee_alone, foresee_some
 from reconciler.audit.short_id import short_id
+from reconciler.core.asked.alone import AskedAlone
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
+from reconciler.dialects.alone import DependsOnOthers
 from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explanation
 from reconciler.model.identity import ObjectKey
@@ -21,7 +24,7 @@ Kept = TypeVar("Kept")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A pass: what it looked at, and what came of it."""
+    """A pass: what it looked at, and what came of it; of a pass over one object, what of that."""
 
     world: World
     outcome: Outcome
@@ -44,51 +47,87 @@ class Asked:
         return None if explain is None else _with_down(explain(), self.run.world)
 
 
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """A world of the history, and what answers for single objects of it."""
+
+    world: World
+    alone: AskedAlone
+
+
 @dataclass(slots=True, eq=False)
 class Replay:
     """Computes passes of one repository again; neighbours in history share most of their work.
+
+    What is asked about one object is computed of that alone, and of all together where others have
+    a say.
 
     Attributes:
         revisions: Where worlds come from.
         memo: What earlier passes remember; it only saves work.
         past: The same of passes of the history, `None` for the same memory; with one of its own,
             questions about the present stay quick between them.
-        most_kept: How many passes of the history are kept as they were computed.
+        alone: What answers for single objects of the present.
+        alone_then: The same of passes of the history, where none are kept.
+        most_kept: How many passes of the history are kept as they were computed, and how many of
+            its worlds.
         together: Objects that will be asked about: a pass of the history is asked about all of them
             at once.
+        is_alone: Whether nothing is computed but single objects of the present: passes of the
+            history cannot be read then, and what depends on others is not told.
     """
 
     revisions: Revisions
     memo: Memo = field(default_factory=Memo)
     past: Memo | None = None
+    alone: AskedAlone = field(default_factory=AskedAlone)
+    alone_then: AskedAlone = field(default_factory=AskedAlone)
     most_kept: int = 0
     together: frozenset[ObjectKey] = frozenset()
+    is_alone: bool = False
     _kept: dict[tuple[object, ...], Run] = field(default_factory=dict)
     _asked: dict[str, Asked] = field(default_factory=dict)
+    _pasts: dict[tuple[str, str | None, str | None], _Past] = field(default_factory=dict)
 
     def run(
-        self, inputs: str, outputs: str | None, now: datetime, *, reports: str | None = None
+        self,
+        inputs: str,
+        outputs: str | None,
+        now: datetime,
+        *,
+        reports: str | None = None,
+        of: ObjectKey | None = None,
     ) -> Run | UnreadableRevision:
         """Compute the pass over the inputs of one commit and the outputs of another.
 
-        See `Provable.world`.
+        See `Provable.world`. `of` is the only object about which anything will be asked, `None` for
+        any.
         """
-        asked = (inputs, outputs, now, reports)
-        if asked in self._kept:
-            return self._kept[asked]
-        world = self.revisions.world(inputs, outputs, reports=reports)
-        if isinstance(world, UnreadableRevision):
-            return world
-        run = Run(world, reconcile(world, now, memo=self.past or self.memo))
-        self._keep(self._kept, asked, run)
+        if self.is_alone:
+            return UnreadableRevision("passes of the history are not computed here")
+        together = (inputs, outputs, now, reports)
+        known = self._kept.get(together) or self._kept.get((*together, of))
+        if known is not None:
+            return known
+        past = self._past(inputs, outputs, reports)
+        if isinstance(past, UnreadableRevision):
+            return past
+        world = past.world
+        alone = None if of is None else past.alone.ask(world, of, now)
+        if isinstance(alone, Outcome):
+            run = Run(world, alone)
+            self._keep(self._kept, (*together, of), run)
+        else:
+            run = Run(world, reconcile(world, now, memo=self.past or self.memo))
+            self._keep(self._kept, together, run)
         return run
 
-    def run_again(self, commit: Commit) -> Run | UnreadableRevision:
-        """Compute the pass again that made a commit."""
+    def run_again(self, commit: Commit, of: ObjectKey | None = None) -> Run | UnreadableRevision:
+        """Compute the pass again that made a commit; see `run`."""
         read = pass_of(commit)
         if read is None:
             return UnreadableRevision(f"{short_id(commit.revision)} is no pass")
-        return self.run(read.inputs, read.outputs, read.at, reports=read.reports)
+        return self.run(read.inputs, read.outputs, read.at, reports=read.reports, of=of)
 
     def explain(
         self, world: World, key: ObjectKey, now: datetime
@@ -100,8 +139,20 @@ class Replay:
             second one also where it stays.
         """
         keys = frozenset({key})
-        run = Run(world, reconcile(world, now, asked=keys, memo=self.memo))
+        outcome = self.alone.ask(world, key, now)
+        if isinstance(outcome, DependsOnOthers):
+            if self.is_alone:
+                return None, None
+            outcome = reconcile(world, now, asked=keys, memo=self.memo)
+        run = Run(world, outcome)
         return Asked(keys, run).explanation_of(key), run.decision_on(key)
+
+    def foresee(self, world: World, key: ObjectKey, now: datetime) -> tuple[Coming, ...]:
+        """Return what passes will do with one object, if nothing but time goes by."""
+        if self.is_alone:
+            found = foresee_alone(world, key, now, self.alone)
+            return () if isinstance(found, DependsOnOthers) else found
+        return foresee_some(world, {key}, now, alone=self.alone, memo=self.memo)
 
     def explain_again(self, commit: Commit, key: ObjectKey) -> Explanation | None:
         """Compute the pass again that made a commit, and ask it about one object.
@@ -109,20 +160,39 @@ class Replay:
         Returns:
             `None` where it said nothing of the object, or cannot be computed again.
         """
+        if self.is_alone:
+            return None
         known = self._asked.get(commit.revision)
         if known is not None and key in known.keys:
             return known.explanation_of(key)
         read = pass_of(commit)
         if read is None:
             return None
-        world = self.revisions.world(read.inputs, read.outputs, reports=read.reports)
-        if isinstance(world, UnreadableRevision):
+        past = self._past(read.inputs, read.outputs, read.reports)
+        if isinstance(past, UnreadableRevision):
             return None
+        world, alone = past.world, past.alone.ask(past.world, key, read.at)
+        if isinstance(alone, Outcome):
+            return Asked(frozenset({key}), Run(world, alone)).explanation_of(key)
         keys = self.together | {key}
         outcome = reconcile(world, read.at, asked=keys, memo=self.past or self.memo)
         found = Asked(keys, Run(world, outcome))
         self._keep(self._asked, commit.revision, found)
         return found.explanation_of(key)
+
+    def _past(
+        self, inputs: str, outputs: str | None, reports: str | None
+    ) -> _Past | UnreadableRevision:
+        """Return a world of the history; where some are kept, each with answers of its own."""
+        name = (inputs, outputs, reports)
+        found = self._pasts.get(name)
+        if found is None:
+            world = self.revisions.world(inputs, outputs, reports=reports)
+            if isinstance(world, UnreadableRevision):
+                return world
+            found = _Past(world, AskedAlone() if self.most_kept else self.alone_then)
+        self._keep(self._pasts, name, found)
+        return found
 
     def _keep(self, table: dict[Name, Kept], name: Name, found: Kept) -> None:
         """Keep what was computed, as the newest; the oldest goes where there are too many."""

@@ -46,7 +46,7 @@ def run(
     subject = _decided(revisions, head, word, namespace)
     lines = [*_object(world, key), *_decision(subject)]
     if events:
-        lines += _events(revisions, head, key if subject is None else subject.key)
+        lines += _events(revisions, head, key, subject)
     for line in aligned(lines):
         click.echo(line)
     return 0
@@ -93,9 +93,13 @@ def _decision(subject: Subject | None) -> Iterator[Line]:
         yield "  Because:", printable(by_whom(event))
 
 
-def _events(revisions: GitRevisions, head: str, key: ObjectKey) -> Iterator[Line]:
-    """Yield the newest events, the newest last."""
-    found, older = EventReader(revisions, key, warnings=False).read(head, None, NEWEST_EVENTS)
+def _events(
+    revisions: GitRevisions, head: str, key: ObjectKey, subject: Subject | None
+) -> Iterator[Line]:
+    """Yield the newest events, the newest last; what was computed for the decision serves them."""
+    asked, replay = (key, None) if subject is None else (subject.key, subject.replay)
+    reader = EventReader(revisions, asked, warnings=False, replay=replay)
+    found, older = reader.read(head, None, NEWEST_EVENTS)
     if not found:
         yield "Events:", "<none>"
         return

@@ -75,8 +75,11 @@ class EventReader:
     def _again(self, commit: "Commit") -> "Outcome | None":
         """Compute a pass again, if its inputs and the outputs before it can be had."""
         from reconciler.audit.proofs.replay import Run
+        from reconciler.core.dialects import PLACED
 
-        run = self._replay.run_again(commit)
+        key = self._key
+        placed = key is not None and (key.group, key.kind) in PLACED
+        run = self._replay.run_again(commit, key if placed else None)
         return run.outcome if isinstance(run, Run) else None
 
     def _is_asked(self, event: "Happening") -> bool:

@@ -14,7 +14,7 @@ from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.short_id import short_id
 from reconciler.cli.objects.event_reader import EventReader
 from reconciler.cli.objects.world import note_if_empty, open_revisions
-from reconciler.cli.printing.coming import about, coming_in, coming_lines
+from reconciler.cli.printing.coming import coming_for, coming_in, coming_lines
 from reconciler.cli.printing.print_json import print_json, print_json_line
 from reconciler.cli.printing.table import print_table
 from reconciler.core.dialects import KINDS
@@ -79,8 +79,8 @@ def run(
 
 def _coming(revisions: GitRevisions, head: str, key: ObjectKey | None) -> tuple[Coming, ...]:
     """Return what is coming for an object, for all if none is named."""
-    found = coming_in(revisions.loader.load(head))
-    return found if key is None else about(found, {key})
+    world = revisions.loader.load(head)
+    return coming_in(world) if key is None else coming_for(world, {key})
 
 
 def _print_coming(found: Sequence[Coming]) -> None:

@@ -85,7 +85,11 @@ class PageAnswers:
         """
         try:
             if view == LOAD:
-                self._at(head).usage  # noqa: B018  # it is kept, and later commits follow from it
+                views = self._at(
+                    head
+                )  # what is found out is kept, and later commits follow from it
+                views.usage  # noqa: B018
+                self.memory.replay.alone.follow(views.world)
                 return PageAnswer(200, "")
             title, part = self._parts(head)[view](query)
         except ReconcilerError as error:
@@ -123,7 +127,7 @@ class PageAnswers:
 
         found: dict[str, Callable[[Query], tuple[str, list[PagePart]]]] = {
             "object": lambda query: self._object(views, query),
-            "outline": lambda query: self._outline(views, query),
+            "present": lambda query: self._present(views, query),
             "plan": lambda query: self._plan(views, query),
             "what-if": lambda query: self._what_if(views, query),
         }
@@ -139,18 +143,20 @@ class PageAnswers:
         """Return the view of one object: what is decided, or a workload of which that is told."""
         from reconciler.cli.page.one_object import object_detail
 
-        if views.uncomputed:
-            return self._outline(views, query)
+        if views.unreplayed:
+            return self._present(views, query)
         key = _key(views.world, query)
         found = object_detail(views.revisions, self.memory.replay, views.head, views.world, key)
         return found.title, [PagePart("object", "object.html", found)]
 
-    def _outline(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
-        """Return what can be told of one object without computing a pass."""
-        from reconciler.cli.page.one_object import object_outline
+    def _present(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
+        """Return what can be told of one object at once, at any size."""
+        from reconciler.cli.page.one_object import object_present
 
-        key = _key(views.world, query)
-        told = object_outline(views.revisions, views.world, key, views.uncomputed)
+        key, replay = _key(views.world, query), self.memory.replay
+        told = object_present(
+            views.revisions, replay, views.head, views.world, key, views.unreplayed
+        )
         return told.title, [PagePart("object", "object.html", told)]
 
     def _plan(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:

@@ -1,11 +1,11 @@
 """One object as the page shows it: asked as `why`, `history` and `events` ask."""
 
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from reconciler.audit.fleet.delivered_copies import CopiesOf
-from reconciler.audit.fleet.placed import placed_on
 from reconciler.cli.objects.event_reader import EventReader
+from reconciler.dialects.alone import DependsOnOthers
 from reconciler.library.subject import Subject
 from reconciler.page.matrix import called, named
 from reconciler.page.object_detail import ObjectView, copy_lines, history_line, object_view
@@ -13,6 +13,9 @@ from reconciler.shell.clock import SystemClock
 from reconciler.shell.reading.branch_files import branch_files
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reconciler.audit.history.decision_history import Event
     from reconciler.audit.proofs.replay import Replay
     from reconciler.audit.reasons import Why
     from reconciler.model.identity import ObjectKey
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
     from reconciler.shell.reading.revisions import GitRevisions
 
 EVENTS, HISTORY = 20, 8
-ON_ITS_WAY = "why, what comes, history and events are being computed, and appear here by themselves"
+ON_ITS_WAY = (
+    "since when, and all that happened to it, is being computed, and appears here by itself"
+)
 
 
 def object_detail(
@@ -35,10 +40,53 @@ def object_detail(
         world: Its files.
         key: What decisions about the object bear.
     """
-    from reconciler.audit.reasons import explain_why
+    subject = _subject(revisions, replay, head, world, key)
+    events = list(islice(subject.events(whole=False, first=HISTORY), HISTORY))
+    why = _why(subject, events)
+    reader = EventReader(revisions, key, warnings=False, replay=replay)
+    told, _ = reader.read(head, None, EVENTS)
+    return replace(
+        _view(subject, why),
+        then=why.then is not None,
+        decided=None if why.event is None else history_line(why.event),
+        shifts=why.shifts,
+        history=[history_line(event) for event in events],
+        events=told[::-1],
+        note=why.note,
+    )
 
+
+def object_present(
+    revisions: "GitRevisions",
+    replay: "Replay",
+    head: str,
+    world: "World",
+    key: "ObjectKey",
+    unreplayed: str,
+) -> ObjectView:
+    """Return what is known of one object without computing a pass of the past, or a whole one.
+
+    Args:
+        revisions: The history of the repository.
+        replay: What answers for single objects.
+        head: Full hex id of the commit that is looked at.
+        world: Its files.
+        key: What decisions about the object bear.
+        unreplayed: Why no more is computed, `""` if the rest is on its way.
+    """
+    subject = _subject(revisions, replace(replay, is_alone=True), head, world, key)
+    part = replay.alone.part(world, key)
+    rest = _instead(subject.named, unreplayed) if unreplayed else ON_ITS_WAY
+    if isinstance(part, DependsOnOthers):
+        rest = f"why it is there depends on others ({part.reason}); {rest}"
+    return replace(_view(subject, _why(subject, [])), note=rest)
+
+
+def _subject(
+    revisions: "GitRevisions", replay: "Replay", head: str, world: "World", key: "ObjectKey"
+) -> Subject:
     person = named(world, key)
-    subject = Subject(
+    return Subject(
         word=called(person),
         named=person,
         key=key,
@@ -47,65 +95,39 @@ def object_detail(
         revisions=revisions,
         replay=replay,
     )
-    events = list(islice(subject.events(whole=False, first=HISTORY), HISTORY))
-    why = explain_why(
-        key,
-        world,
+
+
+def _why(subject: Subject, events: "Sequence[Event]") -> "Why":
+    from reconciler.audit.reasons import explain_why
+
+    return explain_why(
+        subject.key,
+        subject.world,
         events,
         subject.replay,
-        named=person,
+        named=subject.named,
         clock=SystemClock().now(),
-        elsewhere=branch_files(revisions.repository, world),
+        elsewhere=branch_files(subject.revisions.repository, subject.world),
     )
-    reader = EventReader(revisions, key, warnings=False, replay=replay)
-    told, _ = reader.read(head, None, EVENTS)
+
+
+def _view(subject: Subject, why: "Why") -> ObjectView:
+    """Return what is told of an object in any case."""
     return object_view(
-        key,
-        _title(person),
-        placed_on(world, key),
+        subject.key,
+        _title(subject.named),
+        why.placed,
         why.explanation,
-        then=why.then is not None,
-        decided=None if why.event is None else history_line(why.event),
         copies=copy_lines(why.placed, why.copies),
-        shifts=why.shifts,
         coming=_coming(why),
-        history=[history_line(event) for event in events],
-        events=told[::-1],
         faults=why.faults,
-        note=why.note,
     )
 
 
-def object_outline(
-    revisions: "GitRevisions",
-    world: "World",
-    key: "ObjectKey",
-    uncomputed: str,
-) -> ObjectView:
-    """Return what is known of one object without computing a pass.
-
-    Args:
-        revisions: The history of the repository.
-        world: Its files at the commit that is looked at.
-        key: What decisions about the object bear.
-        uncomputed: Why no pass is computed, `""` if the answer of passes is on its way.
-    """
-    person, placed = named(world, key), placed_on(world, key)
-    copies = CopiesOf(world, branch_files(revisions.repository, world))(key)
-    return object_view(
-        key,
-        _title(person),
-        placed,
-        None,
-        copies=copy_lines(placed, copies),
-        note=_instead(person, uncomputed) if uncomputed else ON_ITS_WAY,
-    )
-
-
-def _instead(person: "ObjectKey", uncomputed: str) -> str:
+def _instead(person: "ObjectKey", unreplayed: str) -> str:
     """Return which verb says what the page does not."""
     space = f" -n {person.namespace}" if person.namespace else ""
-    return f"{uncomputed}: reconciler why {called(person)}{space} says why it is where it is"
+    return f"{unreplayed}: reconciler why {called(person)}{space} says since when it is there"
 
 
 def _coming(why: "Why") -> object:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reconciler.page.timeline import PassStep
     from reconciler.shell.reading.revisions import GitRevisions
 
-MOST_REPLAYED = 10_000  # objects; above, a pass takes longer than a view may
+MOST_REPLAYED = 10_000  # objects; above, a whole pass, or one of the past, may take too long
 KEPT_PASSES = 4  # of 5,000 bindings on 55 clusters each a pass is some 100 MB
 FEW_PLACED = 300  # up to so many, what comes is computed together with the fleet
 NEWEST = 5  # passes that the fleet shows
@@ -71,7 +71,8 @@ class PageMemory:
         replay: What computes passes again.
         steps: What passes moved, as far as it was read; commits never change.
         loads: What is on each cluster, `None` as long as it was not asked.
-        most_replayed: Up to how many objects passes are computed, `None` for any number.
+        most_replayed: Up to how many objects whole passes and those of the past are computed,
+            `None` for any number; one object is asked alone at any number.
     """
 
     replay: "Replay"
@@ -128,12 +129,15 @@ class PageViews:
         return usage_of(self.world, self.loads)
 
     @property
-    def uncomputed(self) -> str:
-        """Why no pass is computed here, `""` if passes are."""
+    def unreplayed(self) -> str:
+        """Why no pass is computed over all objects, nor one of the past, `""` if they are."""
         objects, most = len(self.placements), self.memory.most_replayed
         if most is None or objects <= most:
             return ""
-        return f"with {objects:,} objects passes are not computed on the page, only up to {most:,}"
+        return (
+            f"with {objects:,} objects passes of the past are not computed on the page, "
+            f"only up to {most:,}"
+        )
 
     @cached_property
     def coming(self) -> "Sequence[Coming]":
@@ -142,8 +146,12 @@ class PageViews:
         Raises:
             UsageError: There are too many objects for that.
         """
-        if self.uncomputed:
-            raise UsageError(f"{self.uncomputed}; reconciler status says what comes")
+        if self.unreplayed:
+            objects, most = len(self.placements), self.memory.most_replayed
+            raise UsageError(
+                f"with {objects:,} objects whole passes are not computed on the page, "
+                f"only up to {most:,}; reconciler status says what comes"
+            )
         return coming_in(self.world, memo=self.memory.replay.memo)
 
     @cached_property
@@ -177,7 +185,7 @@ class PageViews:
             objects=self.loads.objects,
             faults=len(self.faults),
             steps=self.passes.newest(NEWEST),
-            coming=self.coming if few and not self.uncomputed else None,
+            coming=self.coming if few and not self.unreplayed else None,
             page=page,
             size=size,
         )
@@ -206,7 +214,7 @@ class PageViews:
                 for key in keys
             ]
             tables.append((kind[1], table.titles, found))
-        asked = self.coming if every and not self.uncomputed else ()
+        asked = self.coming if every and not self.unreplayed else ()
         told = [one for one in asked if one.key[:2] in KINDS.removable]
         return RebalancersView(tables, told)
 

@@ -4,6 +4,8 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from reconciler.audit.previews.foresight import Coming
     from reconciler.core.memo import Memo
     from reconciler.model.identity import ObjectKey
@@ -20,17 +22,30 @@ def coming_in(world: "World", *, memo: "Memo | None" = None) -> "tuple[Coming, .
     remembered.
     """
     from reconciler.audit.previews.foresight import foresee
+
+    return foresee(world, _from_on(world), memo=memo)
+
+
+def coming_for(world: "World", keys: "Collection[ObjectKey]") -> "tuple[Coming, ...]":
+    """Return what passes will do with some objects, from the last pass on.
+
+    What is nothing that a decision is about, nor a rebalancer, has nothing coming.
+    """
+    from reconciler.audit.previews.foresight import foresee_some
+    from reconciler.core.dialects import KINDS, PLACED
+
+    asked = {key for key in keys if key[:2] in PLACED or key[:2] in KINDS.removable}
+    return foresee_some(world, asked, _from_on(world))
+
+
+def _from_on(world: "World") -> "datetime":
+    """Return the moment after the last pass, the present one before the first."""
     from reconciler.core.record import last_pass
     from reconciler.model.moments import add
     from reconciler.shell.clock import SystemClock
 
     last = last_pass(world.outputs)
-    return foresee(world, SystemClock().now() if last is None else add(last.at), memo=memo)
-
-
-def about(found: "Sequence[Coming]", keys: "Collection[ObjectKey]") -> "tuple[Coming, ...]":
-    """Return what is coming for some objects."""
-    return tuple(coming for coming in found if coming.key in keys)
+    return SystemClock().now() if last is None else add(last.at)
 
 
 def coming_lines(found: "Sequence[Coming]") -> list[str]:
@@ -60,11 +75,14 @@ def may_come(kind: "Kind") -> bool:
 def coming_cells(world: "World", keys: "Sequence[ObjectKey]") -> "dict[ObjectKey, str]":
     """Return what comes first for each object of a kind that passes do anything with."""
     from reconciler.audit.fleet.placed import decision_on
-    from reconciler.core.dialects import PLACED
+    from reconciler.core.dialects import CLUSTERS, PLACED
 
     asked = [key for key in keys if may_come(key[:2])]
-    found = coming_in(world) if asked else ()
     decided = {key: key if key[:2] in PLACED else decision_on(key) for key in asked}
+    if any(key[:2] in CLUSTERS for key in asked):
+        found = coming_in(world)
+    else:
+        found = coming_for(world, {decided[key] or key for key in asked})
     return {key: _cell(found, key, decided[key]) for key in asked}
 
 

@@ -12,7 +12,7 @@ from reconciler.audit.named_object import decided_key, find_object, near, spelle
 from reconciler.audit.printable import printable
 from reconciler.cli.objects.subject import AskedObject
 from reconciler.cli.objects.world import load_world
-from reconciler.cli.printing.coming import about, coming_in, coming_lines
+from reconciler.cli.printing.coming import coming_for, coming_lines
 from reconciler.cli.printing.print_json import print_json
 from reconciler.core.dialects import dialect_of
 from reconciler.dialects.tree_node import TreeNode
@@ -36,7 +36,7 @@ def run(directory: Path, asked: AskedObject) -> int:
         click.echo(f"nothing is placed as {spelled(key)}; {missing}", err=True)
         return 1
     root = tree_of(world, key, branch_files(Repository.open(directory), world))
-    coming = about(coming_in(world), set(root.keys()))
+    coming = coming_for(world, set(root.keys()))
     if asked.output == "json":
         told = [coming_json(one) for one in coming]
         print_json({**_as_json(root), "coming": told})

@@ -19,6 +19,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 
 if TYPE_CHECKING:
+    from reconciler.dialects.alone import ObjectReader
     from reconciler.dialects.view import View
     from reconciler.model.copy_report import CopyReport
 
@@ -47,6 +48,12 @@ def _begin() -> DialectMemory:
     from reconciler.dialects.karmada.plan import Karmada
 
     return Karmada()
+
+
+def _reader() -> "ObjectReader":
+    from reconciler.dialects.karmada.object_reader import BindingReader
+
+    return BindingReader()
 
 
 def _carried(work: Body) -> Iterable[tuple[ObjectKey, "CopyReport"]]:
@@ -130,6 +137,7 @@ KARMADA = Dialect(
     updates=_updates,
     view=_view,
     begin=_begin,
+    reader=_reader,
     renderers=_renderers,
     importer=_importer,
 )

@@ -12,6 +12,7 @@ from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 from reconciler.model.world import World
 
 if TYPE_CHECKING:
+    from reconciler.dialects.alone import ObjectReader
     from reconciler.dialects.view import View
 
 
@@ -31,6 +32,12 @@ def _begin() -> DialectMemory:
     from reconciler.dialects.kubefleet.plan import KubeFleet
 
     return KubeFleet()
+
+
+def _reader() -> "ObjectReader":
+    from reconciler.dialects.kubefleet.object_reader import FleetPlacementReader
+
+    return FleetPlacementReader()
 
 
 def _importer() -> Importer:
@@ -165,6 +172,7 @@ KUBEFLEET = Dialect(
     admissions=_admissions,
     view=_view,
     begin=_begin,
+    reader=_reader,
     importer=_importer,
     renderers=_renderers,
     past_blobs=_past_blobs,

@@ -12,6 +12,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
 
 if TYPE_CHECKING:
+    from reconciler.dialects.alone import ObjectReader
     from reconciler.dialects.renderer import Renderers, Wraps
     from reconciler.dialects.view import View
     from reconciler.model.copy_report import CopyReport
@@ -34,6 +35,12 @@ def _begin() -> DialectMemory:
     from reconciler.dialects.ocm.plan import Ocm
 
     return Ocm()
+
+
+def _reader() -> "ObjectReader":
+    from reconciler.dialects.ocm.object_reader import HubPlacementReader
+
+    return HubPlacementReader()
 
 
 def _importer() -> Importer:
@@ -113,6 +120,7 @@ OCM = Dialect(
     admissions=_admissions,
     view=_view,
     begin=_begin,
+    reader=_reader,
     importer=_importer,
     renderers=_renderers,
     wraps=_wraps,

@@ -43,7 +43,7 @@ PATHS = {
     },
 }
 PATIENCE_SECONDS = 6.0  # less than what a connection has
-OUTLINED_SECONDS = 1.0
+PRESENT_SECONDS = 1.0
 KEPT_ANSWERS = 16
 LONGEST_QUERY = 2000
 AGAIN = {"refresh": "1"}
@@ -62,16 +62,16 @@ class PageEndpoints:
         news: Where the branch is.
         access: Who may see it.
         patience_seconds: How long a client waits before it is told to come again.
-        outlined_seconds: How long it waits at first for what has an outline.
+        present_seconds: How long it waits at first for what has a present that is told soon.
     """
 
     processes: PageProcesses
     news: PageNews
     access: PageAccess
     patience_seconds: float = PATIENCE_SECONDS
-    outlined_seconds: float = OUTLINED_SECONDS
+    present_seconds: float = PRESENT_SECONDS
     _asked: "dict[PageQuestion, asyncio.Task[PageReply]]" = field(default_factory=dict)
-    _outlines: dict[PageQuestion, PageReply] = field(default_factory=dict)
+    _presents: dict[PageQuestion, PageReply] = field(default_factory=dict)
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Return what answers each path, whoever asks; see `guarded`."""
@@ -108,8 +108,8 @@ class PageEndpoints:
         if task is None:
             task = asyncio.create_task(asyncio.to_thread(self._ask, question))
             self._asked[question] = task
-            if question.outline is not None:
-                patience_seconds = self.outlined_seconds
+            if question.present is not None:
+                patience_seconds = self.present_seconds
         try:
             reply = await asyncio.wait_for(asyncio.shield(task), patience_seconds)
         except TimeoutError:
@@ -124,20 +124,20 @@ class PageEndpoints:
         return Response(reply.html, reply.status, media_type="text/html")
 
     def _ask(self, question: PageQuestion) -> PageReply:
-        """Ask for an outline first, if there is one, then for the whole answer; in a thread."""
-        if question.outline is not None:
-            found = self.processes.ask(question.outline)
+        """Ask for the present first, where that is sooner, then for the whole; in a thread."""
+        if question.present is not None:
+            found = self.processes.ask(question.present)
             if found.status != 200:
                 return found
-            self._outlines[question] = found
+            self._presents[question] = found
         try:
             return self.processes.ask(question)
         finally:
-            self._outlines.pop(question, None)
+            self._presents.pop(question, None)
 
     def _meanwhile(self, question: PageQuestion) -> Response:
         """Return what is shown until the answer is there; the browser asks again by itself."""
-        found = self._outlines.get(question)
+        found = self._presents.get(question)
         if found is None:
             return _notice(202, "Being computed", "the answer comes here by itself", again=True)
         return Response(found.html, 202, media_type="text/html", headers=AGAIN)

@@ -22,7 +22,7 @@ VIEW_SECONDS = 60.0
 ALONE_SECONDS = 120.0
 MEMORY_BYTES = 4 * 1024**3
 ALONE = frozenset({"plan", "what-if"})
-OUTLINE = "outline"  # of an object; no address leads to it
+PRESENT = "present"  # of an object, without its past; no address leads to it
 
 
 class PageQuestion(NamedTuple):
@@ -38,9 +38,9 @@ class PageQuestion(NamedTuple):
         return self.view in ALONE and any(value for _, value in self.query)
 
     @property
-    def outline(self) -> "PageQuestion | None":
+    def present(self) -> "PageQuestion | None":
         """What is told at once of the same, `None` of what is told at once itself."""
-        return self._replace(view=OUTLINE) if self.view == "object" else None
+        return self._replace(view=PRESENT) if self.view == "object" else None
 
 
 class PageReply(NamedTuple):

@@ -13,6 +13,7 @@ from reconciler.library.subject import subject_at
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.shell.reading.revisions import GitRevisions
 from tests.cli.history import told_fleet
+from tests.core.test_memo_law import entries
 from tests.shell.repositories import NOW
 
 WORDS = ("deployment/shop", "cm/settings")
@@ -77,3 +78,16 @@ def test_objects_that_are_asked_about_together_are_told_the_same(tmp_path: Path)
 
     for subject in subjects:
         assert subject.why(NOW) == replace(subject, replay=together).why(NOW)
+
+
+def test_what_is_asked_of_one_object_computes_no_whole_pass(tmp_path: Path) -> None:
+    """Why it is there, since when, and what comes: a memory of whole passes stays empty."""
+    fleet = told_fleet(tmp_path / "fleet")
+    revisions = GitRevisions.open(fleet.folder, RepositoryLayout())
+    replay = Replay(revisions)
+    subject = replace(subject_at(revisions, fleet.head(), WORDS[0], "default"), replay=replay)
+
+    assert subject.why(NOW + timedelta(hours=9)).then is not None
+    assert len(list(subject.events())) > 1
+    assert 0 == entries(replay.memo)
+    assert 0 < entries(replay.alone.memo)

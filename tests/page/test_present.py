@@ -1,4 +1,4 @@
-"""What is shown of an object until the passes are computed that tell why it is where it is."""
+"""What is told of an object until the passes of its past are computed."""
 
 import os
 import sys
@@ -26,14 +26,14 @@ for line in sys.stdin:
 """
 
 
-def test_the_outline_of_an_object_is_shown_until_the_rest_is_there(tmp_path: Path) -> None:
+def test_the_present_of_an_object_is_shown_until_the_rest_is_there(tmp_path: Path) -> None:
     """The browser asks again by itself, and then has the whole."""
     script, gate = tmp_path / "answers.py", tmp_path / "gate"
     script.write_text(ANSWERS)
     os.mkfifo(gate)
     processes = PageProcesses([sys.executable, str(script), str(gate)])
     endpoints = PageEndpoints(
-        processes, PageNews("0" * 40), NO_ACCESS, patience_seconds=0.1, outlined_seconds=0.1
+        processes, PageNews("0" * 40), NO_ACCESS, patience_seconds=0.1, present_seconds=0.1
     )
     found: list[httpx.Response] = []
     with Listener(Address("127.0.0.1", 0), page_app(endpoints)) as listener:
@@ -43,7 +43,7 @@ def test_the_outline_of_an_object_is_shown_until_the_rest_is_there(tmp_path: Pat
             found.append(httpx.get(address))
             return found[-1].text == says
 
-        eventually(lambda: told("the outline"), "the outline")
+        eventually(lambda: told("the present"), "the present")
         assert (202, "1") == (found[-1].status_code, found[-1].headers["refresh"])
         gate.write_text("")
         eventually(lambda: told("the object"), "the object")
@@ -51,22 +51,23 @@ def test_the_outline_of_an_object_is_shown_until_the_rest_is_there(tmp_path: Pat
     processes.close()
 
 
-def test_an_outline_says_where_an_object_is_and_that_the_rest_comes(tmp_path: Path) -> None:
+def test_the_present_says_why_an_object_is_there_and_that_the_rest_comes(tmp_path: Path) -> None:
     """By the process that really answers; a wrong question is refused as that for the whole."""
     fleet = new_fleet(tmp_path / "fleet")
     run_pass(fleet.folder, 0)
     with served_page(fleet.folder) as page:
         ask = page.endpoints.processes.ask
-        found = ask(PageQuestion("outline", SHOP, fleet.head()))
-        wrong = ask(PageQuestion("outline", SHOP[:-1], fleet.head()))
+        found = ask(PageQuestion("present", SHOP, fleet.head()))
+        wrong = ask(PageQuestion("present", SHOP[:-1], fleet.head()))
 
     assert 200 == found.status
     assert '<th scope="row">member1</th>' in found.html
-    assert "why, what comes, history and events are being computed" in found.html
+    assert "Why, for each cluster" in found.html
+    assert "all that happened to it, is being computed" in found.html
     assert 400 == wrong.status
 
 
-def test_no_address_leads_to_an_outline(tmp_path: Path) -> None:
+def test_no_address_leads_to_the_present_alone(tmp_path: Path) -> None:
     """It is no view of its own."""
     with served_page(new_fleet(tmp_path / "fleet").folder) as page:
-        assert 404 == page.get("/outline").status
+        assert 404 == page.get("/present").status

@@ -1,0 +1,1 @@
+"""One object asked alone: the pass over what it reads, or why that takes the whole pass."""

@@ -1,0 +1,123 @@
+"""One object asked alone: the very same pass, over what that object reads.
+
+No rule is written here: `reconcile` is asked of the part of the world that the API of the object
+names. Where others may have a say, the answer is that, and the whole pass has to be asked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from reconciler.core.asked.rebalancer_index import RebalancerIndex
+from reconciler.core.asked.shared_part import SharedPart
+from reconciler.core.brake import is_removed
+from reconciler.core.changes import Outcome
+from reconciler.core.dialects import DIALECTS, dialect_of
+from reconciler.core.memo import Memo
+from reconciler.core.pace import REBALANCED
+from reconciler.core.reconcile import reconcile
+from reconciler.dialects.alone import DependsOnOthers, ObjectReader
+from reconciler.dialects.contract import Dialect
+from reconciler.model.content import at
+from reconciler.model.decision import Decision
+from reconciler.model.identity import ObjectKey
+from reconciler.model.settings import settings_in
+from reconciler.model.world import World
+
+NOT_TOLD = DependsOnOthers("it belongs to no API")
+
+
+def _readers() -> dict[Dialect, ObjectReader]:
+    """Return readers that have seen nothing yet."""
+    return {dialect: dialect.reader() for dialect in DIALECTS}
+
+
+@dataclass(slots=True, eq=False)
+class AskedAlone:
+    """Answers for single objects of one repository, world after world.
+
+    Looking into a world for the first time costs what the world holds, each further one what
+    differs, and a question what its object reads.
+
+    Attributes:
+        memo: What earlier answers found out.
+    """
+
+    memo: Memo = field(default_factory=Memo)
+    _readers: Mapping[Dialect, ObjectReader] = field(default_factory=_readers)
+    _rebalancers: RebalancerIndex = field(default_factory=RebalancerIndex)
+    _shared: SharedPart = field(default_factory=SharedPart)
+    _world: World | None = None
+
+    def follow(self, world: World) -> None:
+        """Go on to another world; `part` does so by itself."""
+        if self._world is world:
+            return
+        self._world = None
+        for reader in self._readers.values():
+            reader.follow(world)
+        self._rebalancers.follow(world)
+        kinds = (kind for reader in self._readers.values() for kind in reader.shared)
+        self._shared.follow(world, {*kinds})
+        self._world = world
+
+    def part(self, world: World, key: ObjectKey) -> World | DependsOnOthers:
+        """Return the part of a world that one object reads, or why that is not all it depends on.
+
+        Args:
+            world: All there is.
+            key: What decisions about the object bear.
+        """
+        dialect = dialect_of(key.group)
+        if dialect is None:
+            return NOT_TOLD
+        self.follow(world)
+        reads = self._readers[dialect].reads(key)
+        if isinstance(reads, DependsOnOthers):
+            return reads
+        asking = self._rebalancers.concerning({key, *reads.inputs})
+        for one in sorted(asking):
+            if at(world.inputs[one].body, "spec", "limits").get("maxMoves") is not None:
+                return DependsOnOthers(f"{one.kind} {one.name} moves its targets in batches")
+        if asking and _is_capped(world):
+            return DependsOnOthers("all that is rebalanced within an hour is counted together")
+        return self._shared.with_own(world, reads.inputs | asking, reads.outputs | asking)
+
+    def ask(self, world: World, key: ObjectKey, now: datetime) -> Outcome | DependsOnOthers:
+        """Return what a pass says of one object, explained; of others it may say anything.
+
+        Args:
+            world: All there is.
+            key: What decisions about the object bear.
+            now: Moment of the pass.
+        """
+        part = self.part(world, key)
+        return part if isinstance(part, DependsOnOthers) else self.ask_of(part, now, key)
+
+    def ask_of(
+        self, part: World, now: datetime, explained: ObjectKey | None = None
+    ) -> Outcome | DependsOnOthers:
+        """Return what a pass says of the object that a part of a world is of.
+
+        Args:
+            part: As `part` returned it, or as a pass over it leaves it.
+            now: Moment of the pass.
+            explained: The object, if its decision is to be explained.
+        """
+        asked = frozenset() if explained is None else frozenset({explained})
+        outcome = reconcile(part, now, asked=asked, memo=self.memo)
+        if outcome.allow or any(is_removed(one, part) for one in outcome.decisions):
+            return DependsOnOthers("removals are counted together")
+        if _is_capped(part) and any(map(_is_counted, outcome.decisions)):
+            return DependsOnOthers("all that is rebalanced within an hour is counted together")
+        return outcome
+
+
+def _is_capped(world: World) -> bool:
+    """Return whether there is a limit to what is rebalanced within an hour."""
+    return settings_in(world).safety.max_rebalanced_replicas_per_hour is not None
+
+
+def _is_counted(decision: Decision) -> bool:
+    """Return whether a decision is one of those that are counted together."""
+    return decision.cause.kind in REBALANCED

@@ -1,0 +1,90 @@
+"""What one object reads of a world, as its API says it: so a pass over that alone answers for it.
+
+Each API answers in a file of its own. It may name more than is read, never less; where others have
+a say that cannot be told beforehand, it says so, and the whole pass is asked.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
+from reconciler.model.versioned import differing_keys
+from reconciler.model.world import Manifest, World
+
+
+@dataclass(frozen=True, slots=True)
+class DependsOnOthers:
+    """Why an answer about one object takes the whole pass: a clause."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The inputs and outputs that one object reads, beside what all objects share."""
+
+    inputs: frozenset[ObjectKey] = frozenset()
+    outputs: frozenset[ObjectKey] = frozenset()
+
+
+class ObjectReader(Protocol):
+    """What objects of one API read; it remembers indexes of the world that it saw last."""
+
+    @property
+    def shared(self) -> frozenset[Kind]:
+        """The kinds of inputs and outputs that any object reads, such as clusters."""
+
+    def follow(self, world: World, /) -> None:
+        """Go on to another world."""
+
+    def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
+        """Return what an object reads of the world that was followed last.
+
+        Args:
+            key: What decisions about the object bear.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """A reader of an API that does not say what its objects read: the whole pass is asked."""
+
+    shared: frozenset[Kind] = frozenset()
+
+    def follow(self, world: World, /) -> None:
+        """Look at nothing."""
+
+    def reads(self, key: ObjectKey, /) -> DependsOnOthers:
+        """Return that nothing is known."""
+        return DependsOnOthers(f"it is not told what a {key.kind} reads")
+
+
+@dataclass(slots=True, eq=False)
+class KeyIndex:
+    """Objects by what they are looked up by; it follows a mapping, and costs what differs.
+
+    `ways` returns what an object is found by.
+    """
+
+    ways: Callable[[Manifest], Iterable[Hashable]]
+    _seen: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
+    _found: dict[Hashable, set[ObjectKey]] = field(default_factory=dict)
+
+    def follow(self, manifests: Mapping[ObjectKey, Manifest]) -> None:
+        """Go on to another mapping."""
+        for key in differing_keys(manifests, self._seen):
+            before, now = self._seen.get(key), manifests.get(key)
+            for way in () if before is None else {*self.ways(before)}:
+                self._found[way].discard(key)
+                if not self._found[way]:
+                    del self._found[way]
+            for way in () if now is None else self.ways(now):
+                self._found.setdefault(way, set()).add(key)
+        self._seen = manifests
+
+    def of(self, way: Hashable) -> AbstractSet[ObjectKey]:
+        """Return what is found by something."""
+        return self._found.get(way, frozenset())

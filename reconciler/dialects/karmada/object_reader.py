@@ -1,0 +1,142 @@
+"""What one binding reads: its workload, the policies that may claim that, and all clusters.
+
+Others have a say where two workloads want one binding, where others need its object, and where a
+binding names a cluster that has no file: such a cluster counts as leaving for everyone.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from reconciler.dialects.alone import DependsOnOthers, KeyIndex, Reads
+from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP, POLICY_GROUP, WORK_GROUP
+from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED, overrides_of
+from reconciler.dialects.karmada.detector.binding_draft import BINDING, CLUSTER_BINDING, binding_key
+from reconciler.dialects.karmada.detector.claim_marks import claimant
+from reconciler.dialects.karmada.detector.dependencies import dependencies_of
+from reconciler.dialects.karmada.detector.known_policies import PRIORITY_CLASS
+from reconciler.model.body import Body
+from reconciler.model.content import at, mappings_of
+from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
+from reconciler.model.versioned import differing_keys
+from reconciler.model.world import Manifest, World
+
+CLUSTER = (CLUSTER_GROUP, "Cluster")
+POLICIES = frozenset({(POLICY_GROUP, NAMESPACED), (POLICY_GROUP, CLUSTER_WIDE)})
+BINDINGS = frozenset({(WORK_GROUP, BINDING), (WORK_GROUP, CLUSTER_BINDING)})
+PROPAGATES = "propagates dependencies"
+
+
+def _ways(manifest: Manifest) -> Iterator[Hashable]:
+    """Yield what a policy selects, or the binding that a workload wants."""
+    key = manifest.key
+    if key[:2] in POLICIES:
+        spec = at(manifest.body, "spec")
+        if spec.get("propagateDeps") is True:
+            yield PROPAGATES
+        for item in mappings_of(spec.get("resourceSelectors")):
+            yield _selected(item.get("apiVersion"), item.get("kind"), item.get("name"))
+    else:
+        yield binding_key(key)
+
+
+def _selected(api_version: object, kind: object, name: object) -> Hashable:
+    return str(api_version), str(kind), str(name or "")
+
+
+def _needed_by(manifest: Manifest) -> Iterator[Hashable]:
+    """Yield what a workload needs beside itself, if that follows it."""
+    yield from dependencies_of(manifest.key, str(manifest.body.get("apiVersion")), manifest.body)
+
+
+@dataclass(slots=True, eq=False)
+class _NamedClusters:
+    """The bindings that name clusters which have no file, or that have others follow them."""
+
+    unfiled: dict[ObjectKey, str] = field(default_factory=dict)
+    followed: set[ObjectKey] = field(default_factory=set)
+    _names: frozenset[str] = frozenset()
+    _seen: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
+
+    def follow(self, world: World) -> None:
+        """Go on to another world."""
+        names = frozenset(one.key.name for one in world.of_kind(*CLUSTER))
+        before = self._seen if names == self._names else {}
+        if not before:
+            self.unfiled, self.followed = {}, set()
+        for key in differing_keys(world.outputs, before):
+            if key[:2] in BINDINGS:
+                self._look(key, world.outputs.get(key), names)
+        self._names, self._seen = names, world.outputs
+
+    def _look(self, key: ObjectKey, manifest: Manifest | None, names: frozenset[str]) -> None:
+        self.unfiled.pop(key, None)
+        self.followed.discard(key)
+        spec: Body = {} if manifest is None else at(manifest.body, "spec")
+        if spec.get("propagateDeps") is True:
+            self.followed.add(key)
+        for item in mappings_of(spec.get("clusters")):
+            if item.get("name") not in names:
+                self.unfiled[key] = str(item.get("name"))
+
+
+@dataclass(slots=True, eq=False)
+class BindingReader:
+    """Says what one binding reads."""
+
+    shared: frozenset[Kind] = frozenset({CLUSTER, PRIORITY_CLASS})
+    _world: World | None = None
+    _index: KeyIndex = field(default_factory=lambda: KeyIndex(_ways))
+    _needs: KeyIndex = field(default_factory=lambda: KeyIndex(_needed_by))
+    _clusters: _NamedClusters = field(default_factory=_NamedClusters)
+
+    def follow(self, world: World, /) -> None:
+        """Go on to another world."""
+        self._world = world
+        self._index.follow(world.inputs)
+        self._clusters.follow(world)
+
+    def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
+        """Return what a binding reads, or why others have a say."""
+        world = self._world
+        if world is None or key[:2] not in BINDINGS:
+            return DependsOnOthers(f"nothing is decided about a {key.kind} by itself")
+        present = world.outputs.get(key)
+        known = world.known.groups
+        owners = sorted(one for one in self._index.of(key) if one.group not in known)
+        others = self._others(world, owners, None if present is None else present.body)
+        if others:
+            return DependsOnOthers(others)
+        found = set(owners)
+        for owner in owners:
+            found |= self._policies(world.inputs[owner])
+        held = claimant(None if present is None else present.body)
+        if held is not None:
+            found.add(held)
+        for policy in found & world.inputs.keys():
+            if policy[:2] in POLICIES:
+                found.update(overrides_of(world.inputs[policy]))
+        return Reads(frozenset(found), frozenset({key}))
+
+    def _policies(self, workload: Manifest) -> set[ObjectKey]:
+        """Return the policies that may claim a workload; labels are not asked."""
+        key, version = workload.key, workload.body.get("apiVersion")
+        named = self._index.of(_selected(version, key.kind, key.name))
+        every = self._index.of(_selected(version, key.kind, ""))
+        return {one for one in named | every if one.namespace in ("", key.namespace)}
+
+    def _others(self, world: World, owners: list[ObjectKey], present: Body | None) -> str:
+        """Return why a binding depends on others, `""` if it does not."""
+        if len(owners) > 1:
+            return f"{owners[0]} and {owners[1]} want a binding of the same name"
+        if self._clusters.unfiled:
+            name = min(self._clusters.unfiled.values())
+            return f"the cluster {name} has no file, and bindings name it"
+        if at(present or {}, "spec").get("requiredBy"):
+            return "others require its object"
+        if self._clusters.followed or self._index.of(PROPAGATES):
+            self._needs.follow(world.inputs)
+            needing = sorted(one for owner in owners for one in self._needs.of(owner))
+            if needing:
+                return f"{needing[0]} needs its object, and may have it follow"
+        return ""

@@ -1,0 +1,106 @@
+"""What one placement reads: its files, what it may select, the evictions from it, all clusters."""
+
+from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from reconciler.dialects.alone import DependsOnOthers, KeyIndex, Reads
+from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP
+from reconciler.dialects.kubefleet.api.kinds import OWNED, is_placement, placement_key
+from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.drift_repair import owner_of
+from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION
+from reconciler.dialects.kubefleet.snapshots.resource_selection import NAMESPACE
+from reconciler.dialects.kubefleet.snapshots.selection_table import ENDPOINTS, SERVICE
+from reconciler.model.body import Body
+from reconciler.model.content import at, mapping_of, mappings_of
+from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
+from reconciler.model.labels import labels_of
+from reconciler.model.world import Manifest, World
+
+CLUSTER = (CLUSTER_GROUP, "MemberCluster")
+OF_KIND, NAMED, LABELLED, ODD = "of kind", "named", "labelled", "odd"
+WITHIN, FROM = "within", "from"
+
+
+def _ways(manifest: Manifest) -> Iterator[Hashable]:
+    """Yield how an object may be selected; of an eviction, from which placement it is."""
+    key = manifest.key
+    kind = key[:2]
+    if kind == (GROUP, EVICTION):
+        name = at(manifest.body, "spec").get("placementName")
+        yield FROM, placement_key("", str(name))
+    yield OF_KIND, kind
+    yield NAMED, kind, key.name
+    if key.namespace:
+        yield WITHIN, key.namespace
+    labels = labels_of(manifest.body)
+    for name, value in labels.items():
+        yield LABELLED, kind, name, value
+    if at(manifest.body, "metadata").get("labels") not in (None, labels):
+        yield ODD, kind
+
+
+def _owners(manifest: Manifest) -> Iterator[Hashable]:
+    """Yield the placement that an output belongs to."""
+    if manifest.key.group == GROUP and manifest.key.kind in OWNED:
+        yield owner_of(manifest.key, manifest.body)
+
+
+@dataclass(slots=True, eq=False)
+class FleetPlacementReader:
+    """Says what one placement reads."""
+
+    shared: frozenset[Kind] = frozenset({CLUSTER})
+    _world: World | None = None
+    _inputs: KeyIndex = field(default_factory=lambda: KeyIndex(_ways))
+    _outputs: KeyIndex = field(default_factory=lambda: KeyIndex(_owners))
+
+    def follow(self, world: World, /) -> None:
+        """Go on to another world."""
+        self._world = world
+        self._outputs.follow(world.outputs)
+        self._inputs.follow(world.inputs)
+
+    def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
+        """Return what a placement reads."""
+        world = self._world
+        if world is None or not is_placement(key):
+            return DependsOnOthers(f"nothing is decided about a {key.kind} by itself")
+        evictions = self._inputs.of((FROM, key))
+        inputs = {key, *evictions, ObjectKey(GROUP, BUDGET, "", key.name)}
+        manifest = world.inputs.get(key)
+        if manifest is not None:
+            selectors = mappings_of(at(manifest.body, "spec").get("resourceSelectors"))
+            inputs.update(self._selected(selectors, key.namespace))
+        outputs = {key, *evictions, *self._outputs.of(key)}
+        return Reads(frozenset(inputs), frozenset(outputs))
+
+    def _selected(self, selectors: Iterable[Body], namespace: str) -> Iterator[ObjectKey]:
+        """Yield what selectors may select, and the Services for which Endpoints are made."""
+        for selector in selectors:
+            kind = (str(selector.get("group") or ""), str(selector.get("kind") or ""))
+            found = self._matching(kind, selector)
+            yield from (key for key in found if key.namespace == namespace or not namespace)
+            if kind == NAMESPACE and not namespace:
+                names = {str(selector.get("name") or ""), *(key.name for key in found)} - {""}
+                for name in names:
+                    yield from self._inputs.of((WITHIN, name))
+            if kind == ENDPOINTS:
+                for key in found:
+                    yield ObjectKey(*SERVICE, key.namespace, key.name)
+
+    def _matching(self, kind: Kind, selector: Body) -> AbstractSet[ObjectKey]:
+        """Return what has the kind, and the name or a label, that a selector asks for.
+
+        Labels that cannot be read are an error of whoever asks for any.
+        """
+        name = selector.get("name")
+        if name:
+            return self._inputs.of((NAMED, kind, str(name)))
+        wanted = mapping_of(at(selector, "labelSelector").get("matchLabels"))
+        if wanted:
+            ways = ((LABELLED, kind, str(label), str(value)) for label, value in wanted.items())
+            return min(map(self._inputs.of, ways), key=len) | self._inputs.of((ODD, kind))
+        return self._inputs.of((OF_KIND, kind))

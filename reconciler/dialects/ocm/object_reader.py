@@ -1,0 +1,102 @@
+"""What one placement or set reads: its own files, its placements, and the whole hub.
+
+Others have a say where decisions are balanced: there those of all placements are counted.
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+
+from reconciler.dialects.alone import DependsOnOthers, KeyIndex, Reads
+from reconciler.dialects.ocm.api.groups import CLUSTER_GROUP, WORK_GROUP
+from reconciler.dialects.ocm.api.hub import CLUSTER
+from reconciler.dialects.ocm.api.hub_objects import SCORES, SET_BINDINGS, SETS
+from reconciler.dialects.ocm.api.placement import decode_placement
+from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
+from reconciler.dialects.ocm.scheduler.weights import is_balanced
+from reconciler.errors import UserError
+from reconciler.model.content import at, mappings_of
+from reconciler.model.identity import ObjectKey
+from reconciler.model.known_kinds import Kind
+from reconciler.model.world import Manifest, World
+
+PLACEMENT = (CLUSTER_GROUP, "Placement")
+DECISION = (CLUSTER_GROUP, "PlacementDecision")
+SET = (WORK_GROUP, "ManifestWorkReplicaSet")
+STEM = "-decision-"
+LABELLED, NAMED = "labelled", "named"
+
+
+def _ways(manifest: Manifest) -> Iterator[Hashable]:
+    """Yield the placement that a decision is of by its label, and the one by its name."""
+    key = manifest.key
+    if key[:2] == DECISION:
+        yield LABELLED, key.namespace, _owner(manifest)
+        yield NAMED, key.namespace, key.name.rpartition(STEM)[0]
+
+
+def _owner(manifest: Manifest) -> str:
+    return str(at(manifest.body, "metadata", "labels").get(PLACEMENT_LABEL, ""))
+
+
+@dataclass(slots=True, eq=False)
+class HubPlacementReader:
+    """Says what one placement, or one set of ManifestWorks, reads."""
+
+    shared: frozenset[Kind] = frozenset({CLUSTER, SETS, SET_BINDINGS, SCORES})
+    _world: World | None = None
+    _decisions: KeyIndex = field(default_factory=lambda: KeyIndex(_ways))
+
+    def follow(self, world: World, /) -> None:
+        """Go on to another world."""
+        self._world = world
+        self._decisions.follow(world.outputs)
+
+    def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
+        """Return what a placement or a set reads, or why others have a say."""
+        world = self._world
+        if world is None or key[:2] not in (PLACEMENT, SET):
+            return DependsOnOthers(f"nothing is decided about a {key.kind} by itself")
+        inputs, outputs = {key}, {key}
+        for placement in _placements(world, key):
+            others = self._others(world, placement)
+            if others:
+                return DependsOnOthers(others)
+            inputs.add(placement)
+            outputs |= {placement, *self._own(placement)}
+        return Reads(frozenset(inputs), frozenset(outputs))
+
+    def _own(self, placement: ObjectKey) -> frozenset[ObjectKey]:
+        space, name = placement.namespace, placement.name
+        labelled = self._decisions.of((LABELLED, space, name))
+        return frozenset(labelled | self._decisions.of((NAMED, space, name)))
+
+    def _others(self, world: World, placement: ObjectKey) -> str:
+        """Return why a placement depends on others, `""` if it does not."""
+        manifest = world.inputs.get(placement)
+        if manifest is not None and _is_balanced(manifest):
+            return "its prioritizer Balance counts the decisions of all placements"
+        for one in sorted(self._own(placement)):
+            if _owner(world.outputs[one]) != placement.name:
+                return f"{one} bears the name of its decisions, and is of another placement"
+            if one.name.rpartition(STEM)[0] != placement.name:
+                return f"{one} is of it, and bears the name of another placement's decisions"
+        return ""
+
+
+def _placements(world: World, key: ObjectKey) -> Iterator[ObjectKey]:
+    """Yield the placements that an object is, or refers to."""
+    if key[:2] == PLACEMENT:
+        yield key
+        return
+    manifest = world.inputs.get(key)
+    if manifest is not None:
+        for one in mappings_of(at(manifest.body, "spec").get("placementRefs")):
+            yield ObjectKey(*PLACEMENT, key.namespace, str(one.get("name", "")))
+
+
+def _is_balanced(manifest: Manifest) -> bool:
+    """Return whether a placement counts what others have; where it cannot be told, it does."""
+    try:
+        return is_balanced(decode_placement(manifest.body))
+    except UserError:
+        return True
