@@ -9,11 +9,10 @@ from reconciler.audit.fleet.placed import placed_on
 from reconciler.audit.history.decision_history import Event
 from reconciler.audit.previews.foresight import Coming
 from reconciler.audit.proofs.replay import Replay
-from reconciler.core.record import last_pass
+from reconciler.core.record import next_moment
 from reconciler.model.decision import Decision, Placed
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.moments import add
 from reconciler.model.world import Fault, World
 
 
@@ -86,8 +85,7 @@ def explain_why(
         clock: Moment of the question for a world that no pass has seen.
         elsewhere: What is delivered on other branches.
     """
-    last = last_pass(present.outputs)
-    moment = clock if last is None else add(last.at)
+    moment = next_moment(present, clock)
     now, coming = replay.explain(present, key, moment)
     found = next((event for event in events if not event.is_still), None)
     told = found if found is not None and (found.by_hand or found.decision is not None) else None

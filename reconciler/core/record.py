@@ -10,7 +10,7 @@ from reconciler.manifests.paths import FAULTS, RECORD
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, strings_or_none, text
 from reconciler.model.identity import ObjectKey
-from reconciler.model.moments import parse_moment, stamp
+from reconciler.model.moments import add, parse_moment, stamp
 from reconciler.model.world import Fault, HeldFile, Manifest, World
 
 DUPLICATE = "identity-duplicate"
@@ -57,6 +57,12 @@ def last_pass(outputs: Mapping[ObjectKey, Manifest]) -> LastPass | None:
         held=tuple(_decode_held(entry) for entry in bodies(body, "held")),
         reported_at=text(status, "feedbackRevision"),
     )
+
+
+def next_moment(world: World, clock: datetime) -> datetime:
+    """Return the moment after the last pass, that of a clock before the first one."""
+    last = last_pass(world.outputs)
+    return clock if last is None else add(last.at)
 
 
 def record_body(world: World, now: datetime, version: str) -> Body:

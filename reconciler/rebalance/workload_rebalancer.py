@@ -1,6 +1,6 @@
 """WorkloadRebalancer: which targets it triggers, its status, and when it is removed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -19,7 +19,7 @@ from reconciler.rebalance.rebalancer_status import (
     encode,
 )
 from reconciler.rebalance.runs import due_run, next_run
-from reconciler.rebalance.target import Reference, Rescheduled, Target, Targets
+from reconciler.rebalance.target import Reference, Rescheduled, Target, Targets, TargetSelection
 from reconciler.rebalance.waiting import REMOVED, Waiting, waiting
 
 
@@ -109,6 +109,26 @@ def advance(rebalancer: Rebalancer, targets: Targets, now: datetime) -> Rebalanc
     }
     batch = open_batch(rebalancer, found, run.moment, run.date, now)
     return RebalancerStep(rebalancer=rebalancer, run=run, found=found, batch=batch, now=now)
+
+
+class _Anything:
+    """Targets of which nothing is known, but that a selector may mean some."""
+
+    def find(self, _: Reference, /) -> None:
+        """Find nothing."""
+
+    def select(self, _: TargetSelection, /) -> Iterable[Reference]:
+        """Return that there may be something."""
+        return (Reference("", "", "", ""),)
+
+    def has_policy(self, _: ObjectKey, /) -> bool:
+        """Return that no policy is known."""
+        return False
+
+
+def is_at_work(rebalancer: Rebalancer, now: datetime) -> bool:
+    """Return whether a rebalancer may have targets to deal with at a moment, whatever they are."""
+    return bool(advance(rebalancer, _Anything(), now).found)
 
 
 def _found(rebalancer: Rebalancer, targets: Targets, reference: Reference) -> Target | None:

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from reconciler.cli.objects.event_reader import EventReader
+from reconciler.core.record import next_moment
 from reconciler.dialects.alone import DependsOnOthers
 from reconciler.library.subject import Subject
 from reconciler.page.matrix import called, named
@@ -75,11 +76,12 @@ def object_present(
         unreplayed: Why no more is computed, `""` if the rest is on its way.
     """
     subject = _subject(revisions, replace(replay, is_alone=True), head, world, key)
-    part = replay.alone.part(world, key)
     rest = _instead(subject.named, unreplayed) if unreplayed else ON_ITS_WAY
-    if isinstance(part, DependsOnOthers):
-        rest = f"why it is there depends on others ({part.reason}); {rest}"
-    return replace(_view(subject, _why(subject, [])), note=rest)
+    why = _why(subject, [])
+    alone = replay.alone.ask(world, key, next_moment(world, SystemClock().now()))
+    if isinstance(alone, DependsOnOthers):
+        rest = f"why it is there depends on others ({alone.reason}); {rest}"
+    return replace(_view(subject, why), note=rest)
 
 
 def _subject(

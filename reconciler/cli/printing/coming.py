@@ -40,12 +40,10 @@ def coming_for(world: "World", keys: "Collection[ObjectKey]") -> "tuple[Coming, 
 
 def _from_on(world: "World") -> "datetime":
     """Return the moment after the last pass, the present one before the first."""
-    from reconciler.core.record import last_pass
-    from reconciler.model.moments import add
+    from reconciler.core.record import next_moment
     from reconciler.shell.clock import SystemClock
 
-    last = last_pass(world.outputs)
-    return SystemClock().now() if last is None else add(last.at)
+    return next_moment(world, SystemClock().now())
 
 
 def coming_lines(found: "Sequence[Coming]") -> list[str]:

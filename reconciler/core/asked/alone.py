@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from reconciler.core.asked.batches import moving_in_batches
 from reconciler.core.asked.rebalancer_index import RebalancerIndex
 from reconciler.core.asked.shared_part import SharedPart
 from reconciler.core.brake import is_removed
@@ -18,7 +19,6 @@ from reconciler.core.pace import REBALANCED
 from reconciler.core.reconcile import reconcile
 from reconciler.dialects.alone import DependsOnOthers, ObjectReader
 from reconciler.dialects.contract import Dialect
-from reconciler.model.content import at
 from reconciler.model.decision import Decision
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import settings_in
@@ -76,9 +76,6 @@ class AskedAlone:
         if isinstance(reads, DependsOnOthers):
             return reads
         asking = self._rebalancers.concerning({key, *reads.inputs})
-        for one in sorted(asking):
-            if at(world.inputs[one].body, "spec", "limits").get("maxMoves") is not None:
-                return DependsOnOthers(f"{one.kind} {one.name} moves its targets in batches")
         if asking and _is_capped(world):
             return DependsOnOthers("all that is rebalanced within an hour is counted together")
         return self._shared.with_own(world, reads.inputs | asking, reads.outputs | asking)
@@ -104,6 +101,9 @@ class AskedAlone:
             now: Moment of the pass.
             explained: The object, if its decision is to be explained.
         """
+        moving = moving_in_batches(part, now)
+        if moving is not None:
+            return DependsOnOthers(f"{moving.kind} {moving.name} moves its targets in batches")
         asked = frozenset() if explained is None else frozenset({explained})
         outcome = reconcile(part, now, asked=asked, memo=self.memo)
         if outcome.allow or any(is_removed(one, part) for one in outcome.decisions):

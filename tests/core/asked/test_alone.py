@@ -171,6 +171,10 @@ def test_batches_are_asked_together_and_other_rebalances_are_not() -> None:
     told.put(rebalancer("demo", target(), target(name="api"), limits={"maxMoves": 1}))
     reason = "WorkloadRebalancer demo moves its targets in batches"
     assert {"web-deployment": reason, "api-deployment": reason} == depending(told)
+    for _ in range(2):
+        told.run()
+        told.now += timedelta(seconds=60)
+    assert {} == depending(told)  # it is finished, and says so until it is removed
 
 
 def test_what_is_counted_within_an_hour_is_asked_together() -> None:
