@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reconciler.audit.history.revisions import Commit
     from reconciler.audit.previews.preview import Preview
     from reconciler.audit.proofs.proof import Proof
+    from reconciler.audit.proofs.replay import Replay
     from reconciler.audit.reasons import Why
     from reconciler.library.subject import Subject
     from reconciler.shell.passes.branches import Branch
@@ -56,6 +57,7 @@ class FleetRepository:
     track: Track = untracked
     documents: DocumentCache | None = None
     _revisions: "list[GitRevisions]" = field(default_factory=list, repr=False, compare=False)
+    _replays: "list[Replay]" = field(default_factory=list, repr=False, compare=False)
 
     @property
     def revisions(self) -> "GitRevisions":
@@ -65,6 +67,15 @@ class FleetRepository:
         if not self._revisions:
             self._revisions.append(GitRevisions(self.repository, self.new_loader()))
         return self._revisions[0]
+
+    @property
+    def replay(self) -> "Replay":
+        """What answers for its objects and computes its passes again; see `revisions`."""
+        from reconciler.audit.proofs.replay import Replay
+
+        if not self._replays:
+            self._replays.append(Replay(self.revisions))
+        return self._replays[0]
 
     def new_loader(self) -> Loader:
         """Return what loads worlds and has seen none yet."""
@@ -173,7 +184,8 @@ class FleetRepository:
         """
         from reconciler.library.subject import subject_at
 
-        return subject_at(self.revisions, resolve_revision(self.repository, at), word, namespace)
+        head = resolve_revision(self.repository, at)
+        return subject_at(self.revisions, head, word, namespace, replay=self.replay)
 
     def why(self, word: str, *, namespace: str = DEFAULT_NAMESPACE, at: str = "HEAD") -> "Why":
         """Explain for every cluster why an object is there, or is not.

@@ -102,6 +102,7 @@ def subject_at(
     namespace: str,
     *,
     also: Collection[tuple[str, str]] = (),
+    replay: Replay | None = None,
 ) -> Subject:
     """Find the object that a person names at a commit; it may be gone by then.
 
@@ -111,6 +112,7 @@ def subject_at(
         word: What the person wrote.
         namespace: In which it is, if the word does not say.
         also: (group, kind) of what stands for itself though nothing is decided about it.
+        replay: What answered for other objects of the same history.
 
     Raises:
         UsageError: There is no such kind, or nothing is decided about that kind.
@@ -124,5 +126,5 @@ def subject_at(
         world=world,
         head=head,
         revisions=revisions,
-        replay=Replay(revisions),
+        replay=replay or Replay(revisions),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from typing import cast
 
 import pytest
 from hypothesis import event, given
@@ -57,6 +58,17 @@ def test_asked_alone_equals_asked_together(told: Story) -> None:
         told.files = applied(told.files, reconcile(world, told.now))
 
 
+def unbalanced(bodies: list[Body]) -> list[Body]:
+    """The same hub, where no placement counts the decisions of others."""
+    policy_of = {"prioritizerPolicy": BY_SCORE}
+    return [
+        {**one, "spec": {**cast(Body, one["spec"]), **policy_of}}
+        if one["kind"] == "Placement"
+        else one
+        for one in bodies
+    ]
+
+
 def files(bodies: Mapping[str, Body]) -> dict[str, str]:
     """The files of a fleet."""
     return {path: text(body) for path, body in bodies.items()}
@@ -68,9 +80,10 @@ def test_hubs_too(
     before: list[Body], after: list[Body], sets: Sequence[Body], later: int, number: int
 ) -> None:
     """Placements of Open Cluster Management, and sets of ManifestWorks that refer to them."""
-    told, asking = story(*before, *sets), AskedAlone()
-    for bodies in ([], after, []):
-        told.put(*bodies)
+    told, asking = story(*sets), AskedAlone()
+    change = unbalanced if number % 4 else list
+    for bodies in (before, after, []):
+        told.put(*change(bodies))
         depending = hold_alone(told.world(), told.now, asking)
         event(f"{len(depending)} not alone")
         told.run()
