@@ -26,8 +26,7 @@ from tests.builders import (
     text,
 )
 from tests.core.asked.held_alone import decided_in, hold_alone
-from tests.core.asked.plain_fleets import PLAIN
-from tests.core.cell_fleets import CellFleet
+from tests.core.cell_fleets import KARMADA, KUBEFLEET, OPEN_CLUSTER_MANAGEMENT, CellFleet
 from tests.core.test_laws import LAW
 from tests.dialects.ocm.sets import progressive, replica_set
 from tests.dialects.ocm.test_laws import hubs
@@ -39,6 +38,11 @@ from tests.strategies import HARMS, READS_SETTINGS, harm, stories
 pytestmark = pytest.mark.cpu_seconds(60)  # many examples of whole passes
 
 CELLS = 3
+PLAIN: Mapping[str, CellFleet] = {
+    "karmada": KARMADA,
+    "ocm": OPEN_CLUSTER_MANAGEMENT,
+    "kubefleet": KUBEFLEET,
+}
 SETS: Sequence[Sequence[Body]] = (
     [],
     [replica_set()],
