@@ -4,7 +4,7 @@ A binding holds what its workload and policy wanted at the last pass; clusters t
 since are at hand as they were. So all of that can be taken back.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from reconciler.dialects.causes import (
@@ -17,21 +17,16 @@ from reconciler.dialects.causes import (
     with_cause,
 )
 from reconciler.dialects.contract import RescheduleTrigger as Demand
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.decide import Surroundings, decide
-from reconciler.dialects.karmada.detector.binding_draft import Draft, ordered
+from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.claim_marks import claimant
-from reconciler.dialects.karmada.scheduler.reschedule_requests import TRIGGERED_AT, ask
+from reconciler.dialects.karmada.scheduler.reschedule_requests import ask
 from reconciler.dialects.karmada.view.binding_rendering import is_edited
 from reconciler.dialects.karmada.view.decision_record import BY_HAND, policy_of, workload_of
 from reconciler.dialects.object_pass import Part
-from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
-from reconciler.model.fields import mapping
 
-SIZE = ("replicas", "resource")
-REQUESTS = ("replicaRequirements",)
-POLICY = ("placement", "failover", "schedulerName", "schedulePriority", "propagateDeps")
-SUSPENSION = ("suspension",)
 OF_CLUSTERS = (CauseKind.EVICTED, CauseKind.CLUSTER_GONE, CauseKind.CLUSTERS_CHANGED)
 
 
@@ -142,11 +137,6 @@ def _differences(
     draft: Draft, demand: Demand | None, around: Surroundings, decision: Decision
 ) -> Iterator[BindingDifference]:
     """Yield what of a binding differs from its file, and the trigger that stands in it."""
-    present = mapping(draft.present or {}, "spec")
-
-    def differ(names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(n for n in names if draft.spec.get(n) != present.get(n))
-
     if demand is not None:
         yield Difference(
             replace(decision.cause, kind=CauseKind.REBALANCED),
@@ -154,51 +144,83 @@ def _differences(
             told=True,
         )
     yield from _pending(draft, around)
-    policy, claims = differ(POLICY), draft.policy is not None and claimant(draft.present) is None
-    if policy or claims:
+    claims = draft.policy is not None and claimant(draft.present) is None
+    if claims or _differs(draft, _with_policy):
         yield Difference(
             Cause(CauseKind.PLACEMENT_CHANGED, sources=policy_of(draft)),
-            _taking_back(policy, present, unclaim=claims),
+            _taking_back(_with_policy, unclaim=claims),
         )
     workload = workload_of(draft)
-    for kind, names, sources in (
-        (CauseKind.REPLICAS_CHANGED, differ(SIZE), (workload,)),
-        (CauseKind.REQUESTS_CHANGED, differ(REQUESTS), (workload,)),
-        (_of_suspension(draft.spec), differ(SUSPENSION), (workload, *policy_of(draft))),
+    for kind, part, sources in (
+        (CauseKind.REPLICAS_CHANGED, _with_size, (workload,)),
+        (CauseKind.REQUESTS_CHANGED, _with_requests, (workload,)),
+        (_of_suspension(draft.spec), _with_suspension, (workload, *policy_of(draft))),
     ):
-        if names:
-            yield Difference(Cause(kind, sources=sources), _taking_back(names, present))
+        if _differs(draft, part):
+            yield Difference(Cause(kind, sources=sources), _taking_back(part))
 
 
-def _of_suspension(spec: Body) -> CauseKind:
+def _of_suspension(spec: BindingSpec) -> CauseKind:
     """Return what happened where a suspension differs: scheduling stops, or goes on."""
-    is_suspended = mapping(spec, "suspension").get("scheduling") is True
-    return CauseKind.SUSPENDED if is_suspended else CauseKind.RESUMED
+    return CauseKind.SUSPENDED if spec.scheduling_suspended else CauseKind.RESUMED
 
 
 def _pending(draft: Draft, around: Surroundings) -> Iterator[BindingDifference]:
     """Yield the trigger of an earlier pass that is tried again, or that a person wrote."""
-    if TRIGGERED_AT not in draft.spec:
+    if draft.spec.reschedule_triggered_at is None:
         return
     asked = ask(draft, None, around.now)
     if asked.again:
         cause = Cause(CauseKind.RETRIED)
-        yield Difference(cause, _taking_back((TRIGGERED_AT,), {}), told=True)
+        yield Difference(cause, _taking_back(_without_trigger), told=True)
     elif asked.by_hand:
         cause = Cause(CauseKind.REBALANCED, BY_HAND)
-        yield Difference(cause, _taking_back((TRIGGERED_AT,), {}), told=True)
+        yield Difference(cause, _taking_back(_without_trigger), told=True)
+
+
+BindingPart = Callable[[BindingSpec, BindingSpec], BindingSpec]
+"""Returns a spec with a part as another one has it."""
+
+
+def _with_size(spec: BindingSpec, other: BindingSpec) -> BindingSpec:
+    return spec._replace(replicas=other.replicas, resource=other.resource)
+
+
+def _with_requests(spec: BindingSpec, other: BindingSpec) -> BindingSpec:
+    return spec._replace(requirements=other.requirements)
+
+
+def _with_policy(spec: BindingSpec, other: BindingSpec) -> BindingSpec:
+    return spec._replace(
+        placement=other.placement,
+        failover=other.failover,
+        scheduler_name=other.scheduler_name,
+        priority=other.priority,
+        propagate_deps=other.propagate_deps,
+    )
+
+
+def _with_suspension(spec: BindingSpec, other: BindingSpec) -> BindingSpec:
+    return spec._replace(suspension=other.suspension)
+
+
+def _without_trigger(spec: BindingSpec, _other: BindingSpec) -> BindingSpec:
+    return spec._replace(reschedule_triggered_at=None)
+
+
+def _differs(draft: Draft, part: BindingPart) -> bool:
+    """Return whether a part of a binding is another one than its file has."""
+    return part(draft.spec, draft.stood) != draft.spec
 
 
 def _taking_back(
-    names: Iterable[str], present: Mapping[str, object], *, unclaim: bool = False
+    part: BindingPart, *, unclaim: bool = False
 ) -> Callable[[BindingQuestion], BindingQuestion]:
-    """Return what gives a binding the fields back that it had."""
-    known: Body = {name: present[name] for name in names if name in present}
-    names = frozenset(names)
+    """Return what gives a binding a part back as it had it."""
 
     def undo(question: BindingQuestion) -> BindingQuestion:
-        kept = {name: value for name, value in question.draft.spec.items() if name not in names}
-        draft = replace(question.draft, spec=ordered({**kept, **known}))
+        draft = question.draft
+        draft = replace(draft, spec=part(draft.spec, draft.stood))
         return replace(question, draft=replace(draft, policy=None) if unclaim else draft)
 
     return undo

@@ -11,20 +11,16 @@ from functools import partial
 from reconciler.dialects.cluster_inventory import Earlier
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.copy_reports import CopyReports
-from reconciler.dialects.karmada.api.binding import (
-    Binding,
-    EvictionTask,
-    decode_targets,
-    target_body,
-)
-from reconciler.dialects.karmada.api.cluster_reports import Reports, reports_of
+from reconciler.dialects.karmada.api.binding import Binding
+from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members, TargetCluster
 from reconciler.dialects.karmada.api.settings import Failover
-from reconciler.dialects.karmada.detector.binding_draft import Draft, ordered
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
+from reconciler.dialects.karmada.api.work.failover_behavior import decode_behavior
+from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.eviction.application_failover import (
     UNHEALTHY_SINCE,
     Failing,
-    decode_behavior,
     detect_failing,
     eviction_task,
 )
@@ -43,14 +39,18 @@ from reconciler.dialects.karmada.scheduler.schedule import schedule
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.view.aggregated_status import Feedback, gather
-from reconciler.dialects.karmada.view.binding_rendering import binding_file, is_edited, placed
+from reconciler.dialects.karmada.view.binding_rendering import (
+    DECISION_DIGEST,
+    binding_file,
+    digest_of,
+    is_edited,
+)
 from reconciler.dialects.karmada.view.decision_record import Happened, decision_on
 from reconciler.dialects.karmada.view.explanation import explain
 from reconciler.dialects.karmada.view.waits import waits_of
 from reconciler.dialects.object_pass import Part
 from reconciler.model.body import Body
-from reconciler.model.decision import Placed
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import earliest, span
 from reconciler.rebalance.target import MetDemand
@@ -90,8 +90,8 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     """
     asked = ask(draft, demand, around.now)
     spec, binding = asked.spec, asked.binding
-    before = _before(draft, binding)
-    reports = reports_of(spec, around.copies)
+    before = draft.stood.placed
+    reports = Reports(spec.resource.key, around.copies)
     binding, eviction = _evict(binding, around)
     binding, failing = _fail_over(binding, spec, draft.metadata, reports, around)
     goal = read_goal(draft.metadata)
@@ -100,17 +100,21 @@ def decide(draft: Draft, demand: Demand | None, around: Surroundings) -> Part:
     clusters = moved.clusters
     feedback = _gather_reports(spec, clusters, draft.metadata, reports, around)
     graceful = _assess(binding, verdict, clusters, feedback, around)
-    _place(spec, clusters, graceful.tasks)
-    after = tuple(sorted(clusters))
+    spec = spec._replace(clusters=clusters, tasks=graceful.tasks)
+    after = spec.placed
     body = binding_file(
         draft,
-        ordered(spec),
-        after,
+        spec,
+        asked.status,
         binding,
         verdict,
         feedback,
         around.now,
-        notes={UNHEALTHY_SINCE: failing.since, MOVING_TO: write_goal(moved.goal)},
+        notes={
+            UNHEALTHY_SINCE: failing.since,
+            MOVING_TO: write_goal(moved.goal),
+            DECISION_DIGEST: digest_of(after),
+        },
     )
     rescheduled = demand is not None and _has_happened(demand, verdict, moved)
     note = blocked_by_eviction(binding, verdict, around.members, around.now) if rescheduled else ""
@@ -159,17 +163,9 @@ def _has_happened(demand: Demand, verdict: ScheduleVerdict | None, moved: Batche
     return moved.followed if not demand.fresh else verdict is not None and verdict.triggered
 
 
-def _before(draft: Draft, binding: Binding) -> Placed:
-    """Return the clusters by name as the last pass left them; a draft mostly has the same list."""
-    kept = mapping(draft.present or {}, "spec").get("clusters")
-    if kept is not None and kept is draft.spec.get("clusters"):
-        return tuple(sorted(binding.clusters))
-    return placed(mapping(draft.present or {}, "spec"))
-
-
-def _required_on(spec: Body) -> set[ClusterName]:
+def _required_on(spec: BindingSpec) -> set[ClusterName]:
     """Return the clusters where others require a binding's object."""
-    return {name for required in bodies(spec, "requiredBy") for name, _ in decode_targets(required)}
+    return {name for required in spec.required_by for name, _ in required.clusters}
 
 
 def _evict(binding: Binding, around: Surroundings) -> tuple[Binding, Eviction | None]:
@@ -188,10 +184,10 @@ def _evict(binding: Binding, around: Surroundings) -> tuple[Binding, Eviction | 
 
 
 def _fail_over(
-    binding: Binding, spec: Body, metadata: Body, reports: Reports, around: Surroundings
+    binding: Binding, spec: BindingSpec, metadata: Body, reports: Reports, around: Surroundings
 ) -> tuple[Binding, Failing]:
     """Leave clusters that report the workload unhealthy, if its policy wants that."""
-    behavior = decode_behavior(spec)
+    behavior = decode_behavior(spec.failover)
     if behavior is None or not around.failover.enabled:
         return binding, Failing()
     annotation = text(mapping(metadata, "annotations"), UNHEALTHY_SINCE)
@@ -210,7 +206,7 @@ def _tainted(binding: Binding, members: Members) -> list[MemberCluster]:
 
 
 def _gather_reports(
-    spec: Body,
+    spec: BindingSpec,
     clusters: tuple[TargetCluster, ...],
     metadata: Body,
     reports: Reports,
@@ -245,7 +241,7 @@ def _assess(
         clusters=clusters,
         generation=1,
         observed_generation=1 if observed else 0,
-        health={str(item["clusterName"]): str(item["health"]) for item in feedback.aggregated},
+        health={item.cluster: item.health for item in feedback.aggregated},
     )
     timeout = span(seconds=around.failover.eviction_timeout_seconds)
     return assess_tasks(settled, around.now, timeout=timeout)
@@ -256,15 +252,3 @@ def _is_observed(verdict: ScheduleVerdict | None, binding: Binding) -> bool:
     if verdict is None:
         return binding.observed_generation == binding.generation
     return verdict.error is None
-
-
-def _place(
-    spec: dict[str, object], clusters: tuple[TargetCluster, ...], tasks: tuple[EvictionTask, ...]
-) -> None:
-    """Write clusters and tasks into a spec; what is empty is absent."""
-    spec.pop("clusters", None)
-    if clusters:
-        spec["clusters"] = [target_body(str(name), replicas) for name, replicas in clusters]
-    spec.pop("gracefulEvictionTasks", None)
-    if tasks:
-        spec["gracefulEvictionTasks"] = [task.body for task in tasks]

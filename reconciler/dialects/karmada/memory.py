@@ -7,13 +7,13 @@ from reconciler.dialects.cluster_inventory import InventoryCache
 from reconciler.dialects.copy_reports import CopyTable
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members
 from reconciler.dialects.karmada.api.policies import Policy
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSnapshot
 from reconciler.dialects.karmada.detector.affected import Seen
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_match import Policies
 from reconciler.dialects.karmada.settled_bindings import SettledBindings
-from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import AnswerCache, CacheKey, KeyedCache, forget
 
@@ -50,7 +50,7 @@ class KarmadaMemory:
     seen: Seen | None = None
     drafts: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
     attached: AnswerCache[ObjectKey, Draft] = field(default_factory=AnswerCache)
-    snapshots: AnswerCache[ObjectKey, Body] = field(default_factory=AnswerCache)
+    snapshots: AnswerCache[ObjectKey, BindingSnapshot] = field(default_factory=AnswerCache)
     copies: CopyTable = field(default_factory=CopyTable)
     settled: SettledBindings = field(default_factory=SettledBindings)
 

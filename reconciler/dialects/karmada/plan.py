@@ -14,7 +14,6 @@ from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.karmada.api.admitted_cluster import GROUP as CLUSTER_GROUP
 from reconciler.dialects.karmada.api.admitted_cluster import KIND as CLUSTER
 from reconciler.dialects.karmada.api.admitted_cluster import admit_cluster, departed
-from reconciler.dialects.karmada.api.cluster_reports import workload_of
 from reconciler.dialects.karmada.api.clusters import (
     MemberCluster,
     Members,
@@ -25,16 +24,16 @@ from reconciler.dialects.karmada.api.settings import (
     decode_failover,
     propagates_empty,
 )
+from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.causes import with_causes
 from reconciler.dialects.karmada.decide import Surroundings, decide
 from reconciler.dialects.karmada.detector.attached_bindings import attach, needed_bindings
-from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key, named_by
+from reconciler.dialects.karmada.detector.binding_draft import Draft, binding_key
 from reconciler.dialects.karmada.detector.detect import Claims, claim_workloads
 from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.karmada.scheduler.reschedule_requests import is_reschedulable
 from reconciler.dialects.karmada.settled_bindings import Settled, SettledBindings
-from reconciler.dialects.karmada.view.binding_rendering import placed
 from reconciler.dialects.karmada.view.rebalance_target import held_since, target_of, workload_key
 from reconciler.dialects.object_boundary import FaultPlace
 from reconciler.dialects.object_pass import ObjectPass, Part
@@ -43,7 +42,6 @@ from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision
 from reconciler.model.explanation import Explain
-from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
@@ -86,10 +84,10 @@ class Bindings:
             if policy is None and not is_reschedulable(draft):
                 continue
             reference = Reference(
-                text(draft.resource, "apiVersion"),
-                text(draft.resource, "kind"),
-                text(draft.resource, "namespace"),
-                text(draft.resource, "name"),
+                draft.resource.api_version,
+                draft.resource.kind,
+                draft.resource.namespace,
+                draft.resource.name,
             )
             if selects(selection, reference, draft.workload_labels):
                 yield reference
@@ -164,7 +162,7 @@ class DraftedBindings:
     def held(self, key: ObjectKey, /) -> str:
         """Return that one of its clusters cannot be decoded, `""` if all can."""
         lost = self.before.inventory.failed
-        is_lost = bool(lost) and not lost.keys().isdisjoint(named_by(self.drafts[key]))
+        is_lost = bool(lost) and not lost.keys().isdisjoint(self.drafts[key].spec.named)
         return "one of its clusters cannot be read" if is_lost else ""
 
     def remembered(self, key: ObjectKey, /) -> Part | None:
@@ -199,7 +197,7 @@ class DraftedBindings:
 
     def _mark(self, draft: Draft) -> object:
         """Return what marks the reports of a binding's workload."""
-        return self.settled.mark(workload_of(draft.spec))
+        return self.settled.mark(draft.spec.resource.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,13 +276,13 @@ def _undecided(draft: Draft, place: FaultPlace, error: UserError) -> Fault:
 
 def _removed(key: ObjectKey, manifest: Manifest, *, never: bool) -> Decision:
     """Return the decision on a binding whose workload is gone, or is never propagated."""
-    resource = mapping(mapping(manifest.body, "spec"), "resource")
-    name = text(resource, "name")
+    spec = decode_spec(manifest.body)
+    name = spec.resource.name
     return Decision(
         key=key,
         subject=f"{key.namespace}/{name}" if key.namespace else name,
         cause=Cause(CauseKind.NEVER_PROPAGATED if never else CauseKind.REMOVED),
-        before=placed(mapping(manifest.body, "spec")),
+        before=spec.placed,
         after=(),
         removed=True,
     )

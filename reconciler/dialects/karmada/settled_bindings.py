@@ -17,7 +17,7 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import CacheKey, same
 from reconciler.model.versioned import differing
 
-ANY_CLUSTER: Question = ("clusters",)
+ANY_CLUSTER: Question = ("any",)
 WHOLE_FLEET = frozenset({ANY_CLUSTER})
 
 

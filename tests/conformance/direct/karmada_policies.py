@@ -8,6 +8,7 @@ from reconciler.dialects.karmada.api.admission import refuse_policy
 from reconciler.dialects.karmada.api.custom_kinds import UPSTREAM_ONLY
 from reconciler.dialects.karmada.api.defaults import mutated
 from reconciler.dialects.karmada.api.policies import decode_policy, template_of
+from reconciler.dialects.karmada.api.work.binding_spec import encode_spec
 from reconciler.dialects.karmada.detector.binding_draft import draft_binding
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.errors import UserError
@@ -101,7 +102,7 @@ def check_bindingfromtemplate(case: Body) -> str | None:
     metadata: dict[str, object] = {"name": draft.key.name}
     metadata |= {"namespace": draft.key.namespace} if draft.key.namespace else {}
     metadata |= {"annotations": draft.annotations, "ownerReferences": draft.owners}
-    actual = {"kind": draft.key.kind, "metadata": metadata, "spec": draft.spec}
+    actual = {"kind": draft.key.kind, "metadata": metadata, "spec": encode_spec(draft.spec)}
     return compare_binding(expected, actual, list(draft.labels), cast(Body, given["policy"]))
 
 

@@ -5,8 +5,9 @@ from typing import cast
 
 from reconciler.dialects.karmada.api.clusters import decode_cluster, members_of
 from reconciler.dialects.karmada.api.custom_kinds import UPSTREAM_ONLY
+from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, merged_targets
-from reconciler.dialects.karmada.binding.render import Rendering, render_binding
+from reconciler.dialects.karmada.binding.render import RenderedBinding, Rendering, render_binding
 from reconciler.dialects.karmada.binding.work_marks import name_of
 from reconciler.dialects.karmada.overridemanager.override_policy import (
     OverridePolicies,
@@ -34,15 +35,17 @@ def check_render(case: Body) -> str | None:
     gates = cast(Mapping[str, bool], given.get("featureGates", {}))
     rendering = rendering_of(given, keeps_state=gates.get("StatefulFailoverInjection", False))
     key = key_of(template)
-    targets, permanent_id = merged_targets(binding), _permanent_id(binding)
-    rendered = tuple(render_binding(binding, targets, template, key, permanent_id, rendering))
+    metadata, spec = mapping(binding, "metadata"), decode_spec(binding)
+    names = text(metadata, "namespace"), text(metadata, "name")
+    named = RenderedBinding(*names, spec, key, _permanent_id(binding))
+    rendered = tuple(render_binding(named, merged_targets(spec), template, rendering))
     answer: dict[str, object] = {
-        "targets": [_target(target.name, target.replicas) for target in merged_targets(binding)],
+        "targets": [_target(target.name, target.replicas) for target in merged_targets(spec)],
         "workName": name_of(template),
         "clusters": told(rendered),
     }
     if "works" in given:
-        kept = kept_clusters(binding)
+        kept = kept_clusters(spec)
         works = cast(list[Body], given["works"])
         orphans = [work for work in works if _is_orphan(work, binding, kept)]
         stay: dict[str, object] = {

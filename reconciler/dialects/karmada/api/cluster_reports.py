@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from reconciler.dialects.copy_reports import CopyReports
-from reconciler.model.body import Body
+from reconciler.dialects.karmada.api.work.binding_status import AggregatedStatusItem, reported_item
 from reconciler.model.copy_report import CopyReport
-from reconciler.model.fields import mapping, text
 from reconciler.model.health import Health, reported_status
-from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.identity import ObjectKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,41 +34,22 @@ class Reports:
         available = reported_status(report.body).get("availableReplicas")
         return isinstance(available, int) and available >= replicas
 
-    def items(self, clusters: Iterable[str]) -> dict[str, Body]:
+    def items(self, clusters: Iterable[str]) -> dict[str, AggregatedStatusItem]:
         """Return the entries of aggregatedStatus of the clusters that report."""
         if not self.copies:
             return {}
         found = ((name, self.item(name)) for name in clusters)
         return {name: item for name, item in found if item is not None}
 
-    def item(self, cluster: str) -> Body | None:
-        """Return a cluster's entry of aggregatedStatus, `None` if it reports nothing.
-
-        Source: karmada@f8fdd02 pkg/util/helper/workstatus.go `assembleWorkStatus`.
-        """
+    def item(self, cluster: str) -> AggregatedStatusItem | None:
+        """Return a cluster's entry of aggregatedStatus, `None` if it reports nothing."""
         report = self.of(cluster)
         if report is None:
             return None
-        entry: dict[str, object] = {"clusterName": cluster}
-        status = reported_status(report.body)
-        if status:
-            entry["status"] = status
-        if report.message:
-            entry["appliedMessage"] = report.message
-        return {**entry, "applied": report.applied, "health": str(report.health)}
-
-
-def reports_of(spec: Body, copies: CopyReports) -> Reports:
-    """Return the reports of the workload that a binding's spec names."""
-    return Reports(workload_of(spec), copies)
-
-
-def workload_of(spec: Body) -> ObjectKey:
-    """Return the workload that a binding's spec names."""
-    resource = mapping(spec, "resource")
-    return ObjectKey(
-        group_of(text(resource, "apiVersion")),
-        text(resource, "kind"),
-        text(resource, "namespace"),
-        text(resource, "name"),
-    )
+        return reported_item(
+            cluster,
+            reported_status(report.body),
+            message=report.message,
+            applied=report.applied,
+            health=str(report.health),
+        )

@@ -117,6 +117,16 @@ class Placement:
         return next((term for term in terms if term.affinity_name == name), None)
 
 
+def replica_scheduling(placement: Body | None) -> Body:
+    """Return what a placement says of replicas, as written; nothing else is decoded."""
+    return fields.mapping(placement or {}, "replicaScheduling")
+
+
+def is_divided(placement: Body | None) -> bool:
+    """Return whether a placement says that replicas are divided among clusters."""
+    return fields.text(replica_scheduling(placement), "replicaSchedulingType") == DIVIDED
+
+
 def decode_placement(body: Body) -> Placement:
     """Return the placement that a mapping holds.
 

@@ -6,6 +6,7 @@ from enum import IntEnum
 
 from reconciler.dialects.karmada.api.defaults import admitted
 from reconciler.dialects.karmada.api.groups import POLICY_GROUP
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_policy_fields
 from reconciler.manifests.admission import digest
 from reconciler.manifests.suspension import is_suspended
 from reconciler.model.body import Body
@@ -46,10 +47,14 @@ class ResourceSelector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """A policy as far as claims go; `spec` is that of its bindings, as the webhook leaves it.
+    """A policy as far as claims go.
 
-    `preempts` says that it may take workloads over from others. `waits_for` are the override
-    policies that it depends on and that are not there.
+    Attributes:
+        preempts: Whether it may take workloads over from others.
+        waits_for: The override policies that it depends on and that are not there.
+        spec: As the webhook leaves it.
+        copied: What a binding takes from that as it is.
+        priority_class: The PriorityClass that it names, `None` if it asks for no priority.
     """
 
     key: ObjectKey
@@ -61,6 +66,8 @@ class Policy:
     lazy: bool
     suspended: bool
     spec: Body
+    copied: BindingSpec
+    priority_class: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +127,8 @@ def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
         known: All objects of the repository, among them the override policies.
     """
     spec = mapping(manifest.body, "spec")
+    left = admitted(manifest.key, spec)
+    priority = mapping_or_none(left, "schedulePriority")
     overrides = zip(strings(spec, "dependentOverrides"), overrides_of(manifest), strict=True)
     return Policy(
         key=manifest.key,
@@ -132,7 +141,9 @@ def decode_policy(manifest: Manifest, known: Container[ObjectKey]) -> Policy:
         waits_for=tuple(name for name, override in overrides if override not in known),
         lazy=text(spec, "activationPreference") == "Lazy",
         suspended=is_suspended(manifest.body),
-        spec=admitted(manifest.key, spec),
+        spec=left,
+        copied=decode_policy_fields(left),
+        priority_class=None if priority is None else text(priority, "priorityClassName"),
     )
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from reconciler.dialects.karmada.api.clusters import Members, TargetCluster
 from reconciler.dialects.karmada.api.custom_kinds import BUILT_IN, CustomKinds
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
+from reconciler.dialects.karmada.api.work.work_spec import encode_dispatch
 from reconciler.dialects.karmada.binding.prune import pruned
 from reconciler.dialects.karmada.binding.revise_replicas import completions_by_cluster, revised
 from reconciler.dialects.karmada.binding.work_marks import (
@@ -12,7 +14,6 @@ from reconciler.dialects.karmada.binding.work_marks import (
     at_cluster,
     binding_marks,
     conflict_resolution,
-    dispatch_of,
     marked,
     marked_at,
     with_managed_lists,
@@ -29,7 +30,6 @@ from reconciler.dialects.work_spec import fill_work
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.content import with_value
-from reconciler.model.fields import bodies, mapping, number, strings, text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.same import Same
 
@@ -57,12 +57,24 @@ class Rendering:
         return self.members.fleet.position
 
 
+@dataclass(frozen=True, slots=True)
+class RenderedBinding:
+    """A binding that is rendered.
+
+    `workload` is the key of its workload, `permanent_id` that by which Works name the binding.
+    """
+
+    namespace: str
+    name: str
+    spec: BindingSpec
+    workload: ObjectKey
+    permanent_id: str
+
+
 def render_binding(
-    binding: Body,
+    binding: RenderedBinding,
     targets: Sequence[TargetCluster],
     template: Body,
-    key: ObjectKey,
-    permanent_id: str,
     rendering: Rendering,
 ) -> Iterator[ClusterWork | NotRendered]:
     """Yield what each cluster of a binding gets, or why it gets nothing new.
@@ -71,20 +83,18 @@ def render_binding(
         binding: The binding as it was decided.
         targets: Its clusters, as `merged_targets` has them.
         template: Its workload.
-        key: Of the workload.
-        permanent_id: By which Works name the binding.
         rendering: All else.
 
     Source: karmada@f8fdd02 pkg/controllers/binding/common.go `ensureWork`. The clusters of one
     binding fail alone, but where the completions of a Job are no number.
     """
     try:
-        completions = completions_by_cluster(template, binding, targets)
+        completions = completions_by_cluster(template, binding.spec, targets)
     except UserError as error:
         yield from (NotRendered(target.name, error.message) for target in targets)
         return
-    state = _state(binding, targets) if rendering.keeps_state else {}
-    contents = _Contents(binding, template, key, permanent_id, state, rendering)
+    state = _state(binding.spec, targets) if rendering.keeps_state else {}
+    contents = _Contents(binding, template, state, rendering)
     for target in targets:
         position = rendering.positions.get(target.name)
         if position is None:
@@ -101,10 +111,8 @@ def render_binding(
 class _Contents:
     """What the clusters of one binding get; what several get alike is computed once."""
 
-    binding: Body
+    binding: RenderedBinding
     template: Body
-    key: ObjectKey
-    permanent_id: str
     state: Mapping[str, str]
     rendering: Rendering
     _revised: dict[tuple[int, int | None], Body] = field(default_factory=dict)
@@ -114,8 +122,8 @@ class _Contents:
     _dispatch: Body | None = None
 
     def __post_init__(self) -> None:
-        if not mapping(self.binding, "spec").get("suspension"):
-            self._dispatch = dispatch_of(self.binding, ClusterName(""))
+        if not self.binding.spec.suspension:
+            self._dispatch = encode_dispatch(self.binding.spec, ClusterName(""))
         self._overrides = Overrides(self.rendering.overrides, self.rendering.members)
         self._overridden = self.rendering.overrides.some
 
@@ -131,19 +139,21 @@ class _Contents:
         shared = self._alike[alike]
         work = shared.work
         if self._dispatch is None:
-            work = {**work, "spec": dispatch_of(self.binding, target.name)}
+            work = {**work, "spec": encode_dispatch(self.binding.spec, target.name)}
         return ClusterWork(
             cluster=target.name,
             carrier=at_cluster(work, target.name),
             fill=fill_work,
-            manifests={self.key: marked_at(shared.manifest, target.name)},
+            manifests={self.binding.workload: marked_at(shared.manifest, target.name)},
         )
 
     def _share(self, target: TargetCluster, completions: int | None) -> Body:
         """Return the workload with the replicas and completions of a cluster."""
         share = (target.replicas, completions)
         if share not in self._revised:
-            content = _revised(self.template, self.binding, target, self.rendering.custom_kinds)
+            content = _revised(
+                self.template, self.binding.spec, target, self.rendering.custom_kinds
+            )
             if completions is not None:
                 content = with_value(content, ("spec", "completions"), completions)
             self._revised[share] = content
@@ -151,8 +161,9 @@ class _Contents:
 
     def _content(self, found: Overridden) -> "_Content":
         """Return what clusters with these overrides get, but for what names the cluster."""
-        labels, named = binding_marks(self.binding, self.permanent_id)
-        named = {**named, CONFLICT: conflict_resolution(found.manifest, self.binding)}
+        binding = self.binding
+        labels, named = binding_marks(binding.namespace, binding.name, binding.permanent_id)
+        named = {**named, CONFLICT: conflict_resolution(found.manifest, binding.spec)}
         manifest = marked(found.manifest, {**labels, **self.state}, named)
         work = work_of(found.manifest, labels, {**named, **applied_annotations(found)})
         work = {**work, "spec": self._dispatch or {}}
@@ -168,31 +179,20 @@ class _Content:
 
 
 def _revised(
-    template: Body, binding: Body, target: TargetCluster, custom_kinds: CustomKinds
+    template: Body, binding: BindingSpec, target: TargetCluster, custom_kinds: CustomKinds
 ) -> Body:
-    """Return a workload with the replicas of a cluster; one without replicas as it is.
-
-    Source: karmada@f8fdd02 pkg/apis/work/v1alpha2/binding_types_helper.go `IsWorkload`.
-    """
-    spec = mapping(binding, "spec")
-    is_workload = (
-        number(spec, "replicas") > 0
-        or spec.get("replicaRequirements") is not None
-        or bool(bodies(spec, "components"))
-    )
-    return revised(template, target.replicas, custom_kinds) if is_workload else template
+    """Return a workload with the replicas of a cluster; one without replicas as it is."""
+    return revised(template, target.replicas, custom_kinds) if binding.is_workload else template
 
 
-def _state(binding: Body, targets: Sequence[TargetCluster]) -> Mapping[str, str]:
+def _state(binding: BindingSpec, targets: Sequence[TargetCluster]) -> Mapping[str, str]:
     """Return the labels that an application takes along to the one cluster that it fails over to.
 
     Source: karmada@f8fdd02 pkg/controllers/binding/common.go `injectReservedLabelState`.
     """
-    tasks = bodies(mapping(binding, "spec"), "gracefulEvictionTasks")
-    if len(targets) != 1 or not tasks:
+    if len(targets) != 1 or not binding.tasks:
         return {}
-    task = tasks[-1]
-    left = strings(task, "clustersBeforeFailover")
-    if text(task, "purgeMode") != "Directly" or targets[0].name in left:
+    task = binding.tasks[-1]
+    if not task.directly or targets[0].name in task.clusters_before_failover:
         return {}
-    return {name: str(value) for name, value in mapping(task, "preservedLabelState").items()}
+    return task.preserved_label_state

@@ -6,7 +6,6 @@ from functools import partial
 from itertools import chain
 
 from reconciler.dialects.cluster_reads import named
-from reconciler.dialects.karmada.api.binding import workload_key
 from reconciler.dialects.karmada.api.cluster_models import mutated_cluster
 from reconciler.dialects.karmada.api.clusters import (
     MemberCluster,
@@ -15,9 +14,10 @@ from reconciler.dialects.karmada.api.clusters import (
     members_of,
 )
 from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
-from reconciler.dialects.karmada.api.placement import DIVIDED
+from reconciler.dialects.karmada.api.placement import is_divided
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_spec
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, merged_targets
-from reconciler.dialects.karmada.binding.render import Rendering, render_binding
+from reconciler.dialects.karmada.binding.render import RenderedBinding, Rendering, render_binding
 from reconciler.dialects.karmada.binding.render_namespace import render_namespace
 from reconciler.dialects.karmada.binding.render_reads import (
     CLUSTER,
@@ -99,8 +99,8 @@ class KarmadaRenderer:
         output = self.world.outputs.get(owner) if owner[:2] in BINDINGS else None
         if output is None:
             return {}
-        sources = (workload_key(output.body),)
-        return dict.fromkeys(sorted(kept_clusters(output.body)), sources)
+        spec = decode_spec(output.body)
+        return dict.fromkeys(sorted(kept_clusters(spec)), (spec.resource.key,))
 
     def _synced(self, key: ObjectKey) -> Manifest | None:
         found = self.world.inputs.get(key)
@@ -124,31 +124,32 @@ class KarmadaRenderer:
         return replace(rendered, reads=binding_reads(template.key, template.body, names, overrides))
 
     def _rendered_binding(self, output: Manifest) -> tuple[Rendered, Manifest | None]:
-        binding, key = output.body, workload_key(output.body)
-        targets = merged_targets(binding)
+        spec = decode_spec(output.body)
+        key, targets = spec.resource.key, merged_targets(spec)
         placed = tuple((target.name, target.replicas) for target in targets)
-        kept = kept_clusters(binding) - {name for name, _ in placed}
+        kept = kept_clusters(spec) - {name for name, _ in placed}
         template = self.world.inputs.get(key)
         if template is None:
             why = f"{key} is not in the repository any more"
             failed = tuple(NotRendered(name, why) for name, _ in placed)
             found = Rendered(path=output.origin.path, failed=failed, kept=kept, placed=placed)
             return found, None
-        warnings = tuple(self._warnings(template, binding))
+        warnings = tuple(self._warnings(template, spec))
         if warnings and self.refuses:
             failed = tuple(NotRendered(name, warnings[0]) for name, _ in placed)
             found = Rendered(path=template.origin.path, failed=failed, kept=kept, placed=placed)
             return found, template
         stored = _as_stored(template)
-        works = render_binding(binding, targets, stored, key, _permanent_id(output), self.rendering)
+        place = output.key.namespace, output.key.name
+        binding = RenderedBinding(*place, spec, key, _permanent_id(output))
+        works = render_binding(binding, targets, stored, self.rendering)
         return _rendered(template.origin.path, works, kept, placed, warnings), template
 
-    def _warnings(self, template: Manifest, binding: Body) -> Iterator[str]:
+    def _warnings(self, template: Manifest, binding: BindingSpec) -> Iterator[str]:
         """Yield that a policy divides what goes whole to each cluster."""
-        scheduling = at(binding, "spec", "placement", "replicaScheduling")
         counted = isinstance(at(template.body, "spec").get("replicas"), int)
         known = replicas_path(template.body, self.rendering.custom_kinds) is not None
-        if counted and not known and scheduling.get("replicaSchedulingType") == DIVIDED:
+        if counted and not known and is_divided(binding.placement):
             yield LEFT_WHOLE.format(subject=template.key)
 
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.dialects.karmada.api.clusters import TargetCluster
 from reconciler.dialects.karmada.api.custom_kinds import CustomKinds
-from reconciler.dialects.karmada.api.placement import DIVIDED
+from reconciler.dialects.karmada.api.placement import is_divided
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.content import at, with_value
-from reconciler.model.fields import mapping, number, text
+from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName
 from reconciler.schedule.apportion import apportion, breaks_ties_descending
 
@@ -69,7 +70,7 @@ def _is_held(manifest: Body, path: Sequence[str]) -> bool:
 
 
 def completions_by_cluster(
-    manifest: Body, binding: Body, targets: Sequence[TargetCluster]
+    manifest: Body, binding: BindingSpec, targets: Sequence[TargetCluster]
 ) -> dict[ClusterName, int]:
     """Return how many completions of a Job each cluster gets; empty where they are not divided.
 
@@ -81,10 +82,13 @@ def completions_by_cluster(
     Source: karmada@f8fdd02 pkg/controllers/binding/common.go `needReviseJobCompletions`,
     `divideReplicasByJobCompletions`.
     """
-    spec, path = mapping(binding, "spec"), ("spec", "completions")
-    scheduling = at(spec, "placement", "replicaScheduling").get("replicaSchedulingType")
-    divided = manifest.get("kind") == "Job" and number(spec, "replicas") > 0
-    if not divided or scheduling != DIVIDED or "completions" not in at(manifest, "spec"):
+    path = ("spec", "completions")
+    divided = manifest.get("kind") == "Job" and (binding.replicas or 0) > 0
+    if (
+        not divided
+        or not is_divided(binding.placement)
+        or "completions" not in at(manifest, "spec")
+    ):
         return {}
     completions = _whole_number(manifest, path)
     weights = {target.name: target.replicas for target in targets}

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.binding.work_names import execution_namespace, work_name
 from reconciler.dialects.karmada.overridemanager.label_overrider import string_map
 from reconciler.manifests.text.filled import Filled
 from reconciler.model.body import Body
 from reconciler.model.content import at
-from reconciler.model.fields import flag_or_none, mapping, text
+from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName
 
 API_VERSION = "work.karmada.io/v1alpha1"
@@ -26,13 +27,11 @@ NAMED_AT = ("metadata", "annotations", WORK_NAMESPACE)
 Texts = Mapping[str, str]
 
 
-def binding_marks(binding: Body, permanent_id: str) -> tuple[Texts, Texts]:
+def binding_marks(namespace: str, name: str, permanent_id: str) -> tuple[Texts, Texts]:
     """Return the labels and annotations by which a manifest names its binding.
 
     Source: karmada@f8fdd02 pkg/controllers/binding/common.go `mergeLabel`, `mergeAnnotations`.
     """
-    metadata = mapping(binding, "metadata")
-    namespace, name = text(metadata, "namespace"), text(metadata, "name")
     if namespace:
         prefix = "resourcebinding.karmada.io"
         named = {f"{prefix}/namespace": namespace, f"{prefix}/name": name}
@@ -42,7 +41,7 @@ def binding_marks(binding: Body, permanent_id: str) -> tuple[Texts, Texts]:
     return {f"{prefix}/permanent-id": permanent_id}, named
 
 
-def conflict_resolution(manifest: Body, binding: Body) -> str:
+def conflict_resolution(manifest: Body, binding: BindingSpec) -> str:
     """Return what happens where a cluster has an object of that name already.
 
     Source: karmada@f8fdd02 pkg/controllers/binding/common.go `mergeConflictResolution`.
@@ -50,8 +49,7 @@ def conflict_resolution(manifest: Body, binding: Body) -> str:
     wished = (string_map(at(manifest, "metadata").get("annotations")) or {}).get(CONFLICT)
     if wished in {"abort", "overwrite"}:
         return str(wished)
-    told = text(mapping(binding, "spec"), "conflictResolution")
-    return "overwrite" if told == "Overwrite" else "abort"
+    return "overwrite" if binding.conflict_resolution == "Overwrite" else "abort"
 
 
 def marked(manifest: Body, labels: Texts, annotations: Texts) -> Body:
@@ -135,25 +133,6 @@ def work_of(manifest: Body, labels: Texts | None, annotations: Texts | None) -> 
 def at_cluster(work: Body, cluster: ClusterName) -> Body:
     """Return a Work in the namespace of a cluster."""
     return Filled(work, ("metadata", "namespace"), execution_namespace(cluster))
-
-
-def dispatch_of(binding: Body, cluster: ClusterName) -> Body:
-    """Return what a binding says of its Works: whether they wait, and what outlives them."""
-    spec = mapping(binding, "spec")
-    return {
-        "suspendDispatching": _is_suspended(spec, cluster),
-        "preserveResourcesOnDeletion": bool(flag_or_none(spec, "preserveResourcesOnDeletion")),
-    }
-
-
-def _is_suspended(spec: Body, cluster: ClusterName) -> bool:
-    """Return whether a cluster's agent is to pass over the Work.
-
-    Source: karmada@f8fdd02 pkg/controllers/binding/common.go `shouldSuspendDispatching`.
-    """
-    suspension = mapping(spec, "suspension")
-    named = at(suspension, "dispatchingOnClusters").get("clusterNames") or ()
-    return bool(flag_or_none(suspension, "dispatching")) or cluster in named  # type: ignore[operator]
 
 
 def _text(body: Body, field: str) -> str:

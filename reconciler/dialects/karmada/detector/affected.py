@@ -8,7 +8,6 @@ from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable
 from reconciler.dialects.karmada.detector.options import DetectorOptions
 from reconciler.dialects.karmada.detector.policy_match import Policies
-from reconciler.model.fields import mapping, text
 from reconciler.model.frozen import Frozen
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import same
@@ -50,11 +49,8 @@ class Seen:
 
     def priority_of(self, policy: Policy | None) -> int | None:
         """Return the value of the PriorityClass that a policy names, `None` if there is none."""
-        if policy is None or "schedulePriority" not in policy.spec:
-            return None
-        return self.priorities.get(
-            text(mapping(policy.spec, "schedulePriority"), "priorityClassName")
-        )
+        name = None if policy is None else policy.priority_class
+        return None if name is None else self.priorities.get(name)
 
     def _is_told_as(self, other: "Seen") -> bool:
         return same((self.priorities, self.options), (other.priorities, other.options))

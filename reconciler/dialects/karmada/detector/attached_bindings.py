@@ -4,20 +4,24 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 
 from reconciler.dialects.karmada.api.policies import template_of
+from reconciler.dialects.karmada.api.work.binding_spec import (
+    BindingSnapshot,
+    BindingSpec,
+    decode_spec,
+)
 from reconciler.dialects.karmada.detector.binding_draft import (
     Draft,
     binding_key,
     draft_binding,
-    ordered,
 )
 from reconciler.dialects.karmada.detector.detect import Claims
 from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest, World
 
@@ -77,7 +81,7 @@ def attach(
     Source: karmada@f8fdd02 pkg/dependenciesdistributor/dependencies_distributor.go
     `syncScheduleResultToAttachedBindings`, `createOrUpdateAttachedBinding`.
     """
-    required: dict[ObjectKey, list[Body]] = defaultdict(list)
+    required: dict[ObjectKey, list[BindingSnapshot]] = defaultdict(list)
     for key in sorted(claims.needs):
         body = standing(key)
         if body is not None:
@@ -93,26 +97,18 @@ def attach(
     }
 
 
-def _attached(draft: Draft, required: list[Body]) -> Draft:
-    """Return a binding that knows who requires it."""
-    return replace(draft, spec=_with_required(draft, required))
+def _attached(draft: Draft, required: list[BindingSnapshot]) -> Draft:
+    """Return a binding that knows who requires it, and the object that it is about."""
+    own = draft.spec if _has_policy(draft) else BindingSpec(resource=draft.resource)
+    return replace(draft, spec=own._replace(required_by=tuple(required)))
 
 
 def _has_policy(draft: Draft) -> bool:
     """Return whether a binding is there for a policy's sake, even if that policy is gone by now."""
-    return draft.policy is not None or "placement" in draft.spec
+    return draft.policy is not None or draft.spec.placement is not None
 
 
-def _snapshot(key: ObjectKey, binding: Body) -> Body:
+def _snapshot(key: ObjectKey, binding: Body) -> BindingSnapshot:
     """Return what an attached binding knows of one that requires it."""
-    scope = {"namespace": key.namespace} if key.namespace else {}
-    clusters = bodies(mapping(binding, "spec"), "clusters")
-    placed = {"clusters": sorted(clusters, key=lambda item: str(item["name"]))} if clusters else {}
-    return {**scope, "name": key.name, **placed}
-
-
-def _with_required(draft: Draft, required: list[Body]) -> Body:
-    """Return a binding's spec with those who require it, and the object that it is about."""
-    own = draft.spec if _has_policy(draft) else {"resource": draft.resource}
-    kept = {name: value for name, value in own.items() if name != "requiredBy"}
-    return ordered({**kept, "requiredBy": required} if required else kept)
+    clusters = sorted(decode_spec(binding).clusters, key=attrgetter("name"))
+    return BindingSnapshot(key.namespace, key.name, tuple(clusters))

@@ -8,13 +8,21 @@ from reconciler.dialects.karmada.api.groups import WORK_GROUP
 from reconciler.dialects.karmada.api.interpreter import demand_of
 from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements
+from reconciler.dialects.karmada.api.work.binding_spec import (
+    NO_REFERENCE,
+    BindingSpec,
+    ObjectReference,
+    decode_spec,
+    with_scheduling,
+)
+from reconciler.dialects.karmada.api.work.binding_status import BindingStatus, decode_status
 from reconciler.dialects.karmada.detector.claim_marks import (
     claim_annotations,
     claim_labels,
 )
 from reconciler.errors import UserError
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, mapping_or_none, text
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, uid_of
 
 GROUP = WORK_GROUP
@@ -25,37 +33,8 @@ CLUSTER_BINDING = "ClusterResourceBinding"
 TEMPLATE_DIGEST = "reconciler.dev/template-digest"
 """Annotation, under Lazy policies only: the workload that the binding last followed."""
 
-COPIED = (
-    "propagateDeps",
-    "schedulerName",
-    "failover",
-    "conflictResolution",
-    "suspension",
-    "preserveResourcesOnDeletion",
-)
-"""Fields that a binding takes from its policy as they are, besides the placement."""
-
-DECIDED = ("clusters", "gracefulEvictionTasks", "requiredBy", "rescheduleTriggeredAt")
-"""Fields that decisions write; an update of the template or policy keeps them."""
-
-ORDER = (
-    "resource",
-    "replicas",
-    "replicaRequirements",
-    "clusters",
-    "placement",
-    "gracefulEvictionTasks",
-    "requiredBy",
-    "rescheduleTriggeredAt",
-    "propagateDeps",
-    "schedulerName",
-    "conflictResolution",
-    "failover",
-    "schedulePriority",
-    "suspension",
-    "preserveResourcesOnDeletion",
-)
-"""Order of the fields in the file."""
+NEW = BindingSpec(resource=NO_REFERENCE)
+"""What a binding says that is not there yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +47,7 @@ class Draft:
         policy: Who claims it; `None` leaves it where it is.
         spec: What is wanted, decisions so far included.
         resource: The reference to its workload.
+        stood: The spec as the last pass left it, without anything if it is new.
         workload_labels: Labels of its workload.
         present: The binding's file as the last pass left it, `None` if it is new.
         labels: Of its claim.
@@ -78,8 +58,9 @@ class Draft:
     key: ObjectKey
     subject: str
     policy: Policy | None
-    spec: Body
-    resource: Body
+    spec: BindingSpec
+    resource: ObjectReference
+    stood: BindingSpec
     workload_labels: Mapping[str, str]
     present: Body | None
     labels: Mapping[str, str]
@@ -91,10 +72,9 @@ class Draft:
         """Metadata as the last pass left it."""
         return mapping(self.present or {}, "metadata")
 
-    @property
-    def status(self) -> Body:
-        """Status as the last pass left it."""
-        return mapping(self.present or {}, "status")
+    def status(self) -> BindingStatus:
+        """Decode the status as the last pass left it."""
+        return decode_status(self.present or {})
 
 
 def draft_binding(
@@ -123,21 +103,24 @@ def draft_binding(
     Source: karmada@f8fdd02 pkg/detector/detector.go `ApplyPolicy`, pkg/detector/policy.go
     `HandlePropagationPolicyDeletion`.
     """
-    spec = mapping(present or {}, "spec")
+    stood = NEW if present is None else decode_spec(present)
+    spec = stood._replace(components=()) if stood.components else stood
     annotations = claim_annotations(policy)
+    annotated = mapping(mapping(present or {}, "metadata"), "annotations")
     if policy is not None and policy.lazy:
         annotations[TEMPLATE_DIGEST] = template.digest
-    if policy is not None and not (policy.lazy and _is_unchanged(template, present)):
+    if policy is not None and not (policy.lazy and _is_unchanged(template, stood, annotated)):
         demand = demand_of(template.api_version, template.key.kind, template.body, custom_kinds)
-        spec = claimed_spec(template, demand, policy.spec, spec, priority_classes)
+        spec = claimed_spec(template, demand, policy, spec, priority_classes)
     key = template.key
     suspended = template.suspended or (policy is not None and policy.suspended)
     return Draft(
         key=binding_key(key),
         subject=f"{key.namespace}/{key.name}" if key.namespace else key.name,
         policy=policy,
-        spec=_with_suspension(spec, suspended=suspended),
-        resource=_resource(template),
+        spec=with_scheduling(spec, suspended=suspended),
+        resource=_reference(template),
+        stood=stood,
         workload_labels=template.labels,
         present=present,
         labels=claim_labels(policy),
@@ -146,25 +129,15 @@ def draft_binding(
     )
 
 
-def _is_unchanged(template: Template, present: Body | None) -> bool:
+def _is_unchanged(template: Template, stood: BindingSpec, annotations: Body) -> bool:
     """Return whether a workload is as it was when its binding last followed it.
 
     A binding that was under no Lazy policy before cannot know; then the change is the policy's. One
     that is there only since others need its object was never placed by a policy.
     """
-    if present is None or "placement" not in mapping(present, "spec"):
+    if stood.placement is None:
         return False
-    annotations = mapping(mapping(present, "metadata"), "annotations")
     return text(annotations, TEMPLATE_DIGEST) in ("", template.digest)
-
-
-def _with_suspension(spec: Body, *, suspended: bool) -> Body:
-    """Return a spec whose scheduling is suspended, or is not."""
-    present = mapping(spec, "suspension")
-    rest = {name: value for name, value in present.items() if name != "scheduling"}
-    suspension = {**rest, "scheduling": True} if suspended else rest
-    kept = {name: value for name, value in spec.items() if name != "suspension"}
-    return ordered({**kept, "suspension": suspension} if suspension else kept)
 
 
 def binding_name(kind: str, name: str) -> str:
@@ -184,25 +157,20 @@ def binding_key(template: ObjectKey) -> ObjectKey:
     return ObjectKey(GROUP, kind, template.namespace, binding_name(template.kind, template.name))
 
 
-def named_by(draft: Draft) -> frozenset[str]:
-    """Return the clusters that a binding names."""
-    return frozenset(text(item, "name") for item in bodies(draft.spec, "clusters"))
-
-
 def claimed_spec(
     template: Template,
     demand: ReplicaRequirements | None,
-    policy_spec: Body,
-    present: Body,
+    policy: Policy,
+    stood: BindingSpec,
     priority_classes: Mapping[str, int],
-) -> Body:
+) -> BindingSpec:
     """Return the spec of a claimed workload's binding.
 
     Args:
         template: The workload.
         demand: What it asks for, `None` if its kind has no replicas.
-        policy_spec: Its policy's spec after defaults and mutation.
-        present: The binding's spec so far, empty if it is new; its decisions are kept.
+        policy: Its policy.
+        stood: The binding's spec so far, empty if it is new; what was decided is kept.
         priority_classes: Name to value.
 
     Raises:
@@ -210,28 +178,26 @@ def claimed_spec(
 
     Source: karmada@f8fdd02 pkg/detector/detector.go `BuildResourceBinding`.
     """
-    spec: dict[str, object] = {"resource": _resource(template)}
-    if demand is not None:
-        if demand.replicas:
-            spec["replicas"] = demand.replicas
-        if demand.requirements is not None:
-            spec["replicaRequirements"] = demand.requirements
-    spec["placement"] = mapping(policy_spec, "placement")
-    spec |= {name: policy_spec[name] for name in COPIED if policy_spec.get(name) is not None}
-    spec |= {name: present[name] for name in DECIDED if present.get(name) is not None}
-    if mapping_or_none(policy_spec, "schedulePriority") is not None:
-        spec["schedulePriority"] = _priority(
-            mapping(policy_spec, "schedulePriority"), priority_classes
-        )
-    return ordered(spec)
+    return policy.copied._replace(
+        resource=_reference(template),
+        placement={} if policy.copied.placement is None else policy.copied.placement,
+        replicas=None if demand is None else demand.replicas or None,
+        requirements=None if demand is None else demand.requirements,
+        clusters=stood.clusters,
+        tasks=stood.tasks,
+        required_by=stood.required_by,
+        reschedule_triggered_at=stood.reschedule_triggered_at,
+        priority=_priority(policy.priority_class, priority_classes),
+    )
 
 
-def _priority(wanted: Body, priority_classes: Mapping[str, int]) -> Body:
+def _priority(name: str | None, priority_classes: Mapping[str, int]) -> Body | None:
     """Return the priority of a binding; the order of decisions does not depend on it here.
 
     Source: karmada@f8fdd02 pkg/detector/detector.go `getSchedulePriority`.
     """
-    name = text(wanted, "priorityClassName")
+    if name is None:
+        return None
     if name not in priority_classes:
         raise UserError(
             f'priorityclasses.scheduling.k8s.io "{name}" not found',
@@ -240,23 +206,13 @@ def _priority(wanted: Body, priority_classes: Mapping[str, int]) -> Body:
     return {"priority": priority_classes[name]}
 
 
-def ordered(spec: Mapping[str, object]) -> Body:
-    """Return a binding's spec in the order of the file."""
-    return {name: spec[name] for name in ORDER if name in spec}
-
-
-def _resource(template: Template) -> Body:
+def _reference(template: Template) -> ObjectReference:
     """Return the reference to the workload.
 
     Unlike upstream: there is no resourceVersion, which would change with each commit.
     """
     key = template.key
-    resource = {"apiVersion": template.api_version, "kind": key.kind}
-    if key.namespace:
-        resource["namespace"] = key.namespace
-    resource["name"] = key.name
-    resource["uid"] = uid_of(key)
-    return resource
+    return ObjectReference(template.api_version, key.kind, key.namespace, key.name, uid_of(key))
 
 
 def owner_references(template: Template) -> Sequence[Body]:

@@ -176,7 +176,7 @@ class ClaimTable:
             self._count(claim.named, 1)
             if claim.needs:
                 self.needs[binding] = claim.needs
-            if claim.draft.spec.get("requiredBy"):
+            if claim.draft.spec.required_by:
                 self.required[binding] = claim.draft
 
     def _drop(self, workload: ObjectKey) -> ObjectKey | None:

@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
+from reconciler.dialects.karmada.api.binding import workload_key
 from reconciler.dialects.karmada.api.policies import (
     Policy,
     Template,
     template_of,
 )
+from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.detector.affected import Seen, affected_workloads
 from reconciler.dialects.karmada.detector.binding_draft import (
     BINDING,
@@ -18,7 +20,6 @@ from reconciler.dialects.karmada.detector.binding_draft import (
     Draft,
     binding_key,
     draft_binding,
-    named_by,
 )
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.detector.claim_table import ClaimTable, WorkloadClaim
@@ -34,8 +35,7 @@ from reconciler.dialects.karmada.memory import KarmadaMemory
 from reconciler.dialects.object_boundary import Failed, attempt, place_of
 from reconciler.manifests.paths import is_frozen
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping, text
-from reconciler.model.identity import ObjectKey, group_of
+from reconciler.model.identity import ObjectKey
 from reconciler.model.versioned import differing
 from reconciler.model.world import Fault, Manifest, World
 
@@ -236,8 +236,8 @@ class _Detection:
             policy=policy,
             under=under,
             draft=draft,
-            named=self.table.shared(named_by(draft)),
-            needs=_needs(template) if draft.spec.get("propagateDeps") is True else (),
+            named=self.table.shared(draft.spec.named),
+            needs=_needs(template) if draft.spec.propagate_deps else (),
         )
 
     def _drafted(self, template: Template, policy: Policy | None, present: Body | None) -> Draft:
@@ -257,13 +257,12 @@ def _needs(template: Template) -> tuple[ObjectKey, ...]:
 
 def _is_required(binding: Body | None) -> bool:
     """Return whether others need what a binding places, so that no policy is asked."""
-    return bool(mapping(binding or {}, "spec").get("requiredBy"))
+    return binding is not None and bool(decode_spec(binding).required_by)
 
 
 def _is_bound(binding: Manifest | None, workload: ObjectKey) -> bool:
     """Return whether a binding is that of a workload."""
     if binding is None:
         return False
-    resource = mapping(mapping(binding.body, "spec"), "resource")
-    named = (group_of(text(resource, "apiVersion")), text(resource, "kind"), text(resource, "name"))
-    return named == (workload.group, workload.kind, workload.name)
+    bound = workload_key(binding.body)
+    return (*bound[:2], bound.name) == (workload.group, workload.kind, workload.name)

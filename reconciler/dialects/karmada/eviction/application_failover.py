@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from reconciler.dialects.karmada.api.binding import Binding, EvictionTask
+from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.cluster_reports import Reports
+from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask, new_task
+from reconciler.dialects.karmada.api.work.failover_behavior import Behavior
 from reconciler.manifests.annotation_json import read_moments, write_note
-from reconciler.model.body import Body
-from reconciler.model.fields import mapping, mapping_or_none, number, number_or_none, text
 from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, earliest, parse_moment, span, stamp
@@ -15,21 +15,11 @@ from reconciler.model.moments import add, earliest, parse_moment, span, stamp
 UNHEALTHY_SINCE = "reconciler.dev/unhealthy-since"
 """Annotation: cluster to the moment of the pass that first saw the workload unhealthy there."""
 
-TOLERATION_SECONDS = 300  # karmada@f8fdd02 CRD default of decisionConditions.tolerationSeconds
 GRACEFUL = ("Gracefully", "Graciously")  # the second is the deprecated spelling
 PRODUCERS = {
     True: "resource-binding-application-failover-controller",
     False: "cluster-resource-binding-application-failover-controller",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Behavior:
-    """`failover.application` of a policy: how long unhealthy copies are borne, and how they go."""
-
-    toleration_seconds: int
-    purge_mode: str
-    grace_period_seconds: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,19 +40,6 @@ class Failing:
     def until(self) -> datetime | None:
         """When a cluster will have to be left, `None` if none."""
         return earliest(*(moment for _, moment in self.pending))
-
-
-def decode_behavior(spec: Body) -> Behavior | None:
-    """Return the application failover of a binding's spec, `None` if it has none."""
-    found = mapping_or_none(mapping(spec, "failover"), "application")
-    if found is None:
-        return None
-    seconds = number_or_none(mapping(found, "decisionConditions"), "tolerationSeconds")
-    return Behavior(
-        toleration_seconds=TOLERATION_SECONDS if seconds is None else seconds,
-        purge_mode=text(found, "purgeMode") or "Gracefully",
-        grace_period_seconds=number_or_none(found, "gracePeriodSeconds"),
-    )
 
 
 def detect_failing(
@@ -115,17 +92,13 @@ def eviction_task(binding: Binding, behavior: Behavior, cluster: ClusterName) ->
     Source: karmada@f8fdd02 pkg/controllers/applicationfailover/common.go `buildTaskOptions`.
     """
     replicas = next(count for name, count in binding.clusters if name == cluster)
-    body: dict[str, object] = {"fromCluster": cluster, "purgeMode": behavior.purge_mode}
-    if replicas > 0:
-        body["replicas"] = replicas
-    body |= {"reason": "ApplicationFailure", "producer": PRODUCERS[bool(binding.namespace)]}
-    if behavior.purge_mode in GRACEFUL and behavior.grace_period_seconds is not None:
-        body["gracePeriodSeconds"] = behavior.grace_period_seconds
-    if behavior.purge_mode == "Never":
-        body["suppressDeletion"] = True
-    return EvictionTask(
-        from_cluster=cluster,
-        grace_period_seconds=number(body, "gracePeriodSeconds") or None,
-        suppress_deletion=True if behavior.purge_mode == "Never" else None,
-        body=body,
+    graceful = behavior.purge_mode in GRACEFUL
+    return new_task(
+        cluster,
+        purge_mode=behavior.purge_mode,
+        replicas=replicas,
+        reason="ApplicationFailure",
+        producer=PRODUCERS[bool(binding.namespace)],
+        grace_period_seconds=behavior.grace_period_seconds if graceful else None,
+        suppress_deletion=behavior.purge_mode == "Never",
     )

@@ -1,11 +1,12 @@
 """Graceful eviction: how long a cluster that is left keeps what it runs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from reconciler.dialects.karmada.api.binding import Binding, EvictionTask
-from reconciler.model.moments import add, earliest, format_moment, span
+from reconciler.dialects.karmada.api.binding import Binding
+from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask, begun
+from reconciler.model.moments import add, earliest, span
 
 DEFAULT_TIMEOUT = timedelta(minutes=10)  # karmada@f8fdd02 --graceful-eviction-timeout
 
@@ -45,7 +46,7 @@ def assess_tasks(
         return GracefulEviction(tasks=binding.tasks)
     healthy = is_settled(binding)
     kept = tuple(
-        _stamped(task, now)
+        begun(task, now)
         for task in binding.tasks
         if task.creation_timestamp is None or _stays(task, now, timeout, healthy=healthy)
     )
@@ -73,13 +74,6 @@ def _stays(task: EvictionTask, now: datetime, timeout: timedelta, *, healthy: bo
         return task.suppress_deletion
     end = _end(task, timeout)
     return not healthy and (end is None or now <= end)
-
-
-def _stamped(task: EvictionTask, now: datetime) -> EvictionTask:
-    if task.creation_timestamp is not None:
-        return task
-    body = {**task.body, "creationTimestamp": format_moment(now)}
-    return replace(task, creation_timestamp=now, body=body)
 
 
 def _end(task: EvictionTask, timeout: timedelta) -> datetime | None:

@@ -7,8 +7,9 @@ from enum import StrEnum
 
 from reconciler.dialects.karmada.api.admitted_cluster import NOT_READY, UNREACHABLE
 from reconciler.dialects.karmada.api.applied_placement import read_applied
-from reconciler.dialects.karmada.api.binding import Binding, EvictionTask
+from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import MemberCluster, TargetCluster
+from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask, new_task
 from reconciler.errors import UserError
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import add, earliest, span
@@ -178,8 +179,10 @@ def _task(binding: Binding, target: TargetCluster, purge_mode: str) -> EvictionT
     """Return the task for a cluster that is left; its moment is set by graceful eviction."""
     if binding.purge_mode is not None:
         purge_mode = binding.purge_mode or GRACEFULLY
-    body: dict[str, object] = {"fromCluster": target.name, "purgeMode": purge_mode}
-    if target.replicas > 0:
-        body["replicas"] = target.replicas
-    body |= {"reason": "TaintUntolerated", "producer": "TaintManager"}
-    return EvictionTask(from_cluster=target.name, body=body)
+    return new_task(
+        target.name,
+        purge_mode=purge_mode,
+        replicas=target.replicas,
+        reason="TaintUntolerated",
+        producer="TaintManager",
+    )

@@ -6,12 +6,17 @@ from datetime import datetime
 from reconciler.dialects.importer import Adopted
 from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.api.binding import workload_key
+from reconciler.dialects.karmada.api.work.binding_spec import decode_spec, encode_spec
+from reconciler.dialects.karmada.api.work.binding_status import (
+    BindingStatus,
+    decode_status,
+    encode_status,
+)
 from reconciler.dialects.karmada.detector.binding_draft import (
     API_VERSION,
     BINDING,
     CLUSTER_BINDING,
     GROUP,
-    ordered,
 )
 from reconciler.dialects.karmada.detector.claim_marks import (
     CLUSTER_POLICY_ID,
@@ -22,22 +27,15 @@ from reconciler.dialects.karmada.detector.claim_marks import (
     claimant,
 )
 from reconciler.dialects.karmada.view.aggregated_status import PLACED_AT
-from reconciler.dialects.karmada.view.binding_rendering import DECISION_DIGEST, digest_of, placed
+from reconciler.dialects.karmada.view.binding_rendering import DECISION_DIGEST, digest_of
 from reconciler.manifests.annotation_json import write_note
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.fields import mapping, number, text
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import is_moment
 from reconciler.model.world import World
 
 KEPT_ANNOTATIONS = (APPLIED_PLACEMENT, POLICY_NAMESPACE, POLICY_NAME, CLUSTER_POLICY_NAME)
-KEPT_STATUS = (
-    "schedulerObservedGeneration",
-    "schedulerObservingAffinityName",
-    "lastScheduledTime",
-    "conditions",
-    "aggregatedStatus",
-)
 
 
 def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopted:
@@ -62,23 +60,22 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopt
     return Adopted(outputs=outputs, left=left)
 
 
-def _healthy_since(status: Body) -> dict[str, str]:
+def _healthy_since(status: BindingStatus) -> dict[str, str]:
     """Return the clusters that run it well, as chosen at the last scheduling.
 
     So they are not awaited; of the others nothing is assumed before its time.
     """
-    at = text(status, "lastScheduledTime")
-    items = bodies(status, "aggregatedStatus") if is_moment(at) else ()
-    well = (item for item in items if item.get("applied") and item.get("health") == "Healthy")
-    return {text(item, "clusterName"): at for item in well}
+    at = status.last_scheduled_time or ""
+    items = status.aggregated if is_moment(at) else ()
+    return {item.cluster: at for item in items if item.applied and item.health == "Healthy"}
 
 
 def _binding(key: ObjectKey, body: Body, workload: ObjectKey) -> Body:
     """Return the file of a live binding."""
-    metadata, spec, status = (mapping(body, part) for part in ("metadata", "spec", "status"))
+    metadata, spec, status = mapping(body, "metadata"), decode_spec(body), decode_status(body)
     written = mapping(metadata, "annotations")
     annotations = {name: written[name] for name in KEPT_ANNOTATIONS if name in written}
-    annotations[DECISION_DIGEST] = digest_of(placed(spec))
+    annotations[DECISION_DIGEST] = digest_of(spec.placed)
     known = _healthy_since(status)
     if known:
         annotations[PLACED_AT] = write_note(known)
@@ -95,16 +92,11 @@ def _binding(key: ObjectKey, body: Body, workload: ObjectKey) -> Body:
     if policy is not None:
         label = POLICY_ID if policy.namespace else CLUSTER_POLICY_ID
         kept["labels"] = {label: uid_of(policy)}
-    resource = mapping(spec, "resource")
-    named = {
-        name: resource[name]
-        for name in ("apiVersion", "kind", "namespace", "name")
-        if name in resource
-    }
+    resource = spec.resource._replace(uid=uid_of(workload), resource_version="")
     return {
         "apiVersion": API_VERSION,
         "kind": key.kind,
         "metadata": kept,
-        "spec": ordered({**spec, "resource": {**named, "uid": uid_of(workload)}}),
-        "status": {name: status[name] for name in KEPT_STATUS if name in status},
+        "spec": encode_spec(spec._replace(resource=resource)),
+        "status": encode_status(status),
     }

@@ -5,14 +5,13 @@ from datetime import datetime
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.applied_placement import applied_placement, is_readable
-from reconciler.dialects.karmada.api.binding import Binding, decode_binding
+from reconciler.dialects.karmada.api.binding import Binding, binding_of
 from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
+from reconciler.dialects.karmada.api.work.binding_status import BindingStatus
 from reconciler.dialects.karmada.detector.binding_draft import Draft
-from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, mapping_or_none, text
+from reconciler.model.fields import text
 from reconciler.model.moments import add, format_moment, span
-
-TRIGGERED_AT = "rescheduleTriggeredAt"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -21,14 +20,16 @@ class RescheduleRequest:
 
     Attributes:
         spec: With the trigger that counts.
-        binding: The same, decoded.
+        status: As the last pass left it.
+        binding: Both, as the scheduler reads them.
         considered: Whether our scheduler looks at it at all.
         recorded: Whether no policy claims it, so that the placement of its binding counts.
         by_hand: Whether a person asks, by an edit of `rescheduleTriggeredAt`.
         again: Whether an earlier trigger is tried again, since scheduling failed.
     """
 
-    spec: dict[str, object]
+    spec: BindingSpec
+    status: BindingStatus
     binding: Binding
     considered: bool
     recorded: bool = False
@@ -47,26 +48,27 @@ def ask(draft: Draft, demand: Demand | None, now: datetime) -> RescheduleRequest
     Raises:
         UserError: Something in the binding cannot be read.
     """
-    spec, considered = dict(draft.spec), is_considered(draft)
+    spec, status, considered = draft.spec, draft.status(), is_considered(draft)
     if demand is not None and is_reschedulable(draft):
-        spec[TRIGGERED_AT] = format_moment(demand.at)
-        binding = _decoded(draft, spec)
+        spec = spec._replace(reschedule_triggered_at=format_moment(demand.at))
+        binding = decoded(draft, spec, status)
         afresh = asked_afresh(binding, demand.at) if demand.fresh else binding
         return RescheduleRequest(
-            spec=spec, binding=afresh, considered=True, recorded=not considered
+            spec=spec, status=status, binding=afresh, considered=True, recorded=not considered
         )
-    binding = _decoded(draft, spec)
+    binding = decoded(draft, spec, status)
     if not considered:
-        return RescheduleRequest(spec=spec, binding=binding, considered=False)
+        return RescheduleRequest(spec=spec, status=status, binding=binding, considered=False)
     triggered = binding.reschedule_triggered_at
     if triggered is not None and triggered > now:
         # Unlike upstream: a trigger in the future would be consumed by no scheduling before it.
         # Only a person can have written it; they ask once, now.
-        spec[TRIGGERED_AT] = format_moment(now)
+        spec = spec._replace(reschedule_triggered_at=format_moment(now))
         binding = replace(binding, reschedule_triggered_at=now)
-    failed = bool(known_problem(draft.status))
+    failed = bool(known_problem(status))
     return RescheduleRequest(
         spec=spec,
+        status=status,
         binding=binding,
         considered=True,
         by_hand=binding.reschedule_required and not failed,
@@ -102,37 +104,36 @@ def is_reschedulable(draft: Draft) -> bool:
     proposal of WorkloadRebalancer has it; upstream's event filter passes over it. Scaling and
     evictions do not have it scheduled, as upstream.
     """
-    claimed = draft.policy is not None or mapping_or_none(draft.spec, "placement") is not None
+    claimed = draft.policy is not None or draft.spec.placement is not None
     return claimed and _is_ours(draft)
 
 
 def scheduler_of(draft: Draft) -> str:
     """Return whose scheduler a binding is for."""
-    return text(draft.spec, "schedulerName") or DEFAULT_SCHEDULER
+    return draft.spec.scheduler_name or DEFAULT_SCHEDULER
 
 
 def _is_ours(draft: Draft) -> bool:
     """Return whether a binding is for our scheduler, and not suspended."""
-    suspended = mapping(draft.spec, "suspension").get("scheduling") is True
-    return scheduler_of(draft) == DEFAULT_SCHEDULER and not suspended
+    return scheduler_of(draft) == DEFAULT_SCHEDULER and not draft.spec.scheduling_suspended
 
 
-def known_problem(status: Body) -> str:
+def known_problem(status: BindingStatus) -> str:
     """Return what the Scheduled condition complains about so far, `""` for nothing."""
-    for condition in bodies(status, "conditions"):
+    for condition in status.conditions or ():
         if condition.get("type") == "Scheduled" and condition.get("status") == "False":
             return text(condition, "message")
     return ""
 
 
-def _decoded(draft: Draft, spec: Body) -> Binding:
-    """Decode a binding; an annotation of the applied placement that cannot be read is mended.
+def decoded(draft: Draft, spec: BindingSpec, status: BindingStatus) -> Binding:
+    """Return a binding as the scheduler reads it; what cannot be read of its annotation is mended.
 
     Unlike upstream, where such a binding is neither scheduled nor evicted again: where our
     scheduler looks at it, it has none, so it is scheduled and written anew; elsewhere the placement
     counts.
     """
-    binding = decode_binding({"metadata": draft.metadata, "spec": spec, "status": draft.status})
+    binding = binding_of(draft.metadata, spec, status)
     if is_readable(binding.applied):
         return binding
     placement = None if is_considered(draft) else binding.placement

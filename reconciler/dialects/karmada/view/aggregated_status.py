@@ -7,9 +7,13 @@ at which clusters were chosen stand in an annotation of the binding.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 
 from reconciler.dialects.karmada.api.cluster_reports import Reports
+from reconciler.dialects.karmada.api.work.binding_status import (
+    AggregatedStatusItem,
+    BindingStatus,
+    assumed_item,
+)
 from reconciler.manifests.annotation_json import read_moments, write_note
 from reconciler.model.availability import assume
 from reconciler.model.body import Body
@@ -33,7 +37,7 @@ class Feedback:
     """
 
     placed_at: str
-    aggregated: Sequence[Body]
+    aggregated: Sequence[AggregatedStatusItem]
     condition: Condition
     until: datetime | None
 
@@ -67,7 +71,7 @@ def gather(
         for at in {placed_at[name] for name in silent}
     }
     assumed = [name for name in silent if assumptions[placed_at[name]].available]
-    items: dict[str, Body] = {name: _assumed_item(name) for name in assumed}
+    items = {name: assumed_item(name) for name in assumed}
     items |= reported
     return Feedback(
         placed_at=write_note(placed_at),
@@ -77,15 +81,9 @@ def gather(
     )
 
 
-@lru_cache(maxsize=1 << 13)
-def _assumed_item(name: str) -> Body:
-    """Return the entry of a cluster of which health is assumed; the same object for equal ones."""
-    return {"clusterName": name, "applied": True, "health": "Healthy"}
-
-
 def _fully_applied(
     names: Sequence[str],
-    items: Mapping[str, Body],
+    items: Mapping[str, AggregatedStatusItem],
     assumed: Sequence[str],
     assume_after_seconds: int | None,
 ) -> Condition:
@@ -94,7 +92,7 @@ def _fully_applied(
     Source: karmada@f8fdd02 pkg/util/helper/workstatus.go `AggregateResourceBindingWorkStatus`;
     the assumed reason is ours.
     """
-    if not names or any(item.get("applied") is False for item in items.values()):
+    if not names or any(item.refused for item in items.values()):
         return Condition(
             FULLY_APPLIED,
             "False",
@@ -119,13 +117,9 @@ def _fully_applied(
     )
 
 
-def with_feedback(status: Body, feedback: Feedback, now: datetime) -> Body:
+def with_feedback(status: BindingStatus, feedback: Feedback, now: datetime) -> BindingStatus:
     """Return a binding's status with what is known of its clusters."""
-    present = status.get("conditions")
-    conditions = [c for c in present if isinstance(c, Mapping)] if isinstance(present, list) else []
-    updated = dict(status)
-    updated["conditions"] = set_condition(conditions, feedback.condition, at=stamp(now))
-    updated.pop("aggregatedStatus", None)
-    if feedback.aggregated:
-        updated["aggregatedStatus"] = list(feedback.aggregated)
-    return updated
+    return status._replace(
+        conditions=set_condition(status.conditions or (), feedback.condition, at=stamp(now)),
+        reports=[item.body for item in feedback.aggregated],
+    )

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from reconciler.dialects.copy_status import Copies
 from reconciler.dialects.karmada.api.admitted_cluster import taints_of
+from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.view.cluster import CORDON, place_of, report_of, unreachable
@@ -22,7 +23,6 @@ from reconciler.dialects.karmada.view.tree import tree_of
 from reconciler.dialects.merge_warning import MergeEffects, Warned
 from reconciler.dialects.view import View
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping
 from reconciler.model.world import World
 
 
@@ -39,9 +39,9 @@ def _copies(world: World, now: datetime) -> Copies:
 
 
 def _is_edited(body: Body) -> bool:
-    from reconciler.dialects.karmada.view.binding_rendering import is_edited, placed
+    from reconciler.dialects.karmada.view.binding_rendering import is_edited
 
-    return is_edited(body, placed(mapping(body, "spec")))
+    return is_edited(body, decode_spec(body).placed)
 
 
 VIEW = View(

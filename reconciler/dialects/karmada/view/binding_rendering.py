@@ -6,6 +6,8 @@ from functools import lru_cache
 
 from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.api.binding import Binding
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, encode_spec
+from reconciler.dialects.karmada.api.work.binding_status import BindingStatus, encode_status
 from reconciler.dialects.karmada.detector.binding_draft import API_VERSION, Draft
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
@@ -14,8 +16,8 @@ from reconciler.manifests.admission import digest
 from reconciler.model.body import Body
 from reconciler.model.conditions import set_condition
 from reconciler.model.decision import Placed
-from reconciler.model.fields import bodies, mapping, number, text
-from reconciler.model.identity import ClusterName, uid_of
+from reconciler.model.fields import mapping, number, text
+from reconciler.model.identity import uid_of
 from reconciler.model.moments import format_moment, stamp
 
 DECISION_DIGEST = "reconciler.dev/decision-digest"
@@ -23,8 +25,8 @@ DECISION_DIGEST = "reconciler.dev/decision-digest"
 
 def binding_file(
     draft: Draft,
-    spec: Body,
-    after: Placed,
+    spec: BindingSpec,
+    status: BindingStatus,
     binding: Binding,
     verdict: ScheduleVerdict | None,
     feedback: Feedback,
@@ -34,21 +36,20 @@ def binding_file(
 ) -> Body:
     """Return the whole file of a binding.
 
-    `after` are the clusters of the spec by name; `notes` are annotations, left out where empty.
+    `status` is that of the last pass; `notes` are annotations, left out where empty.
     """
-    present = draft.present
+    present, written = draft.present, encode_spec(spec)
     known = number(draft.metadata, "generation")
-    same = present is not None and mapping(present, "spec") == spec
+    same = present is not None and mapping(present, "spec") == written
     generation = known if same and known else known + 1
     kept = {PLACED_AT: feedback.placed_at, **notes}
     kept = {name: value for name, value in kept.items() if value}
-    kept[DECISION_DIGEST] = digest_of(after)
     return {
         "apiVersion": API_VERSION,
         "kind": draft.key.kind,
         "metadata": _metadata(draft, verdict, kept, generation, now),
-        "spec": spec,
-        "status": _status(draft, binding, verdict, feedback, generation, now),
+        "spec": written,
+        "status": encode_status(_status(status, binding, verdict, feedback, generation, now)),
     }
 
 
@@ -83,38 +84,30 @@ def _metadata(
 
 
 def _status(
-    draft: Draft,
+    status: BindingStatus,
     binding: Binding,
     verdict: ScheduleVerdict | None,
     feedback: Feedback,
     generation: int,
     now: datetime,
-) -> Body:
+) -> BindingStatus:
     """Return the status of a binding.
 
     Consuming a rebalancer's trigger must be seen in lastScheduledTime, so there it is no stamp.
     """
-    status = dict(draft.status)
     if verdict is not None:
         if verdict.error is None and verdict.trigger is not ScheduleReason.DELETING:
-            status["schedulerObservedGeneration"] = generation
+            status = status._replace(observed_generation=generation)
         if verdict.observed_affinity:
-            status["schedulerObservingAffinityName"] = verdict.observed_affinity
+            status = status._replace(observed_affinity=verdict.observed_affinity)
         if verdict.scheduled:
             moment = format_moment(now) if binding.reschedule_required else stamp(now)
-            status["lastScheduledTime"] = moment
+            status = status._replace(last_scheduled_time=moment)
         if verdict.condition is not None:
-            conditions = bodies(status, "conditions")
-            status["conditions"] = set_condition(conditions, verdict.condition, at=stamp(now))
-    status = dict(with_feedback(status, feedback, now))
-    order = (
-        "schedulerObservedGeneration",
-        "schedulerObservingAffinityName",
-        "lastScheduledTime",
-        "conditions",
-        "aggregatedStatus",
-    )
-    return {name: status[name] for name in order if name in status}
+            known = status.conditions or ()
+            conditions = set_condition(known, verdict.condition, at=stamp(now))
+            status = status._replace(conditions=conditions)
+    return with_feedback(status, feedback, now)
 
 
 @lru_cache(maxsize=1024)  # many bindings are on the same clusters, and most stay there
@@ -127,13 +120,3 @@ def is_edited(present: Body, before: Placed) -> bool:
     """Return whether the clusters of a file, by name, differ from what the last pass wrote."""
     written = text(mapping(mapping(present, "metadata"), "annotations"), DECISION_DIGEST)
     return bool(written) and written != digest_of(before)
-
-
-def placed(spec: Body) -> Placed:
-    """Return the clusters of a binding's spec with their replicas, by name."""
-    return tuple(
-        sorted(
-            (ClusterName(text(cluster, "name")), number(cluster, "replicas"))
-            for cluster in bodies(spec, "clusters")
-        )
-    )

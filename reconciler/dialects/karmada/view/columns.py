@@ -1,8 +1,13 @@
 """The columns of clusters, policies and bindings."""
 
+from operator import attrgetter
+
 from reconciler.dialects.karmada.api import admitted_cluster
+from reconciler.dialects.karmada.api.placement import replica_scheduling
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED
 from reconciler.dialects.karmada.api.policies import GROUP as POLICIES
+from reconciler.dialects.karmada.api.work.binding_spec import decode_policy_fields, decode_spec
+from reconciler.dialects.karmada.api.work.binding_status import decode_status
 from reconciler.dialects.karmada.detector.binding_draft import BINDING, CLUSTER_BINDING, GROUP
 from reconciler.dialects.karmada.detector.claim_marks import CLUSTER_POLICY_NAME, POLICY_NAME
 from reconciler.manifests.columns import (
@@ -22,16 +27,13 @@ from reconciler.model.fields import bodies, mapping, number, text
 
 
 def _placed(row: Row) -> str:
-    clusters = [
-        f"{text(c, 'name')}({number(c, 'replicas')})" if c.get("replicas") else text(c, "name")
-        for c in sorted(bodies(spec_of(row), "clusters"), key=lambda c: text(c, "name"))
-    ]
-    return ", ".join(clusters) or NONE
+    clusters = sorted(decode_spec(row.body).clusters, key=attrgetter("name"))
+    shown = (f"{name}({replicas})" if replicas else name for name, replicas in clusters)
+    return ", ".join(shown) or NONE
 
 
 def _leaving(row: Row) -> str:
-    tasks = bodies(spec_of(row), "gracefulEvictionTasks")
-    return ", ".join(sorted(text(task, "fromCluster") for task in tasks)) or NONE
+    return ", ".join(sorted(task.from_cluster for task in decode_spec(row.body).tasks)) or NONE
 
 
 def _policy(row: Row) -> str:
@@ -49,12 +51,16 @@ def _selects(row: Row) -> str:
 
 
 def _strategy(row: Row) -> str:
-    scheduling = mapping(mapping(spec_of(row), "placement"), "replicaScheduling")
+    scheduling = replica_scheduling(decode_policy_fields(spec_of(row)).placement)
     if not scheduling:
         return "Duplicated"
     kind = text(scheduling, "replicaSchedulingType") or "Divided"
     preference = text(scheduling, "replicaDivisionPreference") or "Weighted"
     return f"{kind}/{preference}" if kind == "Divided" else kind
+
+
+def _conflict(row: Row) -> str:
+    return decode_policy_fields(spec_of(row)).conflict_resolution or "Abort"
 
 
 _BINDING: Columns = (
@@ -66,7 +72,7 @@ _BINDING: Columns = (
         ("AGE", age),
     ),
     (
-        ("GROUP", printed(".status.schedulerObservingAffinityName")),
+        ("GROUP", lambda row: decode_status(row.body).observed_affinity or NONE),
         ("POLICY", _policy),
         ("REASON", condition("Scheduled", "message")),
     ),
@@ -75,7 +81,7 @@ _POLICY: Columns = (
     (
         ("SELECTS", _selects),
         ("DIVISION", _strategy),
-        ("CONFLICT-RESOLUTION", lambda row: text(spec_of(row), "conflictResolution") or "Abort"),
+        ("CONFLICT-RESOLUTION", _conflict),
         ("PRIORITY", lambda row: str(number(spec_of(row), "priority"))),
         ("AGE", age),
     ),

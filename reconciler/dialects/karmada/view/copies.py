@@ -11,18 +11,15 @@ from reconciler.dialects.copy_status import (
     ready,
     waits_for_health,
 )
-from reconciler.dialects.karmada.api.binding import (
-    Binding,
-    EvictionTask,
-    decode_binding,
-    workload_key,
-)
+from reconciler.dialects.karmada.api.binding import Binding, decode_binding
 from reconciler.dialects.karmada.api.cluster_reports import Reports
+from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
+from reconciler.dialects.karmada.api.work.binding_status import AggregatedStatusItem, decode_status
+from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask
 from reconciler.dialects.karmada.binding.merged_targets import merged_targets
 from reconciler.dialects.karmada.detector.binding_draft import BINDING, CLUSTER_BINDING, GROUP
 from reconciler.dialects.karmada.eviction.graceful_eviction import is_settled
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.health import Health
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
@@ -48,11 +45,10 @@ def copies_in(world: World, _now: datetime, /) -> Copies:
 def _copies(body: Body, copies: CopyReports) -> Iterator[CopyStatus]:
     """Yield the clusters of a binding by name, then those that it is leaving."""
     binding = decode_binding(body)
-    reports = Reports(workload_key(body), copies)
-    items = {
-        text(one, "clusterName"): one for one in bodies(mapping(body, "status"), "aggregatedStatus")
-    }
-    targets = sorted(merged_targets(body), key=lambda one: one.name)
+    spec = decode_spec(body)
+    reports = Reports(spec.resource.key, copies)
+    items = {item.cluster: item for item in decode_status(body).aggregated}
+    targets = sorted(merged_targets(spec), key=lambda one: one.name)
     for target in targets:
         report, note = _report(items.get(target.name), reports, target.name, target.replicas)
         yield CopyStatus(cluster=target.name, replicas=target.replicas, report=report, note=note)
@@ -64,16 +60,17 @@ def _copies(body: Body, copies: CopyReports) -> Iterator[CopyStatus]:
             yield CopyStatus(cluster=name, leaving=True, report=report, note=note, waits_for=waits)
 
 
-def _report(item: Body | None, reports: Reports, cluster: str, replicas: int) -> tuple[Report, str]:
+def _report(
+    item: AggregatedStatusItem | None, reports: Reports, cluster: str, replicas: int
+) -> tuple[Report, str]:
     """Return what an entry of aggregatedStatus says; one without a report is assumed."""
     if item is None:
         return Report.NONE, ""
-    status, health = mapping(item, "status"), text(item, "health")
-    if not status and reports.item(cluster) is None:
+    if not item.status and reports.item(cluster) is None:
         return Report.ASSUMED, ""
-    if item.get("applied") is not True:
-        return Report.UNHEALTHY, text(item, "appliedMessage") or "not applied"
-    return REPORTS.get(health, Report.REPORTED), ready(status, replicas)
+    if not item.applied:
+        return Report.UNHEALTHY, item.message or "not applied"
+    return REPORTS.get(item.health, Report.REPORTED), ready(item.status, replicas)
 
 
 def _waits(binding: Binding, task: EvictionTask) -> str:

@@ -11,6 +11,7 @@ from reconciler.dialects.karmada.api.custom_kinds import (
 )
 from reconciler.dialects.karmada.api.groups import CONFIG_GROUP
 from reconciler.dialects.karmada.api.interpreter import is_interpreted
+from reconciler.dialects.karmada.api.placement import is_divided
 from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.dialects.karmada.detector.policy_faults import COUNTED
 from reconciler.manifests.names import shown
@@ -18,7 +19,6 @@ from reconciler.manifests.references import Dangling, Known
 from reconciler.manifests.scope import KUBERNETES
 from reconciler.model.body import Body
 from reconciler.model.content import at
-from reconciler.model.fields import mapping, text
 from reconciler.model.world import Manifest
 
 CUSTOMIZATION = "ResourceInterpreterCustomization"
@@ -91,8 +91,7 @@ def undivided(
 
 def divides(policy: Policy) -> bool:
     """Return whether a policy divides replicas among clusters."""
-    scheduling = mapping(mapping(policy.spec, "placement"), "replicaScheduling")
-    return text(scheduling, "replicaSchedulingType") == "Divided"
+    return is_divided(policy.copied.placement)
 
 
 def _looks_replicated(body: Body) -> bool:

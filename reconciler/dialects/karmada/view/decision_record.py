@@ -1,16 +1,16 @@
 """What a round tells of one binding: from where to where, why, and which clusters were rejected."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.clusters import Members
 from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.eviction.application_failover import Failing
 from reconciler.dialects.karmada.eviction.taint_manager import Action, Eviction, Leaving
 from reconciler.dialects.karmada.scheduler.reschedule_requests import (
-    TRIGGERED_AT,
     RescheduleRequest,
     known_problem,
 )
@@ -18,12 +18,11 @@ from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdic
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.view.explanation import LEAVING
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
-from reconciler.model.fields import mapping, text
-from reconciler.model.identity import ClusterName, ObjectKey, group_of
+from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.schedule.framework import positions_of
 
 CLUSTER = (CLUSTER_GROUP, "Cluster")
-BY_HAND = f"{TRIGGERED_AT} edited by hand"
+BY_HAND = "rescheduleTriggeredAt edited by hand"
 RECORDED = "by the placement of its binding, since no policy claims it"
 
 
@@ -53,7 +52,7 @@ def decision_on(
     """
     verdict = happened.verdict
     problem = verdict.error.message if verdict is not None and verdict.error is not None else ""
-    news = problem and problem != known_problem(draft.status)
+    news = problem and problem != known_problem(happened.asked.status)
     if before == after and not (news or happened.demand or happened.asked.by_hand):
         return None
     return Decision(
@@ -72,11 +71,11 @@ _CAUSES: Mapping[ScheduleReason, CauseKind] = {
     ScheduleReason.RESCHEDULE_TRIGGERED: CauseKind.REBALANCED,
     ScheduleReason.TERMINATING_TARGET_CLUSTER: CauseKind.CLUSTER_GONE,
 }
-_CHANGES: Mapping[ScheduleReason, tuple[str, CauseKind]] = {
-    ScheduleReason.PLACEMENT_CHANGED: ("placement", CauseKind.PLACEMENT_CHANGED),
-    ScheduleReason.REPLICAS_CHANGED: ("replicas", CauseKind.REPLICAS_CHANGED),
+_CHANGES: Mapping[ScheduleReason, tuple[Callable[[BindingSpec], object], CauseKind]] = {
+    ScheduleReason.PLACEMENT_CHANGED: (lambda spec: spec.placement, CauseKind.PLACEMENT_CHANGED),
+    ScheduleReason.REPLICAS_CHANGED: (lambda spec: spec.replicas, CauseKind.REPLICAS_CHANGED),
 }
-"""The field of the binding in which such a change shows; a schedule that failed lacks it, too."""
+"""In what of the binding such a change shows; a schedule that failed lacks it, too."""
 
 
 def _cause(draft: Draft, happened: Happened) -> Cause:
@@ -106,16 +105,16 @@ def _cause(draft: Draft, happened: Happened) -> Cause:
     trigger = happened.verdict.trigger if happened.verdict is not None else ScheduleReason.NONE
     if happened.asked.again and _is_retry(draft, trigger):
         return Cause(CauseKind.RETRIED)
-    field, change = _CHANGES.get(trigger, ("", CauseKind.CLUSTERS_CHANGED))
-    if field and mapping(draft.present, "spec").get(field) != draft.spec.get(field):
-        return Cause(change)
+    if trigger in _CHANGES:
+        shown, change = _CHANGES[trigger]
+        if shown(draft.stood) != shown(draft.spec):
+            return Cause(change)
     return Cause(_CAUSES.get(trigger, CauseKind.CLUSTERS_CHANGED))
 
 
 def workload_of(draft: Draft) -> ObjectKey:
     """Return whose binding it is."""
-    names = (text(draft.resource, field) for field in ("kind", "namespace", "name"))
-    return ObjectKey(group_of(text(draft.resource, "apiVersion")), *names)
+    return draft.resource.key
 
 
 def policy_of(draft: Draft) -> tuple[ObjectKey, ...]:
@@ -134,9 +133,10 @@ def _is_retry(draft: Draft, trigger: ScheduleReason) -> bool:
 
     What has no replicas at all since then lacks them: that is no change of what is wanted.
     """
-    known = mapping(draft.present or {}, "spec").get("replicas")
-    same = trigger is ScheduleReason.REPLICAS_CHANGED and known == draft.spec.get("replicas")
-    return same or trigger is ScheduleReason.RESCHEDULE_TRIGGERED
+    same = draft.stood.replicas == draft.spec.replicas
+    return (
+        same and trigger is ScheduleReason.REPLICAS_CHANGED
+    ) or trigger is ScheduleReason.RESCHEDULE_TRIGGERED
 
 
 def _rejected(verdict: ScheduleVerdict | None, members: Members) -> Mapping[ClusterName, str]:

@@ -1,9 +1,11 @@
 """Events of bindings: evictions, scheduling, dependencies, copies, aggregation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_spec
+from reconciler.dialects.karmada.api.work.binding_status import decode_status
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.fields import text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.upstream_event import (
     NORMAL,
@@ -22,25 +24,23 @@ def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
     and `targetClustersToString`, pkg/util/helper/binding.go
     `EmitClusterEvictionEventForResourceBinding`.
     """
-    key, before, after = change.key, change.before, change.after
+    key, before, after = change.key, decode_spec(change.before), decode_spec(change.after)
     known = {*_leaving(before), *_leaving(after)}
     began = (name for name in _leaving(after) if name not in _leaving(before))
     for cluster in (*(name for name in change.evicted if name not in known), *began):
         message = f"Evict from cluster {cluster} succeed."
         yield key, UpstreamEvent(NORMAL, "EvictWorkloadFromClusterSucceed", message)
-    condition = condition_of(after, "Scheduled")
-    if condition and _scheduled(after) != _scheduled(before):
+    condition = condition_of(change.after, "Scheduled")
+    if condition and _scheduled(change.after, after) != _scheduled(change.before, before):
         if condition.get("status") != "True":
             yield key, UpstreamEvent(WARNING, "ScheduleBindingFailed", text(condition, "message"))
         else:
-            result = ", ".join(
-                f"{text(c, 'name')}:{number(c, 'replicas')}" for c in _clusters(after)
-            )
+            result = ", ".join(f"{name}:{replicas}" for name, replicas in after.clusters)
             message = f"{text(condition, 'message')} Result: {{{result}}}"
             yield key, UpstreamEvent(NORMAL, "ScheduleBindingSucceed", message)
-    yield from _dependencies(key, before, after, change.beside)
-    yield from _synced(key, before, after)
-    yield from _aggregated(key, before, after)
+    yield from _dependencies(key, before, after, map(decode_spec, change.beside))
+    yield from _synced(key, after, change)
+    yield from _aggregated(key, change)
 
 
 def may_hide_eviction(before: Body, after: Body) -> bool:
@@ -48,18 +48,18 @@ def may_hide_eviction(before: Body, after: Body) -> bool:
 
     Then neither state has it; a cluster is gone, and nothing else says why.
     """
-    kept = {*_names(after), *_leaving(after), *_leaving(before)}
-    return any(name not in kept for name in _names(before))
+    known, now = decode_spec(before), decode_spec(after)
+    kept = {*now.named, *_leaving(now), *_leaving(known)}
+    return not known.named <= kept
 
 
-def _leaving(binding: Body) -> tuple[str, ...]:
+def _leaving(binding: BindingSpec) -> tuple[str, ...]:
     """Return the clusters that a binding is being evicted from."""
-    tasks = bodies(mapping(binding, "spec"), "gracefulEvictionTasks")
-    return tuple(text(task, "fromCluster") for task in tasks)
+    return tuple(task.from_cluster for task in binding.tasks)
 
 
 def _dependencies(
-    key: ObjectKey, before: Body, after: Body, beside: Sequence[Body]
+    key: ObjectKey, before: BindingSpec, after: BindingSpec, beside: Iterable[BindingSpec]
 ) -> Iterator[ObjectEvent]:
     """Return what a workload takes along once it is placed, or placed elsewhere.
 
@@ -68,44 +68,40 @@ def _dependencies(
     Source: karmada@f8fdd02 pkg/dependenciesdistributor/dependencies_distributor.go
     `syncScheduleResultToAttachedBindings`; the text is Go's of the list.
     """
-    spec, known = mapping(after, "spec"), mapping(before, "spec")
-    wanted = spec.get("propagateDeps") is True and _clusters(after)
-    same = known.get("propagateDeps") is True and _clusters(before) == _clusters(after)
+    wanted = after.propagate_deps and after.clusters
+    same = before.propagate_deps and before.clusters == after.clusters
     if not wanted or same:
         return
     listed = sorted(
-        f"{{APIVersion:{text(found, 'apiVersion')} Kind:{text(found, 'kind')} "
-        f"Namespace:{text(found, 'namespace')} Name:{text(found, 'name')} LabelSelector:<nil>}}"
-        for body in beside
-        if _requires(key, body) and (found := mapping(mapping(body, "spec"), "resource"))
+        f"{{APIVersion:{found.api_version} Kind:{found.kind} "
+        f"Namespace:{found.namespace} Name:{found.name} LabelSelector:<nil>}}"
+        for other in beside
+        if _requires(key, other)
+        for found in (other.resource,)
     )
     message = f"Get dependencies([{' '.join(listed)}]) succeed."
     yield key, UpstreamEvent(NORMAL, "GetDependenciesSucceed", message)
 
 
-def _requires(key: ObjectKey, other: Body) -> bool:
+def _requires(key: ObjectKey, other: BindingSpec) -> bool:
     """Return whether a binding is required by the one of a key."""
-    return any(
-        (text(item, "namespace"), text(item, "name")) == (key.namespace, key.name)
-        for item in bodies(mapping(other, "spec"), "requiredBy")
-    )
+    return any((one.namespace, one.name) == (key.namespace, key.name) for one in other.required_by)
 
 
-def _synced(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
+def _synced(key: ObjectKey, after: BindingSpec, change: OutputChange) -> Iterator[ObjectEvent]:
     """Return which clusters hold their copy now, as they report or as it is assumed of them.
 
     Source: karmada@f8fdd02 pkg/controllers/execution/execution_controller.go `syncToClusters`.
     """
-    resource = mapping(mapping(after, "spec"), "resource")
-    name = f"{text(resource, 'namespace')}/{text(resource, 'name')}"
-    applied = _applied(before)
-    for cluster in _applied(after):
+    name = f"{after.resource.namespace}/{after.resource.name}"
+    applied = _applied(change.before)
+    for cluster in _applied(change.after):
         if cluster not in applied:
             message = f"Successfully applied resource({name}) to cluster {cluster}"
             yield key, UpstreamEvent(NORMAL, "SyncSucceed", message)
 
 
-def _aggregated(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
+def _aggregated(key: ObjectKey, change: OutputChange) -> Iterator[ObjectEvent]:
     """Return the event of reports that were gathered anew.
 
     Not where an entry only went with its cluster: scheduling tells of that.
@@ -113,8 +109,8 @@ def _aggregated(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEve
     Source: karmada@f8fdd02 pkg/util/helper/workstatus.go `AggregateResourceBindingWorkStatus`, in
     the words of Karmada's proposal of rebalancing.
     """
-    known = _items(before)
-    if all(item in known for item in _items(after)):
+    known = decode_status(change.before).reports
+    if all(item in known for item in decode_status(change.after).reports):
         return
     kind = f"{key.kind[0].lower()}{key.kind[1:]}"
     name = f"{key.namespace}/{key.name}" if key.namespace else key.name
@@ -122,28 +118,15 @@ def _aggregated(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEve
     yield key, UpstreamEvent(NORMAL, "AggregateStatusSucceed", message)
 
 
-def _items(binding: Body) -> list[Body]:
-    return [dict(item) for item in bodies(mapping(binding, "status"), "aggregatedStatus")]
-
-
 def _applied(binding: Body) -> tuple[str, ...]:
-    items = bodies(mapping(binding, "status"), "aggregatedStatus")
-    return tuple(text(item, "clusterName") for item in items if item.get("applied") is True)
+    return tuple(item.cluster for item in decode_status(binding).aggregated if item.applied)
 
 
-def _clusters(binding: Body) -> list[Body]:
-    return [dict(cluster) for cluster in bodies(mapping(binding, "spec"), "clusters")]
-
-
-def _names(binding: Body) -> tuple[str, ...]:
-    return tuple(text(cluster, "name") for cluster in _clusters(binding))
-
-
-def _scheduled(binding: Body) -> tuple[object, ...]:
+def _scheduled(binding: Body, spec: BindingSpec) -> tuple[object, ...]:
     """Return what changes with a scheduling that is news; its moment alone is none."""
     condition = condition_of(binding, "Scheduled")
     return (
-        _clusters(binding),
-        text(mapping(binding, "spec"), "rescheduleTriggeredAt"),
+        spec.clusters,
+        spec.reschedule_triggered_at or "",
         [text(condition, field) for field in ("status", "reason", "message")],
     )

@@ -1,9 +1,13 @@
 """Where workloads are, by the bindings that passes wrote."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
+from reconciler.dialects.karmada.api.work.binding_spec import (
+    decode_spec,
+    encode_reference,
+    requests_of,
+)
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, number, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.resources import Resources, readable_resources
 from reconciler.model.world import Manifest
@@ -11,7 +15,7 @@ from reconciler.model.world import Manifest
 
 def is_placed(output: Manifest) -> bool:
     """Return whether a binding names a cluster."""
-    return bool(bodies(mapping(output.body, "spec"), "clusters"))
+    return bool(decode_spec(output.body).clusters)
 
 
 def owner_of(key: ObjectKey, body: Body) -> None:
@@ -19,20 +23,16 @@ def owner_of(key: ObjectKey, body: Body) -> None:
     del key, body
 
 
-def clusters_in(binding: Body) -> Iterator[tuple[str, int]]:
-    """Yield the clusters of a binding with their replicas."""
-    for item in bodies(mapping(binding, "spec"), "clusters"):
-        yield text(item, "name"), number(item, "replicas")
+def clusters_in(binding: Body) -> Iterable[tuple[str, int]]:
+    """Return the clusters of a binding with their replicas."""
+    return decode_spec(binding).clusters
 
 
 def requested_by(binding: Body) -> Resources:
     """Return what one replica asks for."""
-    needs = mapping(mapping(binding, "spec"), "replicaRequirements")
-    return readable_resources(mapping(needs, "resourceRequest")) or {}
+    return readable_resources(requests_of(decode_spec(binding))) or {}
 
 
 def workload_of(binding: Body) -> Body:
     """Return the workload of a binding, as a rebalancer names it."""
-    resource = mapping(mapping(binding, "spec"), "resource")
-    fields = ("apiVersion", "kind", "namespace", "name")
-    return {field: text(resource, field) for field in fields if text(resource, field)}
+    return encode_reference(decode_spec(binding).resource._replace(uid="", resource_version=""))

@@ -3,12 +3,12 @@
 from functools import partial
 
 from reconciler.dialects.cluster_inventory import ClusterInventory
-from reconciler.dialects.karmada.api.binding import Binding, decode_binding
-from reconciler.dialects.karmada.api.cluster_reports import reports_of
+from reconciler.dialects.karmada.api.binding import Binding, binding_of
+from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.dialects.karmada.api.clusters import MemberCluster
 from reconciler.dialects.karmada.api.defaults import DEFAULT_SCHEDULER
 from reconciler.dialects.karmada.decide import Surroundings
-from reconciler.dialects.karmada.detector.binding_draft import Draft, named_by
+from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.detector.detect import Claims
 from reconciler.dialects.karmada.scheduler.batched_moves import (
@@ -59,7 +59,7 @@ def held_since(
     if is_frozen(world, key):
         return f"its binding cannot be read ({output_path(world.output_root, key)})"
     draft = claims.drafts.get(key)
-    lost = () if draft is None else sorted(inventory.failed.keys() & named_by(draft))
+    lost = () if draft is None else sorted(inventory.failed.keys() & draft.spec.named)
     if lost:
         name = lost[0]
         return f"the cluster {name} cannot be read ({fault_place(inventory.failed[name].fault)})"
@@ -102,9 +102,7 @@ def target_of(draft: Draft, around: Surroundings, world: World, workload: Object
     if why:
         return Target(draft.key, waits_for=why)
     try:
-        binding = decode_binding(
-            {"metadata": draft.metadata, "spec": draft.spec, "status": draft.status}
-        )
+        binding = binding_of(draft.metadata, draft.spec, draft.status())
     except UserError:
         path = output_path(world.output_root, draft.key)
         return Target(draft.key, waits_for=f"its binding cannot be read ({path})")
@@ -141,5 +139,5 @@ def _unscheduled(draft: Draft, world: World, workload: ObjectKey) -> str:
 
 def _has_arrived(draft: Draft, binding: Binding, around: Surroundings) -> bool:
     """Return whether every cluster reports all replicas that a binding gives it, and healthy."""
-    reports = reports_of(draft.spec, around.copies)
+    reports = Reports(draft.spec.resource.key, around.copies)
     return all(reports.covers(name, count) for name, count in binding.clusters)

@@ -18,6 +18,7 @@ from reconciler.dialects.karmada.api.policies import (
     implicit_priority,
     template_of,
 )
+from reconciler.dialects.karmada.api.work.binding_spec import decode_policy_fields
 from reconciler.dialects.karmada.detector.options import decode_detector_options
 from reconciler.dialects.karmada.detector.propagation import Propagation
 from reconciler.dialects.karmada.view.custom_kind_references import (
@@ -56,7 +57,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
             yield from _divided(policy, templates, options.custom_kinds, scripted)
             yield from islice(_clusters(manifest, clusters), MAX_VIOLATIONS)
             yield from _overrides(policy)
-            yield from _priority_class(manifest, classes)
+            yield from _priority_class(policy, classes)
             yield from _spread(policy)
 
 
@@ -159,7 +160,9 @@ def _divided(
 
 def _clusters(manifest: Manifest, names: frozenset[str]) -> Iterator[Dangling]:
     """Yield names of clusters that no cluster has."""
-    for at, affinity in _affinities(mapping(mapping(manifest.body, "spec"), "placement")):
+    for at, affinity in _affinities(
+        decode_policy_fields(mapping(manifest.body, "spec")).placement or {}
+    ):
         for field in ("clusterNames", "exclude"):
             for position, name in enumerate(strings(affinity, field)):
                 if name not in names:
@@ -203,13 +206,12 @@ def _overrides(policy: Policy) -> Iterator[Dangling]:
             )
 
 
-def _priority_class(manifest: Manifest, classes: frozenset[str]) -> Iterator[Dangling]:
+def _priority_class(policy: Policy, classes: frozenset[str]) -> Iterator[Dangling]:
     """Yield a PriorityClass that is missing."""
-    wanted = mapping_or_none(mapping(manifest.body, "spec"), "schedulePriority")
-    name = "" if wanted is None else text(wanted, "priorityClassName")
+    name = policy.priority_class
     if name and name not in classes:
         yield Dangling(
-            manifest.key,
+            policy.key,
             "/spec/schedulePriority/priorityClassName",
             "policy-priority-class",
             f"no PriorityClass is named {shown(name)}, so the policy cannot be applied",
@@ -225,7 +227,7 @@ def _spread(policy: Policy) -> Iterator[Dangling]:
     Source: karmada@f8fdd02 pkg/scheduler/core/spreadconstraint/select_clusters_by_cluster.go
     `selectBestClustersByCluster`.
     """
-    constraints = bodies(mapping(policy.spec, "placement"), "spreadConstraints")
+    constraints = bodies(policy.copied.placement or {}, "spreadConstraints")
     fields = [text(constraint, "spreadByField") for constraint in constraints]
     if "region" in fields:
         return

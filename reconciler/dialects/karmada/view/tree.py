@@ -1,6 +1,7 @@
 """What hangs on a policy or a binding, down to the clusters."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from reconciler.dialects.karmada.api.binding import workload_key
 from reconciler.dialects.karmada.api.policies import (
@@ -12,11 +13,12 @@ from reconciler.dialects.karmada.api.policies import (
     implicit_priority,
     template_of,
 )
+from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
+from reconciler.dialects.karmada.api.work.binding_status import AggregatedStatusItem, decode_status
 from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of
-from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest, World
 
@@ -57,24 +59,20 @@ def _selects(policy: Policy, workload: Manifest) -> bool:
 
 def _binding(manifest: Manifest) -> TreeNode:
     """Return a binding with its clusters, those that it is leaving last."""
-    spec, status = mapping(manifest.body, "spec"), mapping(manifest.body, "status")
-    reports = {text(item, "clusterName"): item for item in bodies(status, "aggregatedStatus")}
+    spec, status = decode_spec(manifest.body), mapping(manifest.body, "status")
+    reports = {item.cluster: item for item in decode_status(manifest.body).aggregated}
     clusters = []
-    for item in sorted(bodies(spec, "clusters"), key=lambda item: text(item, "name")):
-        name = text(item, "name")
-        replicas = number(item, "replicas")
+    for name, replicas in sorted(spec.clusters, key=attrgetter("name")):
         clusters.append(TreeNode(None, name, replicas, _report(reports.get(name))))
-    for task in bodies(spec, "gracefulEvictionTasks"):
-        why = text(task, "reason")
-        facts = {"leaving": f"since {text(task, 'creationTimestamp')} ({why})"}
-        clusters.append(TreeNode(None, text(task, "fromCluster"), facts=facts))
+    for task in spec.tasks:
+        facts = {"leaving": f"since {task.since} ({task.reason})"}
+        clusters.append(TreeNode(None, task.from_cluster, facts=facts))
     return node_of(manifest.key, condition_facts(status, good={}), tuple(clusters))
 
 
-def _report(report: Body | None) -> dict[str, str]:
+def _report(report: AggregatedStatusItem | None) -> dict[str, str]:
     """Return what a cluster reports of its copy."""
     if report is None:
         return {}
-    applied = "True" if report.get("applied") is True else "False"
-    health = text(report, "health")
-    return {"applied": applied, **({"health": health} if health else {})}
+    applied = "True" if report.applied else "False"
+    return {"applied": applied, **({"health": report.health} if report.health else {})}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
 from reconciler.dialects.karmada.api.interpreter import is_interpreted
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, GROUP, NAMESPACED
+from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.scheduler.batched_moves import MOVING_TO, read_goal
@@ -32,9 +33,8 @@ def _evicting(effects: MergeEffects) -> Iterator[Warned]:
     """Name the workloads that a new rebalancer cannot bring back to where they are leaving."""
     for rebalancer, waits, workload in _new_targets(effects):
         present = effects.merged.outputs.get(binding_key(workload))
-        spec = mapping(present.body, "spec") if present is not None else {}
-        tasks = bodies(spec, "gracefulEvictionTasks")
-        leaving = ", ".join(sorted(text(task, "fromCluster") for task in tasks))
+        tasks = decode_spec(present.body).tasks if present is not None else ()
+        leaving = ", ".join(sorted(task.from_cluster for task in tasks))
         if leaving:
             scope = f"{workload.namespace}/" if workload.namespace else ""
             still = f"it is still being evicted from {leaving}, so WorkloadRebalancer {rebalancer}"

@@ -1,0 +1,24 @@
+"""What a binding says of its Works: whether they wait, and what outlives them."""
+
+from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
+from reconciler.model.body import Body
+from reconciler.model.content import at
+from reconciler.model.fields import flag_or_none
+from reconciler.model.identity import ClusterName
+
+
+def encode_dispatch(binding: BindingSpec, cluster: ClusterName) -> Body:
+    """Return what the spec of a Work has beside its manifests."""
+    return {
+        "suspendDispatching": _is_suspended(binding.suspension or {}, cluster),
+        "preserveResourcesOnDeletion": bool(binding.preserve_resources_on_deletion),
+    }
+
+
+def _is_suspended(suspension: Body, cluster: ClusterName) -> bool:
+    """Return whether a cluster's agent is to pass over the Work.
+
+    Source: karmada@f8fdd02 pkg/controllers/binding/common.go `shouldSuspendDispatching`.
+    """
+    named = at(suspension, "dispatchingOnClusters").get("clusterNames") or ()
+    return bool(flag_or_none(suspension, "dispatching")) or cluster in named  # type: ignore[operator]

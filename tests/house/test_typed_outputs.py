@@ -1,0 +1,245 @@
+"""What passes write is read and written as values: their fields are spelled by codecs alone.
+
+A kind of ours is decoded and encoded in the `api` room of its API. Elsewhere no field of it stands
+as text: not in a subscript, not in the arguments of any reader, not in a table or a path.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent.parent / "reconciler"
+SOURCES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owned:
+    """The kinds of one API that passes write.
+
+    Attributes:
+        room: Where the API is at home.
+        codecs: The files and folders that may spell its fields.
+        fields: Names that nothing else has: they stand nowhere else at all.
+        words: Names that other things have, too: they stand nowhere else in its room, and nowhere
+            else is a field of such a name read.
+        others: File and word to what it is a field of instead.
+    """
+
+    room: str
+    codecs: tuple[str, ...]
+    fields: frozenset[str]
+    words: frozenset[str] = frozenset()
+    others: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+KARMADA = Owned(
+    room="dialects/karmada/",
+    codecs=("dialects/karmada/api/",),
+    fields=frozenset(
+        (
+            "aggregatedStatus",
+            "appliedMessage",
+            "clusterName",
+            "clustersBeforeFailover",
+            "conflictResolution",
+            "dispatchingOnClusters",
+            "fromCluster",
+            "gracefulEvictionTasks",
+            "gracePeriodSeconds",
+            "lastScheduledTime",
+            "preserveResourcesOnDeletion",
+            "preservedLabelState",
+            "propagateDeps",
+            "purgeMode",
+            "replicaRequirements",
+            "requiredBy",
+            "rescheduleTriggeredAt",
+            "schedulePriority",
+            "schedulerName",
+            "schedulerObservedAffinityName",
+            "schedulerObservedGeneration",
+            "schedulerObservingAffinityName",
+            "suppressDeletion",
+        )
+    ),
+    words=frozenset(
+        (
+            "applied",
+            "clusters",
+            "components",
+            "failover",
+            "health",
+            "placement",
+            "producer",
+            "replicas",
+            "resource",
+            "suspension",
+        )
+    ),
+    others={
+        ("cli/story/demo_clusters.py", "replicas"): "a workload",
+        ("core/freeze.py", "failover"): "the configuration",
+        ("core/safety_record.py", "replicas"): "the record of a pass",
+        ("dialects/agent_reports.py", "replicas"): "a workload",
+        ("model/health.py", "replicas"): "a workload",
+        ("dialects/karmada/binding/renderer.py", "replicas"): "a workload",
+        ("dialects/karmada/binding/revise_replicas.py", "replicas"): "a workload",
+        ("dialects/karmada/view/custom_kind_references.py", "replicas"): "a workload",
+        ("dialects/karmada/imports/works.py", "health"): "a Work, which agents write",
+        ("dialects/karmada/imports/works.py", "resource"): "a Work, which agents write",
+        ("dialects/karmada/view/tree.py", "applied"): "what is shown",
+        ("dialects/karmada/view/tree.py", "health"): "what is shown",
+    },
+)
+APIS = {"karmada": KARMADA}
+
+NOT_YET: Mapping[str, frozenset[str]] = {}
+"""API to the files that still spell its fields; a file leaves the list when it does so no more."""
+
+PATH = re.compile(r"[\w.*\[\]]+")
+READERS = frozenset(("get", "pop", "setdefault"))
+"""Methods whose first argument is a field; of any function it is a later one."""
+
+
+def spelled(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Each word of each text of a file, with its line.
+
+    Of a path, each step is a word. Documentation is passed over, as are named arguments, and JSON
+    pointers, by which a person is told where to look.
+    """
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    prose |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield from ((word, node.lineno) for word in words_of(node.value))
+
+
+def words_of(text: str) -> list[str]:
+    """The steps of a path; a text that is none is one word."""
+    if text.startswith("/"):
+        return []
+    return re.split(r"[.\[\]]+", text) if PATH.fullmatch(text) else [text]
+
+
+def read(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Each field that is read in a file: by subscript, by method, by any function, or by `in`."""
+    for node in ast.walk(tree):
+        found: list[ast.expr] = []
+        match node:
+            case ast.Subscript(slice=index, ctx=ast.Load()):
+                found = [index]
+            case ast.Call(func=ast.Attribute(attr=method), args=arguments) if method in READERS:
+                found = arguments[:1]
+            case ast.Call(args=arguments):
+                found = arguments[1:]
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()]):
+                found = [left]
+            case _:
+                pass
+        for item in found:
+            if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                yield from ((word, item.lineno) for word in words_of(item.value))
+
+
+def found_in(source: str, tree: ast.Module, owned: Owned) -> list[str]:
+    """The fields of an API that a file spells though it is no codec, each with its line."""
+    if source.startswith(owned.codecs):
+        return []
+    own = source.startswith(owned.room)
+    strange = source.startswith("dialects/") and not own and source.count("/") > 1
+    if strange:  # another API, in which the word is another one
+        return []
+    wanted = [(word, line) for word, line in spelled(tree) if word in owned.fields]
+    told = spelled(tree) if own else read(tree)
+    wanted += [(word, line) for word, line in told if word in owned.words]
+    return sorted(
+        {f"{line}: {word}" for word, line in wanted if (source, word) not in owned.others}
+    )
+
+
+@cache
+def text_of(source: str) -> str:
+    """One file."""
+    return (PACKAGE / source).read_text(encoding="utf-8")
+
+
+@cache
+def tree_of(source: str) -> ast.Module:
+    """The tree of one file."""
+    return ast.parse(text_of(source))
+
+
+@pytest.mark.parametrize("name", APIS)
+def test_only_codecs_spell_the_fields_of_what_is_written(name: str) -> None:
+    """Everything else reads and makes values."""
+    owned = APIS[name]
+    words = "|".join(owned.fields | owned.words)
+    spelling = re.compile(rf"[\"'][\w.*\[\]]*\b(?:{words})\b")  # most files need no tree
+    found = {
+        source: found_in(source, tree_of(source), owned)
+        for source in SOURCES
+        if spelling.search(text_of(source))
+    }
+    left = NOT_YET.get(name, frozenset())
+
+    assert {} == {source: told for source, told in found.items() if told and source not in left}
+    assert {source for source in left if found.get(source)} == left, "take the others off the list"
+
+
+def test_every_exception_is_in_use() -> None:
+    """A word that is another thing's is in that file."""
+    unused = [
+        (source, word)
+        for owned in APIS.values()
+        for source, word in owned.others
+        if word not in dict(spelled(tree_of(source)))
+    ]
+
+    assert [] == unused
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('body["spec"]["clusters"]', id="subscript"),
+        pytest.param('spec["clusters"] = []', id="write"),
+        pytest.param('spec.get("gracefulEvictionTasks")', id="get"),
+        pytest.param('spec.pop("clusters", None)', id="pop"),
+        pytest.param('bodies(mapping(body, "spec"), "clusters")', id="reader"),
+        pytest.param('fields.at(body, "spec", "clusters")', id="path-of-arguments"),
+        pytest.param('_local(body, "placement")', id="wrapper-of-its-own"),
+        pytest.param('"requiredBy" in spec', id="in"),
+        pytest.param('{"clusters": []}', id="mapping"),
+        pytest.param('ORDER = ("resource", "clusters")', id="table"),
+        pytest.param('FIELD = "rescheduleTriggeredAt"', id="constant"),
+        pytest.param('printed(".status.schedulerObservingAffinityName")', id="path"),
+    ],
+)
+def test_a_spelled_field_would_be_noticed(text: str) -> None:
+    """In whatever form it is read or written in a room of the API."""
+    assert found_in("dialects/karmada/view/new.py", ast.parse(text), KARMADA)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('body["spec"]["clusters"]', id="subscript"),
+        pytest.param('bodies(spec, "clusters")', id="reader"),
+        pytest.param('printed(".status.aggregatedStatus")', id="path"),
+    ],
+)
+def test_a_field_would_be_noticed_outside_of_every_api(text: str) -> None:
+    """Rooms that know no API ask its view."""
+    assert found_in("core/new.py", ast.parse(text), KARMADA)
+
+
+def test_what_names_something_else_is_no_field() -> None:
+    """A named argument, a pointer for people, prose."""
+    text = 'f(folder="clusters")\nwhere = "/spec/placement/clusters"\n"""The `clusters`."""'
+
+    assert [] == found_in("dialects/karmada/view/new.py", ast.parse(text), KARMADA)
