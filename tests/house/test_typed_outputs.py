@@ -27,7 +27,7 @@ class Owned:
         fields: Names that nothing else has: they stand nowhere else at all.
         words: Names that other things have, too: they stand nowhere else in its room, and nowhere
             else is a field of such a name read.
-        others: File and word to what it is a field of instead.
+        others: File and word to what it is a field of instead, which people or agents write.
     """
 
     room: str
@@ -90,13 +90,66 @@ KARMADA = Owned(
         ("dialects/karmada/binding/renderer.py", "replicas"): "a workload",
         ("dialects/karmada/binding/revise_replicas.py", "replicas"): "a workload",
         ("dialects/karmada/view/custom_kind_references.py", "replicas"): "a workload",
-        ("dialects/karmada/imports/works.py", "health"): "a Work, which agents write",
-        ("dialects/karmada/imports/works.py", "resource"): "a Work, which agents write",
+        ("dialects/karmada/imports/works.py", "health"): "a Work",
+        ("dialects/karmada/imports/works.py", "resource"): "a Work",
         ("dialects/karmada/view/tree.py", "applied"): "what is shown",
         ("dialects/karmada/view/tree.py", "health"): "what is shown",
     },
 )
-APIS = {"karmada": KARMADA}
+KUBEFLEET = Owned(
+    room="dialects/kubefleet/",
+    codecs=("dialects/kubefleet/api/",),
+    fields=frozenset(
+        (
+            "affinityScore",
+            "clusterDecision",
+            "clusterScore",
+            "diffedPlacements",
+            "driftedPlacements",
+            "failedPlacements",
+            "observedCRPGeneration",
+            "observedResourceIndex",
+            "placementStatuses",
+            "policyHash",
+            "priorityScore",
+            "resourceSnapshotName",
+            "schedulingPolicySnapshotName",
+            "selectedResources",
+            "targetCluster",
+            "targetClusters",
+        )
+    ),
+    words=frozenset(
+        (
+            "applyStrategy",
+            "blob",
+            "clusterName",
+            "document",
+            "hash",
+            "pointer",
+            "policy",
+            "selected",
+            "state",
+        )
+    ),
+    others={
+        ("cli/verbs/rebalance.py", "policy"): "a rebalancer",
+        ("core/record.py", "blob"): "the record of a pass",
+        ("dialects/kubefleet/eviction/judgement.py", "clusterName"): "an eviction",
+        ("dialects/kubefleet/overrider/override.py", "policy"): "an override",
+        ("dialects/kubefleet/view/columns.py", "clusterName"): "an eviction",
+        ("dialects/kubefleet/view/columns.py", "policy"): "a placement",
+        ("dialects/kubefleet/view/references.py", "policy"): "a placement",
+        ("dialects/kubefleet/view/tree.py", "state"): "what is shown",
+        ("dialects/kubefleet/workgenerator/work_marks.py", "applyStrategy"): "a Work",
+        ("rebalance/rebalancer_spec.py", "policy"): "a rebalancer",
+        ("rebalance/references.py", "policy"): "a rebalancer",
+        ("shell/git/checkout/step_files.py", "blob"): "what git prints",
+        ("shell/git/objects.py", "blob"): "what git prints",
+        ("shell/reports/metrics.py", "state"): "a label of a series",
+    },
+)
+APIS = {"karmada": KARMADA, "kubefleet": KUBEFLEET}
 
 NOT_YET: Mapping[str, frozenset[str]] = {}
 """API to the files that still spell its fields; a file leaves the list when it does so no more."""

@@ -8,6 +8,7 @@ from functools import partial
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.kubefleet.api.immutable_fields import refuse_edit, with_kept_fields
 from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.api.placement_status import decode_placement_status
 from reconciler.dialects.kubefleet.causes import DemandedPlacement
 from reconciler.dialects.kubefleet.drift_repair import RepairedFiles, WantedFiles, repair_drift
 from reconciler.dialects.kubefleet.eviction.evictions import evict
@@ -65,7 +66,7 @@ def decide(asked: DemandedPlacement, files: PlacementFiles, now: datetime) -> Pa
         UserError: It cannot be decided, and keeps its files.
     """
     manifest, selection, own = asked.manifest, files.selection, files.own
-    key, status = manifest.key, mapping(own or {}, "status")
+    key, status = manifest.key, decode_placement_status(own or {})
     record = None if own is None else mapping(own, "metadata")
     admitted, metadata = admit(key, mapping(manifest.body, "spec"), record, now)
     kept = with_kept_fields(metadata, asked.placement)
@@ -94,7 +95,7 @@ def _settled(
 ) -> Part:
     """Return where a placement converges from the files that were left, with `kept` as record."""
     manifest, placement, members = asked.manifest, asked.placement, asked.members
-    key, left, status = manifest.key, files.left, mapping(files.own or {}, "status")
+    key, left, status = manifest.key, files.left, decode_placement_status(files.own or {})
     reports = AvailabilityReports(
         resources=keys_of(selection.resources),
         copies=files.copies,

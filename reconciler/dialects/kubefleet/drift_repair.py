@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
+from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART, policy_snapshot_of
 from reconciler.dialects.kubefleet.api.kinds import (
     BINDINGS,
     POLICY_SNAPSHOTS,
@@ -27,6 +27,16 @@ from reconciler.dialects.kubefleet.api.names import (
     RESOURCE_HASH,
     RESOURCE_INDEX,
     SUBINDEX,
+)
+from reconciler.dialects.kubefleet.api.policy_snapshot import (
+    decode_policy_spec,
+    decode_policy_status,
+    encode_policy_spec,
+)
+from reconciler.dialects.kubefleet.api.resource_snapshot import (
+    decode_entry,
+    decode_resources,
+    encode_resources,
 )
 from reconciler.dialects.kubefleet.placement_cycle import Present
 from reconciler.dialects.kubefleet.scheduler.failure import as_integer
@@ -49,7 +59,7 @@ from reconciler.dialects.kubefleet.view.binding_rendering import (
 from reconciler.dialects.kubefleet.view.snapshot_rendering import STATUS_DIGEST, lasting
 from reconciler.manifests.admission import SPEC_DIGEST, digest
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import is_moment
 
@@ -97,7 +107,7 @@ def _owner_name(key: ObjectKey, body: Body) -> str:
         label = labels_of(body).get(PARENT, "")
         if label and key.name.startswith(f"{label[:PLACEMENT_PART]}-"):
             return label
-        policy = text(mapping(body, "spec"), "schedulingPolicySnapshotName")
+        policy = policy_snapshot_of(body)
         found = _POLICY_NAME.fullmatch(policy)
     else:
         pattern = _POLICY_NAME if key.kind in POLICY_SNAPSHOTS else _RESOURCE_NAME
@@ -120,7 +130,7 @@ def repair_drift(
     """
     policies = _policies(owner, _of(left, owner.kinds.policy_snapshot), wanted)
     latest = next((body for body in policies if is_latest(body)), {})
-    decisions = _decisions(latest)
+    decisions = decode_policy_status(latest).selected
     found = _of(left, owner.kinds.binding)
     edited = tuple(sorted(name for name, body in found.items() if is_edited(body)))
     name = text(mapping(latest, "metadata"), "name") or f"{owner.name}-0"
@@ -143,15 +153,9 @@ def _of(left: Mapping[ObjectKey, Body], kind: str) -> dict[str, Body]:
     return {key.name: body for key, body in sorted(left.items()) if key.kind == kind}
 
 
-def _decisions(snapshot: Body) -> dict[str, Body]:
-    """Return what a policy snapshot decided for the clusters that it selected."""
-    listed = bodies(mapping(snapshot, "status"), "targetClusters")
-    return {text(i, "clusterName"): i for i in listed if i.get("selected") is True}
-
-
 def _decided_by(body: Body, owner: Owner, latest: str, policies: Sequence[Body]) -> str:
     """Return the policy snapshot of a binding: the one in force, or one whose file is lost."""
-    written = text(mapping(body, "spec"), "schedulingPolicySnapshotName")
+    written = policy_snapshot_of(body)
     found = _POLICY_NAME.fullmatch(written)
     following = _POLICY_NAME.fullmatch(latest)
     if found is None or following is None or found[1] != owner.name or not policies:
@@ -175,8 +179,8 @@ def _policies(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> l
         }
         spec = mapping(body, "spec")
         if index == last and _is_changed(marks, SPEC_DIGEST, spec):
-            spec = _policy_spec(spec, wanted.policy)
-        if _is_changed(marks, STATUS_DIGEST, lasting(mapping(body, "status"))):
+            spec = _policy_spec(body, wanted.policy)
+        if _is_changed(marks, STATUS_DIGEST, lasting(decode_policy_status(body))):
             body = without(body, "status")
         counts = _counts(marks, wanted.policy if index == last else None)
         restored.append(_snapshot(body, owner.kinds.policy_snapshot, owner, labels, counts, spec))
@@ -193,14 +197,13 @@ def _counts(marks: Mapping[str, str], policy: Body | None) -> dict[str, str]:
     return {CRP_GENERATION: "0", **counts}
 
 
-def _policy_spec(spec: Body, policy: Body | None) -> Body:
-    """Return an edited spec as it was, if the placement still wants the same."""
-    hashed = encoded_hash(policy)
-    written = spec.get("policy")
-    same = encoded_hash(written if isinstance(written, Mapping) else None) == hashed
-    if not same and spec.get("policyHash") != hashed:
-        return spec
-    return {**({} if policy is None else {"policy": policy}), "policyHash": hashed}
+def _policy_spec(snapshot: Body, policy: Body | None) -> Body:
+    """Return the edited spec of a snapshot as it was, if the placement still wants the same."""
+    hashed, written = encoded_hash(policy), decode_policy_spec(snapshot)
+    same = encoded_hash(written.policy) == hashed
+    if not same and written.policy_hash != hashed:
+        return mapping(snapshot, "spec")
+    return encode_policy_spec(policy, hashed)
 
 
 def _resources(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> list[Body]:
@@ -211,7 +214,9 @@ def _resources(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> 
     chunks = split(wanted.selection.resources)
     hashed = resources_hash(wanted.selection.resources)
     group = {part: found[name] for name, (index, part) in named.items() if index == last}
-    same = _listed(group) == [_identity(item.entry) for item in wanted.selection.resources]
+    same = _listed(group) == [
+        decode_entry(item.entry).identity for item in wanted.selection.resources
+    ]
     restored = []
     for name, (index, part) in named.items():
         body = found[name]
@@ -228,7 +233,7 @@ def _resources(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> 
             kept[NUMBER_OF_SNAPSHOTS] = str(len(chunks))
             kept[NUMBER_OF_ENVELOPES] = str(wanted.selection.envelopes)
         if index == last and _is_changed(marks, SPEC_DIGEST, spec):
-            spec = {"selectedResources": entries}
+            spec = encode_resources(entries)
         restored.append(_snapshot(body, owner.kinds.resource_snapshot, owner, labels, kept, spec))
     return restored
 
@@ -236,16 +241,7 @@ def _resources(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> 
 def _listed(group: Mapping[str, Body]) -> list[tuple[object, ...]]:
     """Return what a group of snapshots holds, given by their parts: the master comes first."""
     ordered = sorted(group, key=lambda part: -1 if part == MASTER else int(part))
-    return [
-        _identity(item)
-        for part in ordered
-        for item in bodies(mapping(group[part], "spec"), "selectedResources")
-    ]
-
-
-def _identity(entry: Body) -> tuple[object, ...]:
-    """Return what of an entry does not depend on where the resource is written."""
-    return entry.get("apiVersion"), entry.get("kind"), entry.get("metadata"), entry.get("hash")
+    return [entry.identity for part in ordered for entry in decode_resources(group[part])]
 
 
 def _snapshot(

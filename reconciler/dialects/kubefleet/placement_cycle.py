@@ -9,6 +9,7 @@ from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.names import BOUND, CRP_GENERATION, SCHEDULED
 from reconciler.dialects.kubefleet.api.placement import Placement, latest_master
 from reconciler.dialects.kubefleet.api.policy import PICK_N
+from reconciler.dialects.kubefleet.api.policy_snapshot import encode_policy_status
 from reconciler.dialects.kubefleet.rollout.availability import keep_marks, observe
 from reconciler.dialects.kubefleet.rollout.availability_reports import AvailabilityReports
 from reconciler.dialects.kubefleet.rollout.rollout import roll_out
@@ -26,7 +27,6 @@ from reconciler.dialects.kubefleet.snapshots.resource_selection import SelectedR
 from reconciler.dialects.kubefleet.snapshots.resource_snapshots import snapshot_resources
 from reconciler.dialects.kubefleet.snapshots.revision import Owner
 from reconciler.manifests.names import LONGEST_LABEL
-from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.moments import earliest
 
@@ -109,7 +109,10 @@ def converge(
     latest = latest_master(selected.snapshots.values(), placement.name)
     bindings, until = _roll(placement, bindings, latest, now, reports)
     return ConvergedPlacement(
-        policies={**revisions.snapshots, revisions.latest: _with_status(body, snapshot.status)},
+        policies={
+            **revisions.snapshots,
+            revisions.latest: _with_status(body, encode_policy_status(snapshot.status)),
+        },
         resources=selected.snapshots,
         bindings=bindings,
         snapshot=snapshot,
@@ -145,9 +148,8 @@ def _take(
     """
     if result is None:
         generation = as_count(snapshot.annotations.get(CRP_GENERATION), CRP_GENERATION)
-        return replace(
-            snapshot, status={**snapshot.status, "observedCRPGeneration": generation}
-        ), bindings
+        status = snapshot.status._replace(observed_generation=generation)
+        return replace(snapshot, status=status), bindings
     if result.error is not None:
         raise result.error
     kept = {name: keep_marks(bindings.get(name), item) for name, item in result.bindings.items()}
@@ -168,7 +170,7 @@ def must_schedule(snapshot: Snapshot, bindings: Iterable[Binding], members: Memb
     """
     if snapshot.policy.placement_type != PICK_N:
         return True
-    conditions = fields.bodies(snapshot.status, "conditions")
+    conditions = snapshot.status.conditions or ()
     found = next((c for c in conditions if c.get("type") == SCHEDULED_CONDITION), None)
     if found is None or found.get("status") != "True":
         return True

@@ -8,15 +8,16 @@ there are. Everything else looks at the whole fleet.
 from collections.abc import Iterator, Mapping
 
 from reconciler.dialects.cluster_reads import FLEET, NAMES, SeenCluster, changed, labelled, named
+from reconciler.dialects.kubefleet.api.binding import target_of
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.kinds import BINDINGS, POLICY_SNAPSHOTS
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, SelectorTerm, decode_policy
+from reconciler.dialects.kubefleet.api.policy_snapshot import decode_policy_status
 from reconciler.dialects.kubefleet.eviction.evictions import NO_EVICTIONS, Evictions
 from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
 from reconciler.dialects.read_index import Question
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.keyed_cache import CacheKey, same
 
@@ -56,10 +57,9 @@ def _named(outputs: Mapping[ObjectKey, Body]) -> Iterator[str]:
     """Yield the clusters that the files of a placement name."""
     for key, body in outputs.items():
         if key.kind in BINDINGS:
-            yield text(mapping(body, "spec"), "targetCluster")
+            yield target_of(body)
         elif key.kind in POLICY_SNAPSHOTS:
-            for one in bodies(mapping(body, "status"), "targetClusters"):
-                yield text(one, "clusterName")
+            yield from (one.cluster for one in decode_policy_status(body).decided)
 
 
 def changed_clusters(before: Members | None, now: Members) -> Iterator[Question]:

@@ -6,6 +6,10 @@ from typing import cast
 
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
 from reconciler.dialects.kubefleet.api.clusters import decode_member, members_of
+from reconciler.dialects.kubefleet.api.policy_snapshot import (
+    PolicySnapshotStatus,
+    encode_policy_status,
+)
 from reconciler.dialects.kubefleet.scheduler.failure import UpstreamCrash
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import decode_snapshot
@@ -70,7 +74,7 @@ def described_binding(before: Binding | None, after: Binding, *, brief: bool) ->
         body["deleting"] = True
     if op == "none" and brief:
         return body
-    decision = {"clusterScore": None, **after.decision}
+    decision = {"clusterScore": None, **after.decision.body}
     body |= {
         "spec": {
             "state": after.state,
@@ -101,10 +105,11 @@ def _op(before: Binding | None, after: Binding) -> str:
     return "unscheduled" if left else "patched"
 
 
-def snapshot_status(status: Body, before: Body, now: str) -> Body:
+def snapshot_status(told: PolicySnapshotStatus, before: PolicySnapshotStatus, now: str) -> Body:
     """Return the status of a policy snapshot as vectors have it: moments are kept or now."""
+    status = encode_policy_status(told)
     conditions = cast(Sequence[Mapping[str, object]], status.get("conditions") or [])
-    known = cast(Sequence[Mapping[str, object]], before.get("conditions") or [])
+    known = before.conditions or ()
     kept = {item["type"]: item.get("lastTransitionTime") for item in known}
     decisions = cast(Sequence[Mapping[str, object]], status.get("targetClusters") or [])
     return {

@@ -131,7 +131,7 @@ def _worked(given: Body, picked: list[Override]) -> Body:
     before = [text(mapping(one, "metadata"), "name") for one in cast(list[Body], given["works"])]
     if not is_rendered(binding) or member is None:
         return {"works": before}
-    rendering = MemberRendering(member, picked, lambda entry: entry, is_namespaced)
+    rendering = MemberRendering(member, picked, lambda entry: entry.body, is_namespaced)
     snapshots = cast(list[Body], given["resourceSnapshots"])
     try:
         works = render_binding(binding, snapshots, rendering)

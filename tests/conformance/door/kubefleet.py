@@ -14,6 +14,7 @@ from reconciler.dialects.kubefleet.api.kinds import (
     placement_key,
 )
 from reconciler.dialects.kubefleet.api.placement import decode_placement
+from reconciler.dialects.kubefleet.api.policy_snapshot import decode_policy_status
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash
 from reconciler.manifests.admission import admit
 from reconciler.model.moments import parse_moment
@@ -62,7 +63,7 @@ def check_schedule(case: Body) -> str | None:
         "failed": bool(passed.outcome.faults),
         "bindings": sorted((_plain(b) for b in _described(given, passed)), key=_by_target),
         "policySnapshotStatus": _status(
-            snapshot_status(field(found, "status"), field(snapshot, "status"), now)
+            snapshot_status(decode_policy_status(found), decode_policy_status(snapshot), now)
         ),
     }
     if _is_satisfied(given) and forgives("kubefleet/schedule", "satisfied PickN"):

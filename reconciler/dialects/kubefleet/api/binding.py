@@ -6,6 +6,11 @@ from hashlib import sha256
 from itertools import repeat
 from typing import NamedTuple
 
+from reconciler.dialects.kubefleet.api.cluster_decision import (
+    NO_DECISION,
+    ClusterDecision,
+    decode_decision,
+)
 from reconciler.dialects.kubefleet.api.kinds import kinds_in, named_in
 from reconciler.dialects.kubefleet.api.names import (
     API_VERSION,
@@ -36,7 +41,7 @@ class Binding(NamedTuple):
         target: Cluster.
         state: Scheduled, Bound, Unscheduled, or whatever was written.
         policy_snapshot: Name of the policy snapshot that decided.
-        decision: What was decided for the cluster, as written.
+        decision: What was decided for the cluster.
         labels: Labels.
         finalizers: Who must still let go of it.
         resource_snapshot: Name of the resource snapshot in force, `""` before the first.
@@ -54,7 +59,7 @@ class Binding(NamedTuple):
     target: ClusterName
     state: str
     policy_snapshot: str
-    decision: Body = NOTHING
+    decision: ClusterDecision = NO_DECISION
     labels: Mapping[str, str] = {}
     finalizers: tuple[str, ...] = ()
     resource_snapshot: str = ""
@@ -84,7 +89,7 @@ def decode_binding(body: Body) -> Binding:
         state=fields.text(spec, "state"),
         policy_snapshot=fields.text(spec, "schedulingPolicySnapshotName"),
         resource_snapshot=fields.text(spec, "resourceSnapshotName"),
-        decision=fields.mapping(spec, "clusterDecision"),
+        decision=decode_decision(fields.mapping(spec, "clusterDecision")),
         apply_strategy=fields.mapping_or_none(spec, "applyStrategy"),
         generation=fields.number(metadata, "generation"),
         deleting=bool(metadata.get("deletionTimestamp")),
@@ -94,6 +99,26 @@ def decode_binding(body: Body) -> Binding:
         conditions=fields.bodies(fields.mapping(body, "status"), "conditions"),
         body=body,
     )
+
+
+def target_of(body: Body) -> str:
+    """Return the cluster that the manifest of a binding is for; nothing else is decoded."""
+    return fields.text(fields.mapping(body, "spec"), "targetCluster")
+
+
+def state_of(body: Body) -> str:
+    """Return the state of a binding, given its manifest; nothing else is decoded."""
+    return fields.text(fields.mapping(body, "spec"), "state")
+
+
+def policy_snapshot_of(body: Body) -> str:
+    """Return the policy snapshot that decided on a binding; nothing else is decoded."""
+    return fields.text(fields.mapping(body, "spec"), "schedulingPolicySnapshotName")
+
+
+def resource_snapshot_of(body: Body) -> str:
+    """Return the resource snapshot in force in a binding; nothing else is decoded."""
+    return fields.text(fields.mapping(body, "spec"), "resourceSnapshotName")
 
 
 def encode_binding(binding: Binding) -> dict[str, object]:
@@ -115,7 +140,7 @@ def encode_binding(binding: Binding) -> dict[str, object]:
         "resourceSnapshotName": binding.resource_snapshot,
         "schedulingPolicySnapshotName": binding.policy_snapshot,
         "targetCluster": binding.target,
-        "clusterDecision": binding.decision,
+        "clusterDecision": binding.decision.body,
     }
     if binding.apply_strategy is not None:
         spec["applyStrategy"] = binding.apply_strategy
@@ -177,7 +202,7 @@ def _numbered_names(placement: str, targets: Iterable[str], number: int) -> list
 
 
 def renamed(
-    shared: Binding, names: Iterable[str], decisions: Mapping[ClusterName, Body]
+    shared: Binding, names: Iterable[str], decisions: Mapping[ClusterName, ClusterDecision]
 ) -> tuple[Binding, ...]:
     """Return one binding a cluster, alike but for its name, its target and its decision.
 
@@ -201,7 +226,9 @@ def unscheduled(binding: Binding) -> Binding:
     )
 
 
-def reassigned(binding: Binding, decision: Body, policy_snapshot: str, *, state: str) -> Binding:
+def reassigned(
+    binding: Binding, decision: ClusterDecision, policy_snapshot: str, *, state: str
+) -> Binding:
     """Return the binding as the present policy decides it.
 
     Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go

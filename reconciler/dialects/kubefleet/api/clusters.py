@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from reconciler.dialects.cluster_inventory import AdmittedCluster
+from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision
 from reconciler.dialects.kubefleet.api.policy import Preference, SelectorTerm
 from reconciler.dialects.kubefleet.scheduler.eligibility import (
     ELIGIBLE,
@@ -154,7 +155,7 @@ class Members:
     affinities: dict[tuple[Preference, ...], tuple[Levels, tuple[Unscorable, ...]]] = field(
         default_factory=dict, repr=False
     )
-    unscored: dict[bool, tuple[tuple[RankedCluster, ...], tuple[Body, ...]]] = field(
+    unscored: dict[bool, tuple[tuple[RankedCluster, ...], tuple[ClusterDecision, ...]]] = field(
         default_factory=dict, repr=False
     )
     domains: dict[tuple[str, ...], tuple[tuple[tuple[str | None, ...], Mask], ...]] = field(

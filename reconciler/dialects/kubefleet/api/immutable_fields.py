@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
+from reconciler.dialects.kubefleet.api.policy_snapshot import decode_policy_spec
 from reconciler.dialects.kubefleet.snapshots.revision import is_latest
 from reconciler.errors import Misconfigured
 from reconciler.model.body import Body
@@ -40,9 +41,8 @@ def refuse_edit(record: Body, policies: Collection[Body], placement: Placement) 
 
 def policy_in_force(policies: Iterable[Body]) -> Body | None:
     """Return the policy of the latest snapshot, `None` if it has none."""
-    found = (mapping(body, "spec").get("policy") for body in policies if is_latest(body))
-    policy = next(found, None)
-    return policy if isinstance(policy, Mapping) else None
+    found = (decode_policy_spec(body).policy for body in policies if is_latest(body))
+    return next(found, None)
 
 
 def refuse_change(record: Body, before: Body | None, placement: Placement) -> None:

@@ -1,6 +1,6 @@
 """Live bindings and snapshots as state of ours, placement by placement."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 from reconciler.dialects.importer import Adopted
@@ -15,6 +15,10 @@ from reconciler.dialects.kubefleet.api.names import (
     PARENT,
     POLICY_INDEX,
     RESOURCE_INDEX,
+)
+from reconciler.dialects.kubefleet.api.policy_snapshot import (
+    decode_policy_status,
+    encode_policy_status,
 )
 from reconciler.dialects.kubefleet.imports.adopted_bindings import adopted_binding
 from reconciler.dialects.kubefleet.plan import Fleets, KubeFleet
@@ -132,21 +136,17 @@ def _policy(key: ObjectKey, body: Body, owner: Owner) -> Body:
             "ownerReferences": [owner.reference],
         },
         "spec": mapping(body, "spec"),
-        "status": _of_generation_one(mapping(body, "status"), owner),
+        "status": _of_generation_one(body, owner),
     }
 
 
-def _of_generation_one(status: Body, owner: Owner) -> Body:
+def _of_generation_one(snapshot: Body, owner: Owner) -> Body:
     """Return the status of a snapshot, whose spec never changes, for the present placement."""
-    conditions = status.get("conditions")
-    listed: Iterable[object] = conditions if isinstance(conditions, list) else ()
-    return {
-        **status,
-        "observedCRPGeneration": owner.generation,
-        "conditions": [
-            {**item, "observedGeneration": 1} for item in listed if isinstance(item, Mapping)
-        ],
-    }
+    status = decode_policy_status(snapshot)
+    conditions = [{**item, "observedGeneration": 1} for item in status.conditions or ()]
+    return encode_policy_status(
+        status._replace(observed_generation=owner.generation, conditions=conditions)
+    )
 
 
 def _dated(key: ObjectKey, body: Body) -> dict[str, object]:

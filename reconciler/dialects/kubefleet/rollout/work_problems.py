@@ -8,6 +8,7 @@ Source: kubefleet@e160c1c pkg/controllers/workgenerator/controller.go `setBindin
 from collections.abc import Callable, Iterator, Sequence
 
 from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.placement_status import DIFFED, DRIFTED, FAILED, PROBLEMS
 from reconciler.dialects.kubefleet.rollout.work_answers import (
     answers_to,
     current,
@@ -28,8 +29,6 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.labels import labels_of
 
-FAILED, DRIFTED, DIFFED = "failedPlacements", "driftedPlacements", "diffedPlacements"
-PROBLEMS = (FAILED, DRIFTED, DIFFED)
 HIDDEN = "(hidden)"
 MOST = 100  # maxFailedResourcePlacementLimit, and the same of the other two
 

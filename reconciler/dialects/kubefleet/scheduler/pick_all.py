@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import compress
 
 from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
 from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, adopt
@@ -18,7 +19,6 @@ from reconciler.dialects.kubefleet.view.decision_texts import (
     list_decisions,
     picked_decisions,
 )
-from reconciler.model.body import Body
 from reconciler.schedule.fleet import remember
 from reconciler.schedule.framework import bits_of
 
@@ -66,7 +66,7 @@ def pick_all(
     )
 
 
-def _unscored(members: Members) -> tuple[tuple[RankedCluster, ...], tuple[Body, ...]]:
+def _unscored(members: Members) -> tuple[tuple[RankedCluster, ...], tuple[ClusterDecision, ...]]:
     """Return each cluster, and the decision for it, the same in all placements."""
     ranked = tuple(map(RankedCluster, members.fleet.names))
     made = picked_decisions(members.fleet.names, ranked[0]) if ranked else ()

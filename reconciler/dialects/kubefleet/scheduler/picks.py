@@ -11,13 +11,13 @@ from reconciler.dialects.kubefleet.api.binding import (
     renamed,
     unscheduled,
 )
+from reconciler.dialects.kubefleet.api.cluster_decision import NO_DECISION, ClusterDecision
 from reconciler.dialects.kubefleet.api.names import PARENT, SCHEDULED, SCHEDULER_FINALIZER
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, SnapshotReport
 from reconciler.dialects.kubefleet.view.decision_texts import picked_decision
-from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName
 from reconciler.schedule.framework import Mask
 
@@ -91,7 +91,7 @@ def adopt(
     snapshot: Snapshot,
     open_bindings: Iterable[Binding],
     leaving: Iterable[Binding],
-    decisions: Mapping[ClusterName, Body],
+    decisions: Mapping[ClusterName, ClusterDecision],
     taken: Mapping[str, Binding],
 ) -> Pick:
     """Give the decided clusters their bindings.
@@ -138,7 +138,7 @@ def adopt(
 
 
 def new_bindings(
-    snapshot: Snapshot, decisions: Mapping[ClusterName, Body], taken: Container[str]
+    snapshot: Snapshot, decisions: Mapping[ClusterName, ClusterDecision], taken: Container[str]
 ) -> tuple[Binding, ...]:
     """Return fresh bindings for clusters that were picked by the policy of a snapshot.
 
@@ -155,5 +155,7 @@ def new_bindings(
     name, namespace, labels = snapshot.name, snapshot.namespace, {PARENT: snapshot.placement}
     finalizers = (SCHEDULER_FINALIZER,)
     names = binding_names(snapshot.placement, decisions, taken)
-    shared = Binding("", namespace, ClusterName(""), SCHEDULED, name, {}, labels, finalizers)
+    shared = Binding(
+        "", namespace, ClusterName(""), SCHEDULED, name, NO_DECISION, labels, finalizers
+    )
     return renamed(shared, names, decisions)

@@ -10,6 +10,7 @@ from reconciler.dialects.kubefleet.api.binding import Binding, unscheduled
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.names import PARENT, SCHEDULER_FINALIZER
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
+from reconciler.dialects.kubefleet.api.policy_snapshot import PolicySnapshotStatus
 from reconciler.dialects.kubefleet.scheduler.binding_groups import Groups, classify, targets_of
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.scheduler.pick_all import pick_all
@@ -19,7 +20,6 @@ from reconciler.dialects.kubefleet.scheduler.picks import Pick, PickRecord, adop
 from reconciler.dialects.kubefleet.scheduler.request import Request
 from reconciler.dialects.kubefleet.scheduler.topology import assess_topology
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot, report_status
-from reconciler.model.body import Body
 from reconciler.model.moments import stamp
 from reconciler.schedule.framework import Mask
 
@@ -41,7 +41,7 @@ class Scheduled:
 
     bindings: Mapping[str, Binding]
     removed: tuple[str, ...] = ()
-    status: Body | None = None
+    status: PolicySnapshotStatus | None = None
     requeue: bool = False
     error: UnexpectedBehavior | None = None
     records: tuple[PickRecord, ...] = ()

@@ -1,10 +1,16 @@
 """A policy snapshot, as far as the scheduler reads and writes it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision, reworded
 from reconciler.dialects.kubefleet.api.names import CRP_GENERATION, NUMBER_OF_CLUSTERS, PARENT
 from reconciler.dialects.kubefleet.api.policy import Policy, decode_policy
+from reconciler.dialects.kubefleet.api.policy_snapshot import (
+    PolicySnapshotStatus,
+    decode_policy_spec,
+    decode_policy_status,
+)
 from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
 from reconciler.dialects.kubefleet.scheduler.failure import as_count
 from reconciler.dialects.kubefleet.view.decision_texts import same_decisions
@@ -17,7 +23,7 @@ SCHEDULED_CONDITION = "Scheduled"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """A frozen policy and what was decided by it; `status` is as written."""
+    """A frozen policy and what was decided by it."""
 
     name: str
     namespace: str = ""
@@ -25,7 +31,7 @@ class Snapshot:
     generation: int
     annotations: Mapping[str, str]
     policy: Policy
-    status: Body
+    status: PolicySnapshotStatus
 
     @property
     def number_of_clusters(self) -> int:
@@ -37,7 +43,7 @@ class Snapshot:
 class SnapshotReport:
     """What a cycle has to say: decisions in the order of listing, how many are selected."""
 
-    decisions: tuple[Body, ...]
+    decisions: tuple[ClusterDecision, ...]
     count: int
     fulfilled: bool
 
@@ -55,12 +61,14 @@ def decode_snapshot(body: Body) -> Snapshot:
         placement=fields.text(fields.mapping(metadata, "labels"), PARENT),
         generation=fields.number(metadata, "generation"),
         annotations=dict(fields.pairs_or_none(metadata, "annotations") or ()),
-        policy=decode_policy(fields.mapping_or_none(fields.mapping(body, "spec"), "policy")),
-        status=fields.mapping(body, "status"),
+        policy=decode_policy(decode_policy_spec(body).policy),
+        status=decode_policy_status(body),
     )
 
 
-def report_status(snapshot: Snapshot, report: SnapshotReport, *, at: str) -> Body | None:
+def report_status(
+    snapshot: Snapshot, report: SnapshotReport, *, at: str
+) -> PolicySnapshotStatus | None:
     """Return the status of a policy snapshot after a cycle, `None` if the present one stays.
 
     It stays if the placement's generation is the one observed, the decisions are the same in
@@ -80,45 +88,44 @@ def report_status(snapshot: Snapshot, report: SnapshotReport, *, at: str) -> Bod
     """
     generation = as_count(snapshot.annotations.get(CRP_GENERATION), CRP_GENERATION)
     status = snapshot.status
-    conditions = fields.bodies(status, "conditions")
+    conditions = status.conditions or ()
     condition = _condition(report, snapshot.generation)
     if (
-        generation == fields.number(status, "observedCRPGeneration")
-        and same_decisions(fields.bodies(status, "targetClusters"), report.decisions)
+        generation == (status.observed_generation or 0)
+        and same_decisions(status.decided, report.decisions)
         and _says_the_same(conditions, condition)
     ):
         return None
-    return {
-        **status,
-        "observedCRPGeneration": generation,
-        "targetClusters": list(report.decisions),
-        "conditions": set_condition(conditions, condition, at=at),
-    }
+    return status._replace(
+        observed_generation=generation,
+        decisions=report.decisions,
+        conditions=tuple(set_condition(conditions, condition, at=at)),
+    )
 
 
-def keep_wording(before: Body, after: Body) -> Body:
+def keep_wording(before: PolicySnapshotStatus, after: PolicySnapshotStatus) -> PolicySnapshotStatus:
     """Return a status whose reasons keep the minutes of the moment when they were first told.
 
     Args:
         before: The status so far.
         after: The status wanted now; where only minutes differ, the one so far is returned.
     """
-    known = {
-        fields.text(item, "clusterName"): item for item in fields.bodies(before, "targetClusters")
-    }
-    decisions = []
-    for item in fields.bodies(after, "targetClusters"):
-        same = known.get(fields.text(item, "clusterName"))
-        decisions.append(item if same is None or _timeless(same) != _timeless(item) else same)
-    if "targetClusters" not in after:
+    if after.decisions is None:
         return after
-    unmoved = same_decisions(fields.bodies(before, "targetClusters"), decisions)
-    rest = [{**status, "targetClusters": None} for status in (before, after)]
-    return before if unmoved and rest[0] == rest[1] else {**after, "targetClusters": decisions}
+    known = {decision.cluster: decision for decision in before.decided}
+    decisions = []
+    for decision in after.decisions:
+        same = known.get(decision.cluster)
+        is_new = same is None or without_minutes(same) != without_minutes(decision)
+        decisions.append(decision if same is None or is_new else same)
+    unmoved = same_decisions(before.decided, decisions)
+    rest = [status._replace(decisions=None) for status in (before, after)]
+    return before if unmoved and rest[0] == rest[1] else after._replace(decisions=tuple(decisions))
 
 
-def _timeless(decision: Body) -> Body:
-    return {**decision, "reason": timeless(fields.text(decision, "reason"))}
+def without_minutes(decision: ClusterDecision) -> ClusterDecision:
+    """Return a decision whose reason tells no elapsed time."""
+    return reworded(decision, timeless(decision.reason))
 
 
 def _condition(report: SnapshotReport, generation: int) -> Condition:
@@ -137,7 +144,7 @@ def _condition(report: SnapshotReport, generation: int) -> Condition:
     return Condition(SCHEDULED_CONDITION, status, reason, message, generation)
 
 
-def _says_the_same(conditions: tuple[Body, ...], condition: Condition) -> bool:
+def _says_the_same(conditions: Sequence[Body], condition: Condition) -> bool:
     present = next((item for item in conditions if item.get("type") == condition.type), None)
     return (
         present is not None

@@ -13,6 +13,7 @@ from reconciler.dialects.kubefleet.api.names import (
     POLICY_INDEX,
 )
 from reconciler.dialects.kubefleet.api.policy import PICK_N
+from reconciler.dialects.kubefleet.api.policy_snapshot import decode_policy_spec, encode_policy_spec
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count
 from reconciler.dialects.kubefleet.snapshots.policy_hash import policy_hash
 from reconciler.dialects.kubefleet.snapshots.revision import (
@@ -53,7 +54,7 @@ def snapshot_policy(
     digest = encoded_hash(policy)
     try:
         name, index = _latest(present)
-        if name and _hash_of(present.snapshots[name]) == digest:
+        if name and decode_policy_spec(present.snapshots[name]).policy_hash == digest:
             return _refresh(present, name, owner, policy)
     except UnexpectedBehavior as error:
         return replace(present, error=error)
@@ -89,10 +90,6 @@ def _latest(present: SnapshotRevisions) -> tuple[str, int]:
 
 def _by_index(present: SnapshotRevisions) -> list[tuple[int, str]]:
     return sorted((index_of(body, POLICY_INDEX), name) for name, body in present.snapshots.items())
-
-
-def _hash_of(body: Body) -> str:
-    return fields.text(fields.mapping(body, "spec"), "policyHash")
 
 
 def _number(policy: Body | None) -> int | None:
@@ -162,5 +159,5 @@ def _new(owner: Owner, policy: Body | None, index: int, digest: str) -> Body:
             "annotations": annotations,
             "ownerReferences": [owner.reference],
         },
-        "spec": {**({} if policy is None else {"policy": policy}), "policyHash": digest},
+        "spec": encode_policy_spec(policy, digest),
     }

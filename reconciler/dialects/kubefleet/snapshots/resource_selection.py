@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from reconciler.dialects.kubefleet.api.gojson import go_json, hash_of, sorted_keys
+from reconciler.dialects.kubefleet.api.resource_snapshot import encode_entry
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.snapshots.propagated_resources import (
     ENVELOPES,
@@ -281,14 +282,12 @@ def content_of(body: Body) -> str:
 def _resource(manifest: Manifest, blobs: Mapping[str, str]) -> Resource:
     content = content_of(manifest.body)
     key = manifest.key
-    scope = {"namespace": key.namespace} if key.namespace else {}
-    entry = {
-        "apiVersion": fields.text(manifest.body, "apiVersion"),
-        "kind": key.kind,
-        "metadata": {**scope, "name": key.name},
-        "hash": hash_of(content),
-        "blob": blobs.get(manifest.origin.path, ""),
-        "document": manifest.origin.index,
-        **({"pointer": manifest.origin.pointer} if manifest.origin.pointer else {}),
-    }
+    entry = encode_entry(
+        fields.text(manifest.body, "apiVersion"),
+        key,
+        content_hash=hash_of(content),
+        blob=blobs.get(manifest.origin.path, ""),
+        document=manifest.origin.index,
+        pointer=manifest.origin.pointer,
+    )
     return Resource(entry, content)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from reconciler.dialects.kubefleet.api.gojson import hash_of
 from reconciler.dialects.kubefleet.api.names import (
     API_VERSION,
     CANDIDATE_SEEN_AT,
@@ -16,6 +15,7 @@ from reconciler.dialects.kubefleet.api.names import (
     RESOURCE_INDEX,
     SUBINDEX,
 )
+from reconciler.dialects.kubefleet.api.resource_snapshot import encode_resources, hash_of_resources
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count, as_integer
 from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource, split
 from reconciler.dialects.kubefleet.snapshots.revision import (
@@ -110,7 +110,7 @@ def resources_hash(resources: Sequence[Resource] | None) -> str:
     """Return the hash of selected resources, in order; `None` stands for an absent list."""
     contents = None if resources is None else ",".join(item.content for item in resources)
     listed = "null" if contents is None else f"[{contents}]"
-    return hash_of(f'{{"selectedResources":{listed}}}')
+    return hash_of_resources(listed)
 
 
 def _name(body: Body) -> str:
@@ -266,5 +266,5 @@ def _snapshot(
             "annotations": annotations,
             "ownerReferences": [owner.reference],
         },
-        "spec": {"selectedResources": [resource.entry for resource in chunk]},
+        "spec": encode_resources(resource.entry for resource in chunk),
     }

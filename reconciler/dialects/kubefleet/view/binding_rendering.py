@@ -6,7 +6,13 @@ that follows from other files, or is constant, is read from there, so that an ed
 
 from collections.abc import Iterable, Mapping
 
-from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding, encode_binding
+from reconciler.dialects.kubefleet.api.binding import (
+    Binding,
+    decode_binding,
+    encode_binding,
+    target_of,
+)
+from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision, chosen, new_decision
 from reconciler.dialects.kubefleet.api.kinds import BINDINGS, kinds_in, named_in
 from reconciler.dialects.kubefleet.api.names import (
     BOUND,
@@ -33,7 +39,7 @@ KNOWN_MARKS = (PREVIOUS_STATE, ROLLED_OUT, ROLLED_OUT_AT)
 
 
 def read_binding(
-    body: Body, placement: str, policy_snapshot: str, decisions: Mapping[str, Body]
+    body: Body, placement: str, policy_snapshot: str, decisions: Mapping[str, ClusterDecision]
 ) -> Binding:
     """Return a binding as the scheduler may take it, whatever a person did to its file.
 
@@ -62,10 +68,10 @@ def read_binding(
         conditions=tuple(_conditions(read.conditions)),
         body=_constant(read),
     )
-    if is_edited(body) and read.decision.get("clusterName") != read.target:
+    if is_edited(body) and read.decision.cluster != read.target:
         return _moved(binding)
     decided = decisions.get(read.target) if state in STAYING else None
-    own = {**read.decision, "clusterName": read.target, "selected": True}
+    own = chosen(read.decision, read.target)
     return binding._replace(decision=own if decided is None else decided)
 
 
@@ -100,11 +106,8 @@ def _constant(binding: Binding) -> Body:
 def _moved(binding: Binding) -> Binding:
     """Return a binding that a person gave another cluster: nothing of the former one counts."""
     marks = {k: v for k, v in binding.annotations.items() if k not in (ROLLED_OUT, ROLLED_OUT_AT)}
-    decision = {
-        "clusterName": binding.target,
-        "selected": True,
-        "reason": f'Cluster "{binding.target}" was chosen by hand',
-    }
+    by_hand = f'Cluster "{binding.target}" was chosen by hand'
+    decision = new_decision(binding.target, by_hand, selected=True)
     return binding._replace(annotations=marks, decision=decision, conditions=())
 
 
@@ -159,8 +162,4 @@ def key_of(binding: Binding) -> ObjectKey:
 
 def targets_in(files: Mapping[ObjectKey, Body]) -> frozenset[str]:
     """Return the clusters that the bindings among some files are for."""
-    return frozenset(
-        text(mapping(body, "spec"), "targetCluster")
-        for key, body in files.items()
-        if key.kind in BINDINGS
-    )
+    return frozenset(target_of(body) for key, body in files.items() if key.kind in BINDINGS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.kubefleet.api.binding import decode_binding, state_of, target_of
 from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP
 from reconciler.dialects.kubefleet.api.kinds import SCOPES, PlacementKinds
 from reconciler.dialects.kubefleet.api.names import GROUP, PARENT
@@ -48,8 +49,8 @@ _SNAPSHOT: Columns = (
 )
 _BINDING: Columns = (
     (
-        ("CLUSTER", printed(".spec.targetCluster")),
-        ("STATE", printed(".spec.state")),
+        ("CLUSTER", lambda row: target_of(row.body) or NONE),
+        ("STATE", lambda row: state_of(row.body) or NONE),
         ("PLACEMENT", label(PARENT)),
         ("WORKSYNCHRONIZED", condition("WorkSynchronized")),
         ("RESOURCESAPPLIED", condition("Applied")),
@@ -57,7 +58,7 @@ _BINDING: Columns = (
     ),
     (
         ("RESOURCEAVAILABLE", condition("Available")),
-        ("REASON", printed(".spec.clusterDecision.reason")),
+        ("REASON", lambda row: decode_binding(row.body).decision.reason or NONE),
     ),
 )
 

@@ -12,6 +12,7 @@ from reconciler.dialects.kubefleet.api.kinds import (
     subject_of,
 )
 from reconciler.dialects.kubefleet.api.names import NUMBER_OF_CLUSTERS
+from reconciler.dialects.kubefleet.api.placement_status import PlacementStatus
 from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement, selected_targets
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of
@@ -19,7 +20,7 @@ from reconciler.dialects.kubefleet.view.status import scheduled_condition
 from reconciler.errors import Misconfigured, UserError
 from reconciler.model.body import Body
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
-from reconciler.model.fields import bodies, text
+from reconciler.model.fields import text
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import Fault, Manifest, World
 
@@ -51,7 +52,6 @@ def decision_on(
     problem = problem_of(scheduled_condition(converged))
     if before == after and (not problem or problem == known_problem) and trigger is None:
         return None
-    decisions = bodies(converged.snapshot.status, "targetClusters")
     return Decision(
         key=key,
         subject=subject_of(key),
@@ -60,9 +60,9 @@ def decision_on(
         after=after,
         problem=problem,
         rejected={
-            ClusterName(text(item, "clusterName")): text(item, "reason")
-            for item in decisions
-            if item.get("selected") is not True
+            ClusterName(decision.cluster): decision.reason
+            for decision in converged.snapshot.status.decided
+            if not decision.selected
         },
     )
 
@@ -171,8 +171,8 @@ def unsettled(manifest: Manifest, error: UserError) -> Fault:
     )
 
 
-def known_problem(status: Body) -> str:
+def known_problem(status: PlacementStatus) -> str:
     """Return what the status of a placement complains about so far."""
-    conditions = bodies(status, "conditions")
+    conditions = status.conditions or ()
     kinds = {f"{kind}Scheduled" for kind in PLACEMENTS}
     return problem_of(next((c for c in conditions if c.get("type") in kinds), {}))

@@ -5,9 +5,14 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.cluster_decision import (
+    ClusterDecision,
+    encode_score,
+    new_decision,
+    scored_decisions,
+)
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping_or_none, number, text
 from reconciler.model.identity import ClusterName
 
 MAX_DECISIONS = 1000  # framework.go clustersDecisionArrayLengthLimitInAPI
@@ -17,79 +22,53 @@ NotSelected = tuple[str, str]
 """A cluster turned away, and why."""
 
 
-def picked_decision(scored: RankedCluster) -> Body:
+def picked_decision(scored: RankedCluster) -> ClusterDecision:
     """Return the decision for a cluster picked by its scores."""
     (decision,) = picked_decisions((scored.name,), scored)
     return decision
 
 
-def picked_decisions(names: Iterable[ClusterName], scored: RankedCluster) -> list[Body]:
+def picked_decisions(names: Iterable[ClusterName], scored: RankedCluster) -> list[ClusterDecision]:
     """Return the decisions for clusters that were picked and score like this one."""
-    score, scores = _score(scored), _scores(scored)
-    return [
-        {
-            "clusterName": name,
-            "selected": True,
-            "clusterScore": score,
-            "reason": f"Successfully scheduled resources for placement in {_quoted(name)} "
-            f"({scores}): picked by scheduling policy",
-        }
-        for name in names
-    ]
+    picked = f"({_scores(scored)}): picked by scheduling policy"
+    placed = "Successfully scheduled resources for placement in"
+    reasons = ((name, f"{placed} {_quoted(name)} {picked}") for name in names)
+    return scored_decisions(reasons, _score(scored), selected=True)
 
 
-def not_picked_decision(scored: RankedCluster) -> Body:
+def not_picked_decision(scored: RankedCluster) -> ClusterDecision:
     """Return the decision for a cluster whose scores were not high enough."""
-    return {
-        "clusterName": scored.name,
-        "selected": False,
-        "clusterScore": _score(scored),
-        "reason": f"Cluster {_quoted(scored.name)} does not score high enough ({_scores(scored)})",
-    }
+    reason = f"Cluster {_quoted(scored.name)} does not score high enough ({_scores(scored)})"
+    return new_decision(scored.name, reason, selected=False, score=_score(scored))
 
 
-def filtered_decision(name: str, reason: str) -> Body:
+def filtered_decision(name: str, reason: str) -> ClusterDecision:
     """Return the decision for a cluster that a filter turned away."""
-    return {
-        "clusterName": name,
-        "selected": False,
-        "reason": f"ClusterUnschedulable, {reason}",
-    }
+    return new_decision(name, f"ClusterUnschedulable, {reason}", selected=False)
 
 
-def fixed_decision(name: str) -> Body:
+def fixed_decision(name: str) -> ClusterDecision:
     """Return the decision for a cluster that the policy names."""
-    return {
-        "clusterName": name,
-        "selected": True,
-        "reason": f"Successfully scheduled resources for placement in {_quoted(name)}: "
-        "picked by scheduling policy",
-    }
+    placed = f"Successfully scheduled resources for placement in {_quoted(name)}"
+    return new_decision(name, f"{placed}: picked by scheduling policy", selected=True)
 
 
-def invalid_decision(name: str, reason: str) -> Body:
+def invalid_decision(name: str, reason: str) -> ClusterDecision:
     """Return the decision for a cluster that the policy names and that cannot receive resources."""
-    return {
-        "clusterName": name,
-        "selected": False,
-        "reason": f"Cluster {_quoted(name)} is not eligible for resource placement yet: {reason}",
-    }
+    refused = f"Cluster {_quoted(name)} is not eligible for resource placement yet: {reason}"
+    return new_decision(name, refused, selected=False)
 
 
-def missing_decision(name: str) -> Body:
+def missing_decision(name: str) -> ClusterDecision:
     """Return the decision for a name that no cluster has."""
-    return {
-        "clusterName": name,
-        "selected": False,
-        "reason": f"Specified cluster {_quoted(name)} is not found",
-    }
+    return new_decision(name, f"Specified cluster {_quoted(name)} is not found", selected=False)
 
 
 def list_decisions(
     existing: Iterable[Sequence[Binding]],
     not_picked: Iterable[RankedCluster] = (),
     filtered: Sequence[NotSelected] = (),
-) -> tuple[Body, ...]:
+) -> tuple[ClusterDecision, ...]:
     """Return the decisions that a policy snapshot shows.
 
     First those of the selected bindings as recorded, at most 1000; then clusters not picked and
@@ -104,7 +83,7 @@ def list_decisions(
     Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go
     `newSchedulingDecisionsFromBindings`.
     """
-    decisions: list[Body] = []
+    decisions: list[ClusterDecision] = []
     seen = set[str]()
     room, unselected = MAX_DECISIONS, MAX_UNSELECTED
     for group in existing:
@@ -126,37 +105,32 @@ def list_decisions(
     return tuple(decisions)
 
 
-def same_decisions(present: Sequence[Body], desired: Sequence[Body]) -> bool:
+def same_decisions(present: Sequence[ClusterDecision], desired: Sequence[ClusterDecision]) -> bool:
     """Return whether two lists hold the same decisions, in whatever order.
 
     Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go `equalDecisions`.
     """
     if len(present) != len(desired):
         return False
-    by_cluster = {text(decision, "clusterName"): _content(decision) for decision in desired}
-    return all(
-        by_cluster.get(text(decision, "clusterName")) == _content(decision) for decision in present
-    )
+    by_cluster = {decision.cluster: _content(decision) for decision in desired}
+    return all(by_cluster.get(decision.cluster) == _content(decision) for decision in present)
 
 
-def recorded_score(decision: Body) -> tuple[int, int, int]:
+def recorded_score(decision: ClusterDecision) -> tuple[int, int, int]:
     """Return how a recorded decision ranks: none before any score, then topology, then affinity.
 
     Source: kubefleet@e160c1c pkg/scheduler/framework/frameworkutils.go `sortByClusterScoreAndName`.
     """
-    score = mapping_or_none(decision, "clusterScore")
-    if score is None:
-        return (0, 0, 0)
-    return (1, number(score, "priorityScore"), number(score, "affinityScore"))
+    score = decision.score
+    return (0, 0, 0) if score is None else (1, *score)
 
 
-def _content(decision: Body) -> tuple[bool, tuple[int, int, int], str]:
-    selected = decision.get("selected") is True
-    return selected, recorded_score(decision), text(decision, "reason")
+def _content(decision: ClusterDecision) -> tuple[bool, tuple[int, int, int], str]:
+    return decision.selected, recorded_score(decision), decision.reason
 
 
 def _score(scored: RankedCluster) -> Body:
-    return {"affinityScore": scored.affinity, "priorityScore": scored.topology}
+    return encode_score(affinity=scored.affinity, topology=scored.topology)
 
 
 def _scores(scored: RankedCluster) -> str:

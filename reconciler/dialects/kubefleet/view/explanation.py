@@ -130,7 +130,7 @@ def _question(snapshot: Snapshot) -> str:
 
 
 def _result(asked: AskedPlacement) -> str:
-    conditions = fields.bodies(asked.snapshot.status, "conditions")
+    conditions = asked.snapshot.status.conditions or ()
     found: Body = next((c for c in conditions if c.get("type") == SCHEDULED_CONDITION), {})
     return fields.text(found, "message") or "Scheduling has not completed"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.kubefleet.api.binding import state_of, target_of
 from reconciler.dialects.kubefleet.api.kinds import (
     CLUSTER_SCOPED,
     NAMESPACED,
@@ -14,6 +15,8 @@ from reconciler.dialects.kubefleet.api.names import (
     PARENT,
     UNSCHEDULED,
 )
+from reconciler.dialects.kubefleet.api.placement_status import decode_placement_status
+from reconciler.dialects.kubefleet.api.resource_snapshot import decode_resources
 from reconciler.manifests.identify import Identity, identify
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
@@ -25,8 +28,7 @@ def is_placed(output: Manifest) -> bool:
     """Return whether an output is the status of a placement that names a cluster."""
     if output.key.kind not in PLACEMENTS:
         return False
-    statuses = bodies(mapping(output.body, "status"), "placementStatuses")
-    return any(text(item, "clusterName") for item in statuses)
+    return any(one.cluster for one in decode_placement_status(output.body).clusters or ())
 
 
 def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
@@ -39,9 +41,8 @@ def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
 
 def clusters_in(binding: Body) -> Iterator[tuple[str, int]]:
     """Yield the cluster of a binding, unless it is leaving; replicas are not counted."""
-    spec = mapping(binding, "spec")
-    if text(spec, "state") != UNSCHEDULED:
-        yield text(spec, "targetCluster"), 0
+    if state_of(binding) != UNSCHEDULED:
+        yield target_of(binding), 0
 
 
 def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
@@ -51,8 +52,8 @@ def carriers(world: World, key: ObjectKey) -> tuple[ObjectKey, ...]:
         if snapshot.group != GROUP or snapshot.kind not in RESOURCE_SNAPSHOTS:
             continue
         owner = owner_of(snapshot, manifest.body)
-        for entry in bodies(mapping(manifest.body, "spec"), "selectedResources"):
-            match identify(entry, world.known):
+        for entry in decode_resources(manifest.body):
+            match identify(entry.body, world.known):
                 case Identity(group=group, kind=kind, namespace=namespace, name=name):
                     if owner and ObjectKey(group, kind, namespace, name) == key:
                         found.add(owner)

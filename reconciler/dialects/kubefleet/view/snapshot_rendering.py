@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 
 from reconciler.dialects.kubefleet.api.kinds import named_in
-from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
+from reconciler.dialects.kubefleet.api.policy_snapshot import (
+    PolicySnapshotStatus,
+    decode_policy_status,
+    encode_policy_status,
+)
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import without_minutes
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, labels_of
 from reconciler.dialects.kubefleet.snapshots.stripped_resources import without
 from reconciler.manifests.admission import SPEC_DIGEST, digest
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey, uid_of
 
 STATUS_DIGEST = "reconciler.dev/status-digest"
@@ -24,9 +29,8 @@ def snapshot_file(key: ObjectKey, body: Body, at: str) -> Body:
     """
     metadata = mapping(body, "metadata")
     annotations = {**annotations_of(body), SPEC_DIGEST: digest(mapping(body, "spec"))}
-    status = mapping(body, "status")
-    if status:
-        annotations[STATUS_DIGEST] = digest(lasting(status))
+    if mapping(body, "status"):
+        annotations[STATUS_DIGEST] = digest(lasting(decode_policy_status(body)))
     return {
         **body,
         "metadata": {
@@ -45,11 +49,8 @@ def _by_name(pairs: Mapping[str, str]) -> dict[str, str]:
     return {name: pairs[name] for name in sorted(pairs)}
 
 
-def lasting(status: Body) -> Body:
+def lasting(status: PolicySnapshotStatus) -> Body:
     """Return what of a snapshot's status only scheduling changes, moments left out."""
-    conditions = [without(item, "lastTransitionTime") for item in bodies(status, "conditions")]
-    decisions = [
-        {**item, "reason": timeless(text(item, "reason"))}
-        for item in bodies(status, "targetClusters")
-    ]
-    return {"targetClusters": decisions, "conditions": conditions}
+    conditions = [without(item, "lastTransitionTime") for item in status.conditions or ()]
+    decisions = tuple(map(without_minutes, status.decided))
+    return encode_policy_status(PolicySnapshotStatus(decisions=decisions, conditions=conditions))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision
 from reconciler.dialects.kubefleet.api.defaults import ROLLING_UPDATE
 from reconciler.dialects.kubefleet.api.kinds import kinds_in
 from reconciler.dialects.kubefleet.api.names import (
@@ -14,10 +15,17 @@ from reconciler.dialects.kubefleet.api.names import (
     SCHEDULED,
 )
 from reconciler.dialects.kubefleet.api.placement import Placement
+from reconciler.dialects.kubefleet.api.placement_status import (
+    DIFFED,
+    DRIFTED,
+    FAILED,
+    ClusterStatus,
+    PlacementStatus,
+    encode_placement_status,
+)
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
-from reconciler.dialects.kubefleet.rollout.work_problems import DIFFED, DRIFTED, FAILED
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import SCHEDULED_CONDITION
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
 from reconciler.dialects.kubefleet.view.status_conditions import (
@@ -57,7 +65,7 @@ def placement_file(
     metadata: Body,
     generation: int,
     converged: ConvergedPlacement,
-    present: Body,
+    present: PlacementStatus,
     now: datetime,
 ) -> Body:
     """Return the status file of a placement.
@@ -89,7 +97,9 @@ def placement_file(
         at=stamp(now),
     )
     entries, reached = _by_cluster(context, converged, present)
-    conditions = _kept(present, (f"{kind}Scheduled", *(f"{kind}{s}" for s in context.stages)))
+    conditions = _kept(
+        present.conditions, (f"{kind}Scheduled", *(f"{kind}{s}" for s in context.stages))
+    )
     told = [_scheduled(context, converged), *_overall(context, reached)]
     for condition in told:
         conditions = set_condition(conditions, condition, at=context.at)
@@ -98,16 +108,23 @@ def placement_file(
         "apiVersion": api_version,
         "kind": kind,
         "metadata": metadata,
-        "status": {
-            "conditions": [item for item in conditions if item.get("type") in types],
-            "observedResourceIndex": context.index,
-            "placementStatuses": entries,
-        },
+        "status": encode_placement_status(
+            PlacementStatus(
+                conditions=[item for item in conditions if item.get("type") in types],
+                resource_index=context.index,
+                clusters=entries,
+            )
+        ),
     }
 
 
 def refused_file(
-    manifest: Manifest, generation: int, metadata: Body, present: Body, message: str, now: datetime
+    manifest: Manifest,
+    generation: int,
+    metadata: Body,
+    present: PlacementStatus,
+    message: str,
+    now: datetime,
 ) -> Body:
     """Return the status file of a placement whose selectors are refused; all else stays.
 
@@ -124,25 +141,24 @@ def refused_file(
     kind = manifest.key.kind
     text = f"The resource selectors are invalid: {message}"
     refused = Condition(f"{kind}Scheduled", "False", "InvalidResourceSelectors", text, generation)
-    conditions = set_condition(fields.bodies(present, "conditions"), refused, at=stamp(now))
+    conditions = set_condition(present.conditions or (), refused, at=stamp(now))
     return {
         "apiVersion": str(manifest.body["apiVersion"]),
         "kind": kind,
         "metadata": metadata,
-        "status": {**present, "conditions": conditions},
+        "status": encode_placement_status(present._replace(conditions=conditions)),
     }
 
 
 def scheduled_condition(converged: ConvergedPlacement) -> Body:
     """Return the Scheduled condition of the present policy, empty if nothing was scheduled."""
-    found = fields.bodies(converged.snapshot.status, "conditions")
+    found = converged.snapshot.status.conditions or ()
     return next((item for item in found if item.get("type") == SCHEDULED_CONDITION), {})
 
 
-def _kept(present: Body, types: Sequence[str]) -> list[Body]:
+def _kept(present: Sequence[Body] | None, types: Sequence[str]) -> list[Body]:
     """Return the present conditions of these types, in this order, of each the first."""
-    found = fields.bodies(present, "conditions")
-    by_type = {fields.text(item, "type"): item for item in reversed(found)}
+    by_type = {fields.text(item, "type"): item for item in reversed(present or ())}
     return [by_type[kind] for kind in types if kind in by_type]
 
 
@@ -171,39 +187,34 @@ def _overall(context: _Context, reached: Sequence[Mapping[str, str]]) -> Iterabl
 
 
 def _by_cluster(
-    context: _Context, converged: ConvergedPlacement, present: Body
-) -> tuple[list[Body], list[Mapping[str, str]]]:
+    context: _Context, converged: ConvergedPlacement, present: PlacementStatus
+) -> tuple[tuple[ClusterStatus, ...], list[Mapping[str, str]]]:
     """Return an entry a cluster in the order of decisions, and the stages of the selected ones.
 
     Of the others only so many are listed as the placement lacks.
     """
-    before = {
-        fields.text(item, "clusterName"): item
-        for item in fields.bodies(present, "placementStatuses")
-    }
+    before = {one.cluster: one.conditions for one in present.clusters or ()}
     bindings = {
         item.target: item
         for item in sorted(converged.bindings.values(), key=lambda item: item.name)
         if item.state in (SCHEDULED, BOUND)
     }
-    entries: list[Body] = []
+    entries: list[ClusterStatus] = []
     reached: list[Mapping[str, str]] = []
-    decisions = fields.bodies(converged.snapshot.status, "targetClusters")
-    selected = [item for item in decisions if item.get("selected") is True]
+    decisions = converged.snapshot.status.decided
+    selected = [decision for decision in decisions if decision.selected]
     for decision in selected:
-        name = fields.text(decision, "clusterName")
-        binding = bindings.get(ClusterName(name))
+        binding = bindings.get(ClusterName(decision.cluster))
         told = list(_stages(context, binding))
-        scheduled = _decided(context, decision, selected=True)
-        entry = _entry(context, decision, before.get(name, {}), [scheduled, *told])
-        entries.append({**entry, **_problems(binding, told)})
+        known = before.get(decision.cluster, ())
+        entry = _entry(context, decision, known, [_decided(context, decision), *told])
+        entries.append(entry._replace(problems=_problems(binding, told)))
         reached.append({condition.type: condition.status for condition in told})
-    rest = [item for item in decisions if item.get("selected") is not True]
+    rest = [decision for decision in decisions if not decision.selected]
     for decision in rest[: _lacking(context.placement, len(selected))]:
-        name = fields.text(decision, "clusterName")
-        failed = _decided(context, decision, selected=False)
-        entries.append(_entry(context, decision, before.get(name, {}), [failed]))
-    return entries, reached
+        known = before.get(decision.cluster, ())
+        entries.append(_entry(context, decision, known, [_decided(context, decision)]))
+    return tuple(entries), reached
 
 
 def _lacking(placement: Placement, selected: int) -> int:
@@ -217,22 +228,24 @@ def _lacking(placement: Placement, selected: int) -> int:
     return max((placement.wanted or 0) - selected, 0) if counted else 0
 
 
-def _decided(context: _Context, decision: Body, *, selected: bool) -> Condition:
-    text = fields.text(decision, "reason")
-    status, reason = ("True", "Scheduled") if selected else ("False", "ScheduleFailed")
-    return Condition("Scheduled", status, reason, text, context.generation)
+def _decided(context: _Context, decision: ClusterDecision) -> Condition:
+    status, reason = ("True", "Scheduled") if decision.selected else ("False", "ScheduleFailed")
+    return Condition("Scheduled", status, reason, decision.reason, context.generation)
 
 
-def _entry(context: _Context, decision: Body, before: Body, told: Sequence[Condition]) -> Body:
+def _entry(
+    context: _Context,
+    decision: ClusterDecision,
+    before: Sequence[Body],
+    told: Sequence[Condition],
+) -> ClusterStatus:
     """Return the entry of one cluster; moments of the last pass stay where nothing changed."""
     types = [condition.type for condition in told]
     conditions = _kept(before, types)
     for condition in told:
         conditions = set_condition(conditions, condition, at=context.at)
-    entry: dict[str, object] = {"clusterName": fields.text(decision, "clusterName")}
-    if len(told) > 1:
-        entry["observedResourceIndex"] = context.index
-    return {**entry, "conditions": conditions}
+    index = context.index if len(told) > 1 else None
+    return ClusterStatus(decision.cluster, conditions, index)
 
 
 def _problems(binding: Binding | None, told: Sequence[Condition]) -> Body:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.kubefleet.api.binding import resource_snapshot_of, state_of, target_of
 from reconciler.dialects.kubefleet.api.kinds import kinds_in
 from reconciler.dialects.kubefleet.api.names import (
     GROUP,
@@ -49,11 +50,11 @@ def _snapshots(world: World, key: ObjectKey) -> Iterator[TreeNode]:
 
 
 def _snapshot_of(binding: Manifest) -> str:
-    return text(mapping(binding.body, "spec"), "resourceSnapshotName")
+    return resource_snapshot_of(binding.body)
 
 
 def _fleet_binding(manifest: Manifest) -> TreeNode:
     """Return a binding of KubeFleet with its cluster."""
-    spec, status = mapping(manifest.body, "spec"), mapping(manifest.body, "status")
-    facts = {"state": text(spec, "state"), **condition_facts(status, good={})}
-    return node_of(manifest.key, facts, (TreeNode(None, text(spec, "targetCluster")),))
+    body, status = manifest.body, mapping(manifest.body, "status")
+    facts = {"state": state_of(body), **condition_facts(status, good={})}
+    return node_of(manifest.key, facts, (TreeNode(None, target_of(body)),))

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
 from reconciler.dialects.kubefleet.api.kinds import CLUSTER_SCOPED, NAMESPACED
 from reconciler.dialects.kubefleet.api.names import API_VERSION, BOUND, GROUP, UNSCHEDULED
-from reconciler.dialects.kubefleet.snapshots.resource_entry import resource_key
+from reconciler.dialects.kubefleet.api.resource_snapshot import decode_resources
 from reconciler.dialects.kubefleet.workgenerator.placement_files import snapshots_of_group
 from reconciler.dialects.kubefleet.workgenerator.work_marks import MEMBER_NAMESPACE
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.known_kinds import Kind
 from reconciler.model.world import World
@@ -68,8 +67,8 @@ def _selected(snapshots: Iterable[Body]) -> Iterator[str]:
 def entries_of(snapshots: Iterable[Body]) -> Iterator[ObjectKey]:
     """Yield the objects that snapshots hold."""
     for snapshot in snapshots:
-        for entry in bodies(mapping(snapshot, "spec"), "selectedResources"):
-            yield resource_key(entry)
+        for entry in decode_resources(snapshot):
+            yield entry.key
 
 
 def missing_namespaces(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.names import BOUND, UNSCHEDULED
+from reconciler.dialects.kubefleet.api.resource_snapshot import SnapshotEntry, decode_resources
 from reconciler.dialects.kubefleet.overrider.apply_overrides import apply_overrides
 from reconciler.dialects.kubefleet.overrider.matching import IsNamespaced, target_of
 from reconciler.dialects.kubefleet.overrider.override import MemberLabels, Override
@@ -24,11 +25,9 @@ from reconciler.dialects.renderer import ClusterWork
 from reconciler.dialects.work_spec import fill_work
 from reconciler.errors import UserError
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ObjectKey
 
 OVERRIDDEN_FAILED = "Failed to apply the override rules on the resources: "
-RESOURCES = "selectedResources"
 NOT_SYNCHRONIZED = "Failed to synchronize the work to the latest: "
 
 
@@ -45,7 +44,7 @@ class MemberRendering:
 
     member: MemberLabels
     overrides: Sequence[Override]
-    content: Callable[[Body], Body]
+    content: Callable[[SnapshotEntry], Body]
     is_namespaced: IsNamespaced
 
 
@@ -86,7 +85,7 @@ def render_binding(
 def _works(binding: Binding, snapshot: Body, rendering: MemberRendering) -> Iterator[ClusterWork]:
     """Yield the Work of a snapshot, then those of the envelopes in it."""
     name, index = work_name(binding, subindex_of(snapshot)), index_of(snapshot)
-    listed = [rendering.content(one) for one in bodies(mapping(snapshot, "spec"), RESOURCES)]
+    listed = [rendering.content(one) for one in decode_resources(snapshot)]
     plain = [one for one in listed if not is_envelope(one)]
     yield _work(binding, name, index, plain, rendering, None)
     for envelope in listed:

@@ -8,6 +8,7 @@ from reconciler.dialects.cluster_reads import named
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.kinds import PLACEMENTS, is_placement, subject_of
 from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.api.resource_snapshot import SnapshotEntry, decode_resources
 from reconciler.dialects.kubefleet.overrider.apply_overrides import apply_overrides
 from reconciler.dialects.kubefleet.overrider.matching import (
     overrides_of_cluster,
@@ -19,7 +20,6 @@ from reconciler.dialects.kubefleet.overrider.override import (
     Override,
     OverrideTarget,
 )
-from reconciler.dialects.kubefleet.snapshots.resource_entry import resource_key
 from reconciler.dialects.kubefleet.workgenerator.envelopes import is_envelope, targets_of
 from reconciler.dialects.kubefleet.workgenerator.namespaces import (
     LEFT,
@@ -33,7 +33,6 @@ from reconciler.dialects.kubefleet.workgenerator.placement_files import (
     snapshots_of,
 )
 from reconciler.dialects.kubefleet.workgenerator.render import (
-    RESOURCES,
     MemberRendering,
     is_rendered,
     render_binding,
@@ -50,7 +49,6 @@ from reconciler.dialects.renderer import ClusterWork, NotRendered, Reach, Render
 from reconciler.dialects.work_spec import fill_work
 from reconciler.errors import UserError
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
 
@@ -195,9 +193,9 @@ class _PlacementContent:
     def __post_init__(self) -> None:
         self.snapshots = snapshots_of(self.renderer.world, self.owner)
 
-    def content(self, entry: Body) -> Body:
+    def content(self, entry: SnapshotEntry) -> Body:
         """Return the object that an entry of a snapshot stands for."""
-        name = resource_key(entry), str(entry.get("hash"))
+        name = entry.key, entry.hash
         if name not in self._contents:
             self._contents[name] = content_at(self.renderer.world, entry)
         return self._contents[name]
@@ -228,8 +226,8 @@ class _PlacementContent:
     def sources(self) -> Iterator[ObjectKey]:
         """Yield what any snapshot holds, and what is in its envelopes."""
         for entry in _entries(self.snapshots):
-            yield resource_key(entry)
-            if is_envelope(entry):
+            yield entry.key
+            if is_envelope(entry.body):
                 for one in self._unpacked(entry):
                     yield ObjectKey(one.group, one.kind, one.namespace, one.name)
 
@@ -238,7 +236,7 @@ class _PlacementContent:
         held = entries_of(self.snapshots)
         return missing_namespaces(held, self.renderer.world.inputs, self.owner)
 
-    def _unpacked(self, envelope: Body) -> list[OverrideTarget]:
+    def _unpacked(self, envelope: SnapshotEntry) -> list[OverrideTarget]:
         """Return what is in an envelope, as far as it can be read."""
         try:
             return list(targets_of(self.content(envelope), self.renderer.is_namespaced))
@@ -250,5 +248,5 @@ class _PlacementContent:
             yield from targets_of(self.content(entry), self.renderer.is_namespaced)
 
 
-def _entries(snapshots: Iterable[Body]) -> Iterator[Body]:
-    return chain.from_iterable(bodies(mapping(one, "spec"), RESOURCES) for one in snapshots)
+def _entries(snapshots: Iterable[Body]) -> Iterator[SnapshotEntry]:
+    return chain.from_iterable(map(decode_resources, snapshots))

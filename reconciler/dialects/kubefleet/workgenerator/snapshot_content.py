@@ -3,19 +3,22 @@
 from collections.abc import Iterator
 from contextlib import suppress
 
+from reconciler.dialects.kubefleet.api.binding import resource_snapshot_of
 from reconciler.dialects.kubefleet.api.gojson import hash_of, sorted_keys
 from reconciler.dialects.kubefleet.api.kinds import BINDINGS, named_in
 from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.api.resource_snapshot import (
+    SnapshotEntry,
+    decode_entry,
+    readable_entries,
+)
 from reconciler.dialects.kubefleet.rollout.availability import ROLLED_OUT
-from reconciler.dialects.kubefleet.snapshots.resource_entry import resource_key
 from reconciler.dialects.kubefleet.snapshots.resource_selection import content_of
 from reconciler.dialects.kubefleet.snapshots.stripped_resources import strip
 from reconciler.dialects.kubefleet.workgenerator.placement_files import snapshots_of_group
 from reconciler.errors import UserError
 from reconciler.model.body import Body
-from reconciler.model.content import at, mapping_of, mappings_of
-from reconciler.model.fields import number, text
-from reconciler.model.identity import ObjectKey
+from reconciler.model.content import at, mapping_of
 from reconciler.model.world import Manifest, World
 
 SHOWN = 12  # hexadecimal digits of a git id
@@ -25,17 +28,16 @@ class PastContent(UserError):
     """A version of an object that this repository does not hold any more."""
 
 
-def content_at(world: World, entry: Body) -> Body:
+def content_at(world: World, entry: SnapshotEntry) -> Body:
     """Return the object that an entry of a snapshot stands for, as it was then.
 
     Raises:
         PastContent: It is another one by now, and what it was cannot be read.
     """
-    key = resource_key(entry)
-    found = _present(world, key, entry) or _past(world, key, entry)
+    found = _present(world, entry) or _past(world, entry)
     if found is None:
         raise PastContent(
-            f"{key} is held on an earlier version (git blob {text(entry, 'blob')[:SHOWN]}), "
+            f"{entry.key} is held on an earlier version (git blob {entry.blob[:SHOWN]}), "
             "which is not in this repository"
         )
     return stored(found)
@@ -51,23 +53,23 @@ def stored(manifest: Manifest) -> Body:
     return mapping_of(sorted_keys({**body, "metadata": {**at(body, "metadata"), **identity}}))
 
 
-def _present(world: World, key: ObjectKey, entry: Body) -> Manifest | None:
+def _present(world: World, entry: SnapshotEntry) -> Manifest | None:
     """Return the object as it stands in the repository, if that is what the snapshot holds."""
-    found = world.inputs.get(key)
+    found = world.inputs.get(entry.key)
     if found is None:
         return None
-    same = world.blobs.get(found.origin.path) == text(entry, "blob")
+    same = world.blobs.get(found.origin.path) == entry.blob
     place = found.origin.index, found.origin.pointer
-    if same and place == (number(entry, "document"), text(entry, "pointer")):
+    if same and place == (entry.document, entry.pointer):
         return found
-    return found if hash_of(content_of(found.body)) == text(entry, "hash") else None
+    return found if hash_of(content_of(found.body)) == entry.hash else None
 
 
-def _past(world: World, key: ObjectKey, entry: Body) -> Manifest | None:
+def _past(world: World, entry: SnapshotEntry) -> Manifest | None:
     """Return the object as it stood in a version of its file."""
-    place = number(entry, "document"), text(entry, "pointer")
-    for found in world.past.get(text(entry, "blob"), ()):
-        if found.key == key and (found.origin.index, found.origin.pointer) == place:
+    place = entry.document, entry.pointer
+    for found in world.past.get(entry.blob, ()):
+        if found.key == entry.key and (found.origin.index, found.origin.pointer) == place:
             return found
     return None
 
@@ -90,21 +92,21 @@ def past_blobs(world: World) -> Iterator[tuple[str, str]]:
 def _snapshots(binding: Body) -> tuple[str, str]:
     """Return the snapshots that a binding may be on: what it says, and what a pass has seen."""
     seen = at(binding, "metadata", "annotations").get(ROLLED_OUT)
-    return str(at(binding, "spec").get("resourceSnapshotName") or ""), str(seen or "")
+    return resource_snapshot_of(binding), str(seen or "")
 
 
 def _needed(world: World, namespace: str, master: str) -> Iterator[tuple[str, str]]:
     """Yield what a group of snapshots needs; an entry that a person made unreadable is none."""
     with suppress(UserError):  # the placement is a fault in the pass
         for snapshot in snapshots_of_group(world, namespace, master):
-            for entry in mappings_of(at(snapshot, "spec").get("selectedResources")):
+            for entry in readable_entries(snapshot):
                 with suppress(UserError):
-                    yield from _blob_of(world, entry)
+                    yield from _blob_of(world, decode_entry(entry))
 
 
-def _blob_of(world: World, entry: Body) -> Iterator[tuple[str, str]]:
+def _blob_of(world: World, entry: SnapshotEntry) -> Iterator[tuple[str, str]]:
     """Yield the blob of an entry, if it is not the object as it stands."""
-    key, blob = resource_key(entry), text(entry, "blob")
-    if blob and _present(world, key, entry) is None:
-        found = world.inputs.get(key)
+    blob = entry.blob
+    if blob and _present(world, entry) is None:
+        found = world.inputs.get(entry.key)
         yield blob, f"{blob}.yaml" if found is None else found.origin.path
