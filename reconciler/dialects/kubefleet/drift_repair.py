@@ -132,11 +132,18 @@ def repair_drift(
     latest = next((body for body in policies if is_latest(body)), {})
     decisions = decode_policy_status(latest).selected
     found = _of(left, owner.kinds.binding)
-    edited = tuple(sorted(name for name, body in found.items() if is_edited(body)))
+    by_hand = {name for name, body in found.items() if is_edited(body)}
+    edited = tuple(sorted(by_hand))
     name = text(mapping(latest, "metadata"), "name") or f"{owner.name}-0"
     bindings = [
-        read_binding(body, owner.name, _decided_by(body, owner, name, policies), decisions)
-        for body in found.values()
+        read_binding(
+            body,
+            owner.name,
+            _decided_by(body, owner, name, policies),
+            decisions,
+            edited=key in by_hand,
+        )
+        for key, body in found.items()
     ]
     return RepairedFiles(
         present=Present(

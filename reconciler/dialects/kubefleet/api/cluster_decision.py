@@ -1,6 +1,6 @@
 """What was decided for one cluster, as a policy snapshot lists it and a binding holds it."""
 
-from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 from reconciler.model import fields
@@ -32,6 +32,7 @@ class ClusterDecision(NamedTuple):
 
 
 NO_DECISION = ClusterDecision()
+_decision = partial(tuple.__new__, ClusterDecision)  # half of the constructor's time
 
 
 def decode_decision(body: Body) -> ClusterDecision:
@@ -41,40 +42,26 @@ def decode_decision(body: Body) -> ClusterDecision:
         UserError: A field has the wrong type.
     """
     selected = body.get("selected") is True
-    return ClusterDecision(
-        fields.text(body, "clusterName"), selected, fields.text(body, "reason"), body
+    return _decision(
+        (fields.text(body, "clusterName"), selected, fields.text(body, "reason"), body)
     )
 
 
-def encode_score(*, affinity: int, topology: int) -> Body:
+def new_decision(cluster: str, reason: str, *, selected: bool) -> ClusterDecision:
+    """Return a decision for a cluster that was not scored."""
+    body = {"clusterName": cluster, "selected": selected, "reason": reason}
+    return ClusterDecision(cluster, selected, reason, body)
+
+
+def encode_score(affinity: int, topology: int) -> Body:
     """Return the score of a decision as it is written."""
     return {"affinityScore": affinity, "priorityScore": topology}
 
 
-def new_decision(
-    cluster: str, reason: str, *, selected: bool, score: Body | None = None
-) -> ClusterDecision:
-    """Return a decision for a cluster, with the score that counted, `None` if none did."""
-    body: dict[str, object] = {"clusterName": cluster, "selected": selected}
-    if score is not None:
-        body["clusterScore"] = score
-    body["reason"] = reason
-    return ClusterDecision(cluster, selected, reason, body)
-
-
-def scored_decisions(
-    reasons: Iterable[tuple[str, str]], score: Body, *, selected: bool
-) -> list[ClusterDecision]:
-    """Return decisions for clusters with the same score, each with its reason, all at once."""
-    return [
-        ClusterDecision(
-            name,
-            selected,
-            reason,
-            {"clusterName": name, "selected": selected, "clusterScore": score, "reason": reason},
-        )
-        for name, reason in reasons
-    ]
+def scored_decision(cluster: str, reason: str, score: Body, *, selected: bool) -> ClusterDecision:
+    """Return a decision for a cluster, with the score that counted."""
+    body = {"clusterName": cluster, "selected": selected, "clusterScore": score, "reason": reason}
+    return _decision((cluster, selected, reason, body))
 
 
 def reworded(decision: ClusterDecision, reason: str) -> ClusterDecision:

@@ -116,11 +116,15 @@ def keep_wording(before: PolicySnapshotStatus, after: PolicySnapshotStatus) -> P
     decisions = []
     for decision in after.decisions:
         same = known.get(decision.cluster)
-        is_new = same is None or without_minutes(same) != without_minutes(decision)
-        decisions.append(decision if same is None or is_new else same)
+        decisions.append(same if same is not None and _tells_the_same(same, decision) else decision)
     unmoved = same_decisions(before.decided, decisions)
     rest = [status._replace(decisions=None) for status in (before, after)]
     return before if unmoved and rest[0] == rest[1] else after._replace(decisions=tuple(decisions))
+
+
+def _tells_the_same(known: ClusterDecision, decision: ClusterDecision) -> bool:
+    """Return whether two decisions differ in elapsed time at most."""
+    return known == decision or without_minutes(known) == without_minutes(decision)
 
 
 def without_minutes(decision: ClusterDecision) -> ClusterDecision:

@@ -10,6 +10,7 @@ from reconciler.dialects.kubefleet.api.binding import (
     Binding,
     decode_binding,
     encode_binding,
+    state_of,
     target_of,
 )
 from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision, chosen, new_decision
@@ -39,7 +40,12 @@ KNOWN_MARKS = (PREVIOUS_STATE, ROLLED_OUT, ROLLED_OUT_AT)
 
 
 def read_binding(
-    body: Body, placement: str, policy_snapshot: str, decisions: Mapping[str, ClusterDecision]
+    body: Body,
+    placement: str,
+    policy_snapshot: str,
+    decisions: Mapping[str, ClusterDecision],
+    *,
+    edited: bool,
 ) -> Binding:
     """Return a binding as the scheduler may take it, whatever a person did to its file.
 
@@ -49,6 +55,7 @@ def read_binding(
         policy_snapshot: The policy snapshot that the last pass left in force; all bindings that
             stay are of it.
         decisions: What that pass decided, by cluster; empty if a person edited it.
+        edited: Whether a person edited the binding, as `is_edited` says.
     """
     read = decode_binding(body)
     state = read.state if read.state in STATES else SCHEDULED
@@ -68,11 +75,12 @@ def read_binding(
         conditions=tuple(_conditions(read.conditions)),
         body=_constant(read),
     )
-    if is_edited(body) and read.decision.cluster != read.target:
+    if edited and read.decision.cluster != read.target:
         return _moved(binding)
     decided = decisions.get(read.target) if state in STAYING else None
-    own = chosen(read.decision, read.target)
-    return binding._replace(decision=own if decided is None else decided)
+    return binding._replace(
+        decision=chosen(read.decision, read.target) if decided is None else decided
+    )
 
 
 def _conditions(written: Iterable[Body]) -> Iterable[Body]:
@@ -127,7 +135,7 @@ def keep_one_a_cluster(bindings: Iterable[Binding], edited: Iterable[str]) -> di
 def is_edited(body: Body) -> bool:
     """Return whether state or target differ from what the last pass wrote."""
     written = text(mapping(mapping(body, "metadata"), "annotations"), DECISION_DIGEST)
-    return bool(written) and written != _digest(decode_binding(body))
+    return bool(written) and written != _digest(target_of(body), state_of(body))
 
 
 def binding_file(binding: Binding, at: str) -> Body:
@@ -138,7 +146,12 @@ def binding_file(binding: Binding, at: str) -> Body:
         at: Text of the present moment, for one that is new.
     """
     body = encode_binding(
-        binding._replace(annotations={**binding.annotations, DECISION_DIGEST: _digest(binding)})
+        binding._replace(
+            annotations={
+                **binding.annotations,
+                DECISION_DIGEST: _digest(binding.target, binding.state),
+            }
+        )
     )
     metadata = {
         **named_in(binding.namespace, binding.name),
@@ -151,8 +164,8 @@ def binding_file(binding: Binding, at: str) -> Body:
     return {**body, "metadata": metadata}
 
 
-def _digest(binding: Binding) -> str:
-    return digest([binding.target, binding.state])
+def _digest(target: str, state: str) -> str:
+    return digest([target, state])
 
 
 def key_of(binding: Binding) -> ObjectKey:

@@ -9,7 +9,7 @@ from reconciler.dialects.kubefleet.api.cluster_decision import (
     ClusterDecision,
     encode_score,
     new_decision,
-    scored_decisions,
+    scored_decision,
 )
 from reconciler.dialects.kubefleet.scheduler.ranked_cluster import RankedCluster
 from reconciler.model.body import Body
@@ -24,22 +24,27 @@ NotSelected = tuple[str, str]
 
 def picked_decision(scored: RankedCluster) -> ClusterDecision:
     """Return the decision for a cluster picked by its scores."""
-    (decision,) = picked_decisions((scored.name,), scored)
-    return decision
+    return _picked(scored.name, _scores(scored), _score(scored))
 
 
 def picked_decisions(names: Iterable[ClusterName], scored: RankedCluster) -> list[ClusterDecision]:
     """Return the decisions for clusters that were picked and score like this one."""
-    picked = f"({_scores(scored)}): picked by scheduling policy"
-    placed = "Successfully scheduled resources for placement in"
-    reasons = ((name, f"{placed} {_quoted(name)} {picked}") for name in names)
-    return scored_decisions(reasons, _score(scored), selected=True)
+    scores, score = _scores(scored), _score(scored)
+    return [_picked(name, scores, score) for name in names]
+
+
+def _picked(name: ClusterName, scores: str, score: Body) -> ClusterDecision:
+    reason = (
+        f"Successfully scheduled resources for placement in {_quoted(name)} "
+        f"({scores}): picked by scheduling policy"
+    )
+    return scored_decision(name, reason, score, selected=True)
 
 
 def not_picked_decision(scored: RankedCluster) -> ClusterDecision:
     """Return the decision for a cluster whose scores were not high enough."""
     reason = f"Cluster {_quoted(scored.name)} does not score high enough ({_scores(scored)})"
-    return new_decision(scored.name, reason, selected=False, score=_score(scored))
+    return scored_decision(scored.name, reason, _score(scored), selected=False)
 
 
 def filtered_decision(name: str, reason: str) -> ClusterDecision:
@@ -130,7 +135,7 @@ def _content(decision: ClusterDecision) -> tuple[bool, tuple[int, int, int], str
 
 
 def _score(scored: RankedCluster) -> Body:
-    return encode_score(affinity=scored.affinity, topology=scored.topology)
+    return encode_score(scored.affinity, scored.topology)
 
 
 def _scores(scored: RankedCluster) -> str:
