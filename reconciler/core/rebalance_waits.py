@@ -8,8 +8,8 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_status import waits_in
-from reconciler.rebalance.schedule_trigger import failures_in
 from reconciler.rebalance.target import Reference
+from reconciler.rebalance.trigger_status import decode_trigger_status
 
 
 def waiting_since(
@@ -26,4 +26,6 @@ def waiting_since(
 
 
 def _waits(key: ObjectKey, body: Body) -> Iterator[tuple[Reference, str]]:
-    return waits_in(body) if key[:2] == REBALANCER else failures_in(body)
+    if key[:2] == REBALANCER:
+        return waits_in(body)
+    return iter(decode_trigger_status(body).failed)

@@ -30,6 +30,7 @@ from reconciler.rebalance.schedule_trigger import (
     triggered_in,
 )
 from reconciler.rebalance.target import Reference, Rescheduled, Target, TargetSelection
+from reconciler.rebalance.trigger_status import decode_trigger_status
 from reconciler.rebalance.waiting import Waiting, kept
 from reconciler.rebalance.workload_rebalancer import RebalancerStep, advance
 
@@ -217,7 +218,8 @@ def _ask(world: World, manifest: Manifest, targets: _AllTargets, now: datetime) 
     spec = mapping(manifest.body, "spec")
     admitted, metadata = admit(manifest.key, spec, record, now)
     if (manifest.key.group, manifest.key.kind) == TRIGGER:
-        decoded = decode_trigger(spec, status, admitted, triggered=triggered_in(record or {}))
+        known = decode_trigger_status({} if present is None else present.body)
+        decoded = decode_trigger(spec, known, admitted, triggered=triggered_in(record or {}))
         asking = _ask_trigger(manifest, metadata, fire(decoded, targets, now))
     else:
         step = advance(decode_rebalancer(spec, status, admitted), targets, now)

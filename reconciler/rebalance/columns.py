@@ -8,29 +8,29 @@ from reconciler.manifests.columns import (
     age,
     ago,
     spec_of,
-    status_of,
 )
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import bodies
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
-from reconciler.rebalance.rebalancer_status import waits_in
+from reconciler.rebalance.rebalancer_status import WorkloadResult, decode_record, waits_in
+from reconciler.rebalance.trigger_status import decode_trigger_status
 
 
 def _results(row: Row) -> str:
-    observed = bodies(status_of(row), "observedWorkloads")
-    done = sum(1 for item in observed if item.get("result") == "Successful")
+    observed = decode_record(row.body).workloads
+    done = sum(1 for one in observed if one.result == WorkloadResult.SUCCESSFUL)
     named = bodies(spec_of(row), "workloads")  # besides them a selector may have found others
     return f"{done}/{max(len(observed), len(named))}"
 
 
 def _failed(row: Row) -> str:
-    observed = bodies(status_of(row), "observedWorkloads")
-    return str(sum(1 for item in observed if item.get("result") == "Failed"))
+    observed = decode_record(row.body).workloads
+    return str(sum(1 for one in observed if one.result == WorkloadResult.FAILED))
 
 
 def _waits(row: Row) -> str:
     """Return what is waited for and why; in batches how much is left."""
     waits = [f"{ref.kind} {ref.name}: {why}" for ref, why in waits_in(row.body)]
-    left = mapping(status_of(row), "progress").get("remainingReplicas")
+    left = decode_record(row.body).remaining
     if left and not waits:
         waits.append(f"the next batch, {left} replica{'' if left == 1 else 's'} left")
     return "; ".join(waits) or NONE
@@ -38,13 +38,12 @@ def _waits(row: Row) -> str:
 
 def _failures(row: Row) -> str:
     """Return what a trigger could not reschedule until now, and why."""
-    listed = bodies(status_of(row), "failedResourceList")
-    found = [f"{text(i, 'kind')} {text(i, 'name')}: {text(i, 'failReason')}" for i in listed]
-    return "; ".join(found) or NONE
+    failed = decode_trigger_status(row.body).failed
+    return "; ".join(f"{ref.kind} {ref.name}: {why}" for ref, why in failed) or NONE
 
 
 def _finished(row: Row) -> str:
-    return ago(text(status_of(row), "finishTime"), row.now)
+    return ago(decode_record(row.body).finish_time, row.now)
 
 
 COLUMNS: ColumnTable = {
@@ -59,10 +58,10 @@ COLUMNS: ColumnTable = {
     ),
     TRIGGER: (
         (
-            ("PHASE", lambda row: text(mapping(row.body, "status"), "phase")),
+            ("PHASE", lambda row: decode_trigger_status(row.body).phase),
             (
                 "FAILED",
-                lambda row: str(len(bodies(mapping(row.body, "status"), "failedResourceList"))),
+                lambda row: str(len(decode_trigger_status(row.body).failed)),
             ),
             ("AGE", age),
         ),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.upstream_event import (
     NORMAL,
@@ -15,10 +15,11 @@ from reconciler.model.upstream_event import (
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_status import (
     WorkloadResult,
-    encode_reference,
+    decode_record,
     waits_in,
 )
-from reconciler.rebalance.schedule_trigger import Phase
+from reconciler.rebalance.target import Reference
+from reconciler.rebalance.trigger_status import TriggerStatus, decode_trigger_status
 
 
 def events_of(change: OutputChange) -> Iterator[ObjectEvent]:
@@ -54,8 +55,8 @@ def _waiting_events(key: ObjectKey, before: Body, after: Body) -> Iterator[Objec
     known = dict(waits_in(before))
     for reference, reason in waits_in(after):
         if known.get(reference) != reason:
-            named = _named(encode_reference(reference))
-            yield key, UpstreamEvent(NORMAL, "RebalanceWaits", f"{named}: {reason}")
+            message = f"{_named(reference)}: {reason}"
+            yield key, UpstreamEvent(NORMAL, "RebalanceWaits", message)
 
 
 def _trigger_events(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:
@@ -64,38 +65,32 @@ def _trigger_events(key: ObjectKey, before: Body, after: Body) -> Iterator[Objec
     Source: Karmada's proposal of `ScheduleTrigger`: `TriggerSuccess`, `TriggerFailed`; there it
     stands in the status only.
     """
-    status = mapping(after, "status")
-    if status == mapping(before, "status"):
+    if mapping(after, "status") == mapping(before, "status"):
         return
-    if text(status, "phase") == Phase.SUCCESS:
+    status = decode_trigger_status(after)
+    if status.succeeded:
         yield (
             key,
             UpstreamEvent(NORMAL, "TriggerSuccess", "all selected resources are scheduled afresh"),
         )
-    known = {_failure(item) for item in bodies(mapping(before, "status"), "failedResourceList")}
-    for item in bodies(status, "failedResourceList"):
-        if _failure(item) not in known:
-            yield key, UpstreamEvent(WARNING, "TriggerFailed", _failure(item))
+    known = set(_failures(decode_trigger_status(before)))
+    for failure in _failures(status):
+        if failure not in known:
+            yield key, UpstreamEvent(WARNING, "TriggerFailed", failure)
 
 
 def _results(body: Body) -> dict[str, tuple[str, str, str]]:
     """Return result, reason and run of each workload."""
-    status = mapping(body, "status")
+    record = decode_record(body)
     return {
-        _named(mapping(item, "workload")): (
-            text(item, "result"),
-            text(item, "reason"),
-            text(status, "lastRunTime"),
-        )
-        for item in bodies(status, "observedWorkloads")
+        _named(one.reference): (one.result, one.reason, record.last_run) for one in record.workloads
     }
 
 
-def _failure(item: Body) -> str:
-    return f"{_named(item)}: {text(item, 'failReason')}"
+def _failures(status: TriggerStatus) -> list[str]:
+    return [f"{_named(reference)}: {reason}" for reference, reason in status.failed]
 
 
-def _named(reference: Body) -> str:
+def _named(reference: Reference) -> str:
     """Return what a reference names: kind, namespace and name."""
-    parts = (text(reference, "namespace"), text(reference, "name"))
-    return f"{text(reference, 'kind')} {'/'.join(filter(None, parts))}"
+    return f"{reference.kind} {'/'.join(filter(None, (reference.namespace, reference.name)))}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, number, text
@@ -103,11 +104,47 @@ def decode_status(body: Body) -> Progress:
     )
 
 
+class RecordedWorkload(NamedTuple):
+    """One workload of a record, as written: its result is whatever stands there."""
+
+    reference: Reference
+    result: str
+    reason: str
+    waits_for: str
+
+
+class RebalancerRecord(NamedTuple):
+    """What a rebalancer's record says, as written, for whoever shows it.
+
+    Attributes:
+        workloads: In order of the record.
+        finish_time: When it finished, `""` if it has not.
+        last_run: When its last run began, `""` without a schedule.
+        remaining: Replicas that later batches will move.
+    """
+
+    workloads: tuple[RecordedWorkload, ...]
+    finish_time: str
+    last_run: str
+    remaining: int
+
+
+def decode_record(manifest: Body) -> RebalancerRecord:
+    """Return what a rebalancer's status file says, or what its manifest shows of it."""
+    status = mapping(manifest, "status")
+    return RebalancerRecord(
+        workloads=tuple(map(_recorded, bodies(status, "observedWorkloads"))),
+        finish_time=text(status, "finishTime"),
+        last_run=text(status, "lastRunTime"),
+        remaining=number(mapping(status, "progress"), "remainingReplicas"),
+    )
+
+
 def waits_in(body: Body) -> Iterator[tuple[Reference, str]]:
     """Yield what a rebalancer's record says that is waited for, with the reason."""
-    for item in bodies(mapping(body, "status"), "observedWorkloads"):
-        if reason := text(item, "waitsFor"):
-            yield decode_reference(mapping(item, "workload")), reason
+    for one in decode_record(body).workloads:
+        if one.waits_for:
+            yield one.reference, one.waits_for
 
 
 def _moment(body: Body, field: str) -> datetime | None:
@@ -126,6 +163,15 @@ def _encode_item(item: Observed) -> Body:
     if item.note:
         body["note"] = item.note
     return body
+
+
+def _recorded(body: Body) -> RecordedWorkload:
+    return RecordedWorkload(
+        decode_reference(mapping(body, "workload")),
+        text(body, "result"),
+        text(body, "reason"),
+        text(body, "waitsFor"),
+    )
 
 
 def _decode_item(body: Body) -> Observed:

@@ -10,6 +10,8 @@ from reconciler.model.identity import ObjectKey, group_of
 from reconciler.model.world import Manifest
 from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 from reconciler.rebalance.rebalancer_spec import POLICY, policy_key
+from reconciler.rebalance.rebalancer_status import decode_record, encode_reference
+from reconciler.rebalance.trigger_status import decode_trigger_status
 
 
 def dangling_in_rebalances(known: Known) -> Iterator[Dangling]:
@@ -26,8 +28,8 @@ def _rebalanced(
 ) -> Iterator[Dangling]:
     """Yield targets that are missing, but for those that were dealt with already."""
     spec, rule = mapping(manifest.body, "spec"), "rebalancer-target-unknown"
-    observed = bodies(_record(manifest, known), "observedWorkloads")
-    done = [mapping(item, "workload") for item in observed if item.get("result")]
+    observed = decode_record(_record(manifest, known)).workloads
+    done = [encode_reference(one.reference) for one in observed if one.result]
     for position, target in enumerate(bodies(spec, "workloads")):
         if not _is_there(target, known, workloads) and target not in done:
             at = f"/spec/workloads/{position}/name"
@@ -43,7 +45,7 @@ def _triggered(
     manifest: Manifest, known: Known, workloads: frozenset[tuple[str, str, str]]
 ) -> Iterator[Dangling]:
     """Yield resources and policies that are missing, unless the trigger succeeded."""
-    if text(_record(manifest, known), "phase") == "Success":
+    if decode_trigger_status(_record(manifest, known)).succeeded:
         return
     spec, rule = mapping(manifest.body, "spec"), "trigger-target-unknown"
     for position, target in enumerate(bodies(spec, "targetRefResource")):
@@ -58,9 +60,9 @@ def _triggered(
 
 
 def _record(manifest: Manifest, known: Known) -> Body:
-    """Return the status of a rebalancer or trigger at the last pass, as far as it is known."""
+    """Return the status file of a rebalancer or trigger, empty if there is none."""
     record = known.world.outputs.get(manifest.key)
-    return mapping(record.body, "status") if record is not None else {}
+    return record.body if record is not None else {}
 
 
 def _policy(

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from reconciler.manifests.admission import Admitted, digest
 from reconciler.model.body import Body
@@ -12,8 +11,9 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, earliest, span
 from reconciler.rebalance.joined_demands import TargetDemand
 from reconciler.rebalance.rebalancer_spec import policy_key
-from reconciler.rebalance.rebalancer_status import UNDECIDED, decode_reference, encode_reference
+from reconciler.rebalance.rebalancer_status import UNDECIDED, decode_reference
 from reconciler.rebalance.target import Reference, Rescheduled, Targets, TargetSelection
+from reconciler.rebalance.trigger_status import Phase, TriggerStatus, encode_trigger_status
 from reconciler.rebalance.waiting import REMOVED, Waiting, waiting
 
 RETRY_AFTER_SECONDS = 3  # the proposal's default
@@ -25,14 +25,6 @@ NO_BINDING = "no binding was found for the resource; no policy has claimed it"
 NO_POLICY = "the policy is not there"
 THEN = "; it is triggered once it can be scheduled"
 POLICY_VERSION = "policy.karmada.io/v1alpha1"
-
-
-class Phase(StrEnum):
-    """How far a trigger is."""
-
-    RUNNING = "Running"
-    FAILED = "Failed"
-    SUCCESS = "Success"
 
 
 Result = tuple[Reference, Phase, str]
@@ -225,19 +217,17 @@ def _policy(reference: Reference) -> ObjectKey:
 
 def _status(open_: Sequence[Result]) -> Body:
     """Return the status: how far it is, and what failed or is waited for, with the reason."""
-    listed = [
-        {**encode_reference(reference), "failReason": reason}
-        for reference, _, reason in sorted(open_, key=lambda result: result[0].order)
-    ]
+    ordered = sorted(open_, key=lambda result: result[0].order)
     phases = {phase for _, phase, _ in open_}
     phase = Phase.RUNNING if Phase.RUNNING in phases else Phase.FAILED if phases else Phase.SUCCESS
-    return {"phase": str(phase), **({"failedResourceList": listed} if listed else {})}
+    failed = tuple((reference, reason) for reference, _, reason in ordered)
+    return encode_trigger_status(TriggerStatus(str(phase), failed))
 
 
 def decode_trigger(
-    spec: Body, status: Body, admitted: Admitted, *, triggered: str
+    spec: Body, status: TriggerStatus, admitted: Admitted, *, triggered: str
 ) -> ScheduleTrigger:
-    """Decode a validated trigger, its status at the last pass, and what it triggered by then."""
+    """Decode a validated trigger, given its status at the last pass, and what it triggered."""
     retry = number_or_none(spec, "retryAfterSeconds")
     clean = number_or_none(spec, "autoCleanAfterMinutes")
     return ScheduleTrigger(
@@ -247,17 +237,8 @@ def decode_trigger(
         auto_clean_after_minutes=AUTO_CLEAN_AFTER_MINUTES if clean is None else clean,
         admitted=admitted,
         triggered=triggered,
-        failed={
-            decode_reference(item): text(item, "failReason")
-            for item in bodies(status, "failedResourceList")
-        },
+        failed=dict(status.failed),
     )
-
-
-def failures_in(body: Body) -> Iterator[tuple[Reference, str]]:
-    """Yield what a trigger's record says that failed or is waited for, with the reason."""
-    for item in bodies(mapping(body, "status"), "failedResourceList"):
-        yield decode_reference(item), text(item, "failReason")
 
 
 def triggered_in(metadata: Body) -> str:

@@ -7,7 +7,7 @@ as text: not in a subscript, not in the arguments of any reader, not in a table 
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -149,9 +149,64 @@ KUBEFLEET = Owned(
         ("shell/reports/metrics.py", "state"): "a label of a series",
     },
 )
-APIS = {"karmada": KARMADA, "kubefleet": KUBEFLEET}
+REBALANCE = Owned(
+    room="rebalance/",
+    codecs=("rebalance/rebalancer_status.py", "rebalance/trigger_status.py"),
+    fields=frozenset(
+        (
+            "failReason",
+            "failedResourceList",
+            "finishTime",
+            "lastBatchTime",
+            "lastRunTime",
+            "lastScheduleTime",
+            "movedReplicas",
+            "observedWorkloads",
+            "remainingReplicas",
+            "waitsFor",
+        )
+    ),
+    words=frozenset(("note", "phase", "progress", "result")),
+    others={
+        ("audit/fleet/copy_wording.py", "waitsFor"): "what is shown",
+        ("model/health.py", "phase"): "a workload",
+        ("shell/reports/metrics.py", "result"): "a label of a series",
+    },
+)
+OCM = Owned(
+    room="dialects/ocm/",
+    codecs=("dialects/ocm/api/",),
+    fields=frozenset(
+        (
+            "availableDecisionGroups",
+            "clusterCount",
+            "decisionGroupIndex",
+            "decisionGroupName",
+            "desiredTotal",
+            "lastScoreUpdateTime",
+            "numberOfSelectedClusters",
+            "placementSummary",
+        )
+    ),
+    words=frozenset(("clusterName", "decisionGroups", "decisions")),
+)
+APIS = {"karmada": KARMADA, "kubefleet": KUBEFLEET, "ocm": OCM, "rebalance": REBALANCE}
 
-NOT_YET: Mapping[str, frozenset[str]] = {}
+NOT_YET: Mapping[str, frozenset[str]] = {
+    "ocm": frozenset(
+        (
+            "dialects/ocm/decisions/placement_decisions.py",
+            "dialects/ocm/decisions/placement_record.py",
+            "dialects/ocm/imports/adopt.py",
+            "dialects/ocm/manifestworkreplicaset/decided_placement.py",
+            "dialects/ocm/manifestworkreplicaset/set_status.py",
+            "dialects/ocm/view/columns.py",
+            "dialects/ocm/view/events.py",
+            "dialects/ocm/view/placed.py",
+            "dialects/ocm/view/tree.py",
+        )
+    ),
+}
 """API to the files that still spell its fields; a file leaves the list when it does so no more."""
 
 PATH = re.compile(r"[\w.*\[\]]+")
@@ -246,14 +301,16 @@ def test_only_codecs_spell_the_fields_of_what_is_written(name: str) -> None:
 
 def test_every_exception_is_in_use() -> None:
     """A word that is another thing's is in that file."""
-    unused = [
-        (source, word)
-        for owned in APIS.values()
+    found = [
+        (name, source, word)
+        for name, owned in APIS.items()
         for source, word in owned.others
-        if word not in dict(spelled(tree_of(source)))
+        for told in found_in(source, tree_of(source), replace(owned, others={}))
+        if told.endswith(f": {word}")
     ]
+    listed = {(name, *entry) for name, owned in APIS.items() for entry in owned.others}
 
-    assert [] == unused
+    assert listed == set(found)
 
 
 @pytest.mark.parametrize(

@@ -29,11 +29,11 @@ from reconciler.manifests.paths import output_path
 from reconciler.manifests.text.emitter import encode
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
+from reconciler.rebalance.rebalancer_status import decode_record
 from reconciler.shell.clock import SystemClock
 from reconciler.shell.git.repository import Repository
 from reconciler.shell.git.revisions import resolve_revision
@@ -111,18 +111,16 @@ def _unmatched(changes: Sequence[Change], path: str) -> list[str]:
     written = [c.content for c in changes if isinstance(c, WriteFile) and c.path == path]
     if not written:
         return []
-    status = mapping(read(written[0].encode(), path).documents[0].body, "status")
-    observed = bodies(status, "observedWorkloads")
+    observed = decode_record(read(written[0].encode(), path).documents[0].body).workloads
     if not observed:
         return ["warning: it selects nothing that is placed"]
     told = []
-    for item in observed:
-        workload = mapping(item, "workload")
-        name = f"{text(workload, 'kind')} {text(workload, 'name')}"
-        if text(item, "reason"):
+    for one in observed:
+        name = f"{one.reference.kind} {one.reference.name}"
+        if one.reason:
             told.append(printable(f"warning: {name} is placed by nothing"))
-        elif text(item, "waitsFor"):
-            told.append(printable(f"warning: {name} has to wait: {text(item, 'waitsFor')}"))
+        elif one.waits_for:
+            told.append(printable(f"warning: {name} has to wait: {one.waits_for}"))
     return told
 
 

@@ -12,11 +12,12 @@ import prometheus_client as prometheus
 from reconciler.audit.previews.placement_moves import moves_of, parts_moved
 from reconciler.core.message import is_told
 from reconciler.core.next_world import next_world
-from reconciler.model.fields import mapping, text
+from reconciler.model.fields import mapping
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
 from reconciler.rebalance.kinds import REBALANCE_KINDS
-from reconciler.rebalance.schedule_trigger import Phase
+from reconciler.rebalance.rebalancer_status import decode_record
+from reconciler.rebalance.trigger_status import decode_trigger_status
 from reconciler.shell.daemon.events import DaemonEvent, PassFailed, PassFinished
 from reconciler.shell.passes.pass_report import PassReport
 from reconciler.shell.passes.step_times import STEPS
@@ -229,8 +230,9 @@ def _rebalancer_states(world: World) -> Counter[str]:
     for kind in REBALANCE_KINDS:
         for manifest in world.of_kind(kind.group, kind.kind):
             output = world.outputs.get(manifest.key)
-            status = mapping(output.body, "status") if output is not None else {}
-            over = text(status, "finishTime") or text(status, "phase") == Phase.SUCCESS
+            record = output.body if output is not None else {}
+            is_done = decode_trigger_status(record).succeeded
+            over = decode_record(record).finish_time or is_done
             once = "finished" if over else "pending"
             recurs = "schedule" in mapping(manifest.body, "spec")
             found["recurring" if recurs else once] += 1
