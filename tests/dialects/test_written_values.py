@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
+from reconciler.dialects.karmada.api.work.binding_metadata import decode_metadata, encode_manifest
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec, encode_spec
-from reconciler.dialects.karmada.api.work.binding_status import decode_status, encode_status
+from reconciler.dialects.karmada.api.work.binding_status import decode_status
 from reconciler.dialects.kubefleet.api.binding import decode_binding, encode_binding
 from reconciler.dialects.kubefleet.api.placement_status import (
     decode_placement_status,
@@ -25,7 +26,7 @@ from reconciler.dialects.kubefleet.api.resource_snapshot import (
 )
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping, text
+from reconciler.model.fields import bodies, mapping, text
 from reconciler.rebalance.rebalancer_status import decode_status as decode_rebalancer
 from reconciler.rebalance.rebalancer_status import encode as encode_rebalancer
 from reconciler.rebalance.trigger_status import decode_trigger_status, encode_trigger_status
@@ -36,9 +37,10 @@ KUBEFLEET = "placement.kubernetes-fleet.io"
 
 
 def of_karmada(body: Body) -> Body:
-    """A binding, its metadata left alone."""
-    spec, status = encode_spec(decode_spec(body)), encode_status(decode_status(body))
-    return {**body, "spec": spec, "status": status}
+    """A whole binding, but for who owns it."""
+    metadata, status = decode_metadata(body), decode_status(body)
+    owners = bodies(mapping(body, "metadata"), "ownerReferences")
+    return encode_manifest(metadata, encode_spec(decode_spec(body)), status, list(owners))
 
 
 def of_policy_snapshot(body: Body) -> Body:

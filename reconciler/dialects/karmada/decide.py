@@ -15,6 +15,7 @@ from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.cluster_reports import Reports
 from reconciler.dialects.karmada.api.clusters import MemberCluster, Members, TargetCluster
 from reconciler.dialects.karmada.api.settings import Failover
+from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.api.work.failover_behavior import decode_behavior
 from reconciler.dialects.karmada.detector.binding_draft import Draft
@@ -49,8 +50,6 @@ from reconciler.dialects.karmada.view.decision_record import Happened, decision_
 from reconciler.dialects.karmada.view.explanation import explain
 from reconciler.dialects.karmada.view.waits import waits_of
 from reconciler.dialects.object_pass import Part
-from reconciler.model.body import Body
-from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName
 from reconciler.model.moments import earliest, span
 from reconciler.rebalance.target import MetDemand
@@ -184,14 +183,18 @@ def _evict(binding: Binding, around: Surroundings) -> tuple[Binding, Eviction | 
 
 
 def _fail_over(
-    binding: Binding, spec: BindingSpec, metadata: Body, reports: Reports, around: Surroundings
+    binding: Binding,
+    spec: BindingSpec,
+    metadata: BindingMetadata,
+    reports: Reports,
+    around: Surroundings,
 ) -> tuple[Binding, Failing]:
     """Leave clusters that report the workload unhealthy, if its policy wants that."""
     behavior = decode_behavior(spec.failover)
     if behavior is None or not around.failover.enabled:
         return binding, Failing()
-    annotation = text(mapping(metadata, "annotations"), UNHEALTHY_SINCE)
-    failing = detect_failing(binding, behavior, reports, annotation, around.now)
+    unhealthy_since = metadata.note(UNHEALTHY_SINCE)
+    failing = detect_failing(binding, behavior, reports, unhealthy_since, around.now)
     tasks = tuple(eviction_task(binding, behavior, name) for name in failing.leaving)
     clusters = tuple(item for item in binding.clusters if item.name not in failing.leaving)
     return replace(binding, clusters=clusters, tasks=(*binding.tasks, *tasks)), failing
@@ -208,7 +211,7 @@ def _tainted(binding: Binding, members: Members) -> list[MemberCluster]:
 def _gather_reports(
     spec: BindingSpec,
     clusters: tuple[TargetCluster, ...],
-    metadata: Body,
+    metadata: BindingMetadata,
     reports: Reports,
     around: Surroundings,
 ) -> Feedback:

@@ -4,12 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from reconciler.dialects.karmada.detector.binding_draft import (
-    BINDING,
-    CLUSTER_BINDING,
-    GROUP,
-    binding_name,
-)
+from reconciler.dialects.karmada.api.work.binding_metadata import BINDING, CLUSTER_BINDING
+from reconciler.dialects.karmada.detector.binding_draft import GROUP, binding_name
 from reconciler.manifests.admission import Admitted
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment, parse_moment

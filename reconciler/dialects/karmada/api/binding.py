@@ -7,6 +7,7 @@ from datetime import datetime
 from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.api.clusters import Requirements, TargetCluster
 from reconciler.dialects.karmada.api.placement import Placement, decode_placement
+from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata, decode_metadata
 from reconciler.dialects.karmada.api.work.binding_spec import (
     BindingSpec,
     decode_reference,
@@ -90,10 +91,10 @@ def decode_binding(body: Body) -> Binding:
 
     Source: karmada@f8fdd02 pkg/apis/work/v1alpha2/binding_types.go `ResourceBinding`.
     """
-    return binding_of(fields.mapping(body, "metadata"), decode_spec(body), decode_status(body))
+    return binding_of(decode_metadata(body), decode_spec(body), decode_status(body))
 
 
-def binding_of(metadata: Body, spec: BindingSpec, status: BindingStatus) -> Binding:
+def binding_of(metadata: BindingMetadata, spec: BindingSpec, status: BindingStatus) -> Binding:
     """Return a binding as its controllers read it.
 
     Raises:
@@ -101,10 +102,10 @@ def binding_of(metadata: Body, spec: BindingSpec, status: BindingStatus) -> Bind
     """
     resource = spec.resource
     return Binding(
-        namespace=fields.text(metadata, "namespace"),
-        name=fields.text(metadata, "name"),
-        generation=fields.number(metadata, "generation"),
-        deleting=bool(metadata.get("deletionTimestamp")),
+        namespace=metadata.namespace,
+        name=metadata.name,
+        generation=metadata.generation,
+        deleting=metadata.deleting,
         api_version=resource.api_version,
         kind=resource.kind,
         uid=resource.uid,
@@ -118,7 +119,7 @@ def binding_of(metadata: Body, spec: BindingSpec, status: BindingStatus) -> Bind
             spec.reschedule_triggered_at, "rescheduleTriggeredAt"
         ),
         purge_mode=cluster_purge_mode(spec.failover),
-        applied=fields.text(fields.mapping(metadata, "annotations"), APPLIED_PLACEMENT),
+        applied=metadata.note(APPLIED_PLACEMENT),
         observed_generation=status.observed_generation or 0,
         observed_affinity=status.observed_affinity or "",
         last_scheduled_time=moment_or_none(status.last_scheduled_time, "lastScheduledTime"),

@@ -15,6 +15,11 @@ from reconciler.dialects.karmada.api.clusters import (
 )
 from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
 from reconciler.dialects.karmada.api.placement import is_divided
+from reconciler.dialects.karmada.api.work.binding_metadata import (
+    BINDING,
+    CLUSTER_BINDING,
+    decode_metadata,
+)
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_spec
 from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, merged_targets
 from reconciler.dialects.karmada.binding.render import RenderedBinding, Rendering, render_binding
@@ -27,12 +32,7 @@ from reconciler.dialects.karmada.binding.render_reads import (
     namespace_reads,
 )
 from reconciler.dialects.karmada.binding.revise_replicas import replicas_path
-from reconciler.dialects.karmada.detector.binding_draft import (
-    BINDING,
-    CLUSTER_BINDING,
-    GROUP,
-    binding_key,
-)
+from reconciler.dialects.karmada.detector.binding_draft import GROUP, binding_key
 from reconciler.dialects.karmada.detector.namespace_sync import is_synced
 from reconciler.dialects.karmada.detector.propagation import Propagation, decode_propagation
 from reconciler.dialects.karmada.overridemanager.override_policy import (
@@ -45,7 +45,7 @@ from reconciler.dialects.renderer import Affected, ClusterWork, NotRendered, Rea
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.content import at
-from reconciler.model.fields import mapping, text
+from reconciler.model.fields import mapping
 from reconciler.model.identity import ClusterName, ObjectKey, uid_of
 from reconciler.model.keyed_cache import AnswerCache
 from reconciler.model.known_kinds import Kind
@@ -173,7 +173,7 @@ def _rendered(
 
 def _permanent_id(output: Manifest) -> str:
     """Return by what Works name a binding: here its uid, which upstream draws at random."""
-    return text(mapping(output.body, "metadata"), "uid")
+    return decode_metadata(output.body).uid
 
 
 def _as_stored(manifest: Manifest) -> Body:

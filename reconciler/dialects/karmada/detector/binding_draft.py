@@ -8,11 +8,18 @@ from reconciler.dialects.karmada.api.groups import WORK_GROUP
 from reconciler.dialects.karmada.api.interpreter import demand_of
 from reconciler.dialects.karmada.api.policies import Policy, Template
 from reconciler.dialects.karmada.api.replica_requirements import ReplicaRequirements
+from reconciler.dialects.karmada.api.work.binding_metadata import (
+    BINDING,
+    CLUSTER_BINDING,
+    BindingMetadata,
+    decode_metadata,
+)
 from reconciler.dialects.karmada.api.work.binding_spec import (
     NO_REFERENCE,
     BindingSpec,
     ObjectReference,
     decode_spec,
+    encode_priority,
     with_scheduling,
 )
 from reconciler.dialects.karmada.api.work.binding_status import BindingStatus, decode_status
@@ -22,18 +29,14 @@ from reconciler.dialects.karmada.detector.claim_marks import (
 )
 from reconciler.errors import UserError
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, uid_of
 
 GROUP = WORK_GROUP
-API_VERSION = "work.karmada.io/v1alpha2"
-BINDING = "ResourceBinding"
-CLUSTER_BINDING = "ClusterResourceBinding"
 
 TEMPLATE_DIGEST = "reconciler.dev/template-digest"
 """Annotation, under Lazy policies only: the workload that the binding last followed."""
 
-NEW = BindingSpec(resource=NO_REFERENCE)
+NEW, UNNAMED = BindingSpec(resource=NO_REFERENCE), BindingMetadata()
 """What a binding says that is not there yet."""
 
 
@@ -48,6 +51,7 @@ class Draft:
         spec: What is wanted, decisions so far included.
         resource: The reference to its workload.
         stood: The spec as the last pass left it, without anything if it is new.
+        metadata: As the last pass left it.
         workload_labels: Labels of its workload.
         present: The binding's file as the last pass left it, `None` if it is new.
         labels: Of its claim.
@@ -61,16 +65,12 @@ class Draft:
     spec: BindingSpec
     resource: ObjectReference
     stood: BindingSpec
+    metadata: BindingMetadata
     workload_labels: Mapping[str, str]
     present: Body | None
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     owners: Sequence[Body]
-
-    @property
-    def metadata(self) -> Body:
-        """Metadata as the last pass left it."""
-        return mapping(self.present or {}, "metadata")
 
     def status(self) -> BindingStatus:
         """Decode the status as the last pass left it."""
@@ -106,10 +106,10 @@ def draft_binding(
     stood = NEW if present is None else decode_spec(present)
     spec = stood._replace(components=()) if stood.components else stood
     annotations = claim_annotations(policy)
-    annotated = mapping(mapping(present or {}, "metadata"), "annotations")
+    metadata = UNNAMED if present is None else decode_metadata(present)
     if policy is not None and policy.lazy:
         annotations[TEMPLATE_DIGEST] = template.digest
-    if policy is not None and not (policy.lazy and _is_unchanged(template, stood, annotated)):
+    if policy is not None and not (policy.lazy and _is_unchanged(template, stood, metadata)):
         demand = demand_of(template.api_version, template.key.kind, template.body, custom_kinds)
         spec = claimed_spec(template, demand, policy, spec, priority_classes)
     key = template.key
@@ -121,6 +121,7 @@ def draft_binding(
         spec=with_scheduling(spec, suspended=suspended),
         resource=_reference(template),
         stood=stood,
+        metadata=metadata,
         workload_labels=template.labels,
         present=present,
         labels=claim_labels(policy),
@@ -129,7 +130,7 @@ def draft_binding(
     )
 
 
-def _is_unchanged(template: Template, stood: BindingSpec, annotations: Body) -> bool:
+def _is_unchanged(template: Template, stood: BindingSpec, metadata: BindingMetadata) -> bool:
     """Return whether a workload is as it was when its binding last followed it.
 
     A binding that was under no Lazy policy before cannot know; then the change is the policy's. One
@@ -137,7 +138,7 @@ def _is_unchanged(template: Template, stood: BindingSpec, annotations: Body) -> 
     """
     if stood.placement is None:
         return False
-    return text(annotations, TEMPLATE_DIGEST) in ("", template.digest)
+    return metadata.note(TEMPLATE_DIGEST) in ("", template.digest)
 
 
 def binding_name(kind: str, name: str) -> str:
@@ -203,7 +204,7 @@ def _priority(name: str | None, priority_classes: Mapping[str, int]) -> Body | N
             f'priorityclasses.scheduling.k8s.io "{name}" not found',
             field="/spec/schedulePriority/priorityClassName",
         )
-    return {"priority": priority_classes[name]}
+    return encode_priority(priority_classes[name])
 
 
 def _reference(template: Template) -> ObjectReference:

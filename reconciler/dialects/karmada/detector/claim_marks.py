@@ -6,8 +6,8 @@ person's file is never rewritten.
 
 from reconciler.dialects.karmada.api.groups import POLICY_GROUP
 from reconciler.dialects.karmada.api.policies import NAMESPACED, Policy
+from reconciler.dialects.karmada.api.work.binding_metadata import decode_metadata
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey, uid_of
 
 POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
@@ -19,13 +19,12 @@ CLUSTER_POLICY_ID = "clusterpropagationpolicy.karmada.io/permanent-id"
 
 def claimant(binding: Body | None) -> ObjectKey | None:
     """Return the policy that a binding belongs to, `None` if to none."""
-    metadata = mapping(binding or {}, "metadata")
-    annotations, labels = mapping(metadata, "annotations"), mapping(metadata, "labels")
-    namespace, name = text(annotations, POLICY_NAMESPACE), text(annotations, POLICY_NAME)
-    if namespace and name and text(labels, POLICY_ID):
+    metadata = decode_metadata(binding or {})
+    namespace, name = metadata.note(POLICY_NAMESPACE), metadata.note(POLICY_NAME)
+    if namespace and name and metadata.label(POLICY_ID):
         return ObjectKey(POLICY_GROUP, NAMESPACED, namespace, name)
-    name = text(annotations, CLUSTER_POLICY_NAME)
-    if name and text(labels, CLUSTER_POLICY_ID):
+    name = metadata.note(CLUSTER_POLICY_NAME)
+    if name and metadata.label(CLUSTER_POLICY_ID):
         return ObjectKey(POLICY_GROUP, "ClusterPropagationPolicy", "", name)
     return None
 

@@ -11,11 +11,10 @@ from reconciler.dialects.karmada.api.policies import (
     Template,
     template_of,
 )
+from reconciler.dialects.karmada.api.work.binding_metadata import BINDING, CLUSTER_BINDING
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.detector.affected import Seen, affected_workloads
 from reconciler.dialects.karmada.detector.binding_draft import (
-    BINDING,
-    CLUSTER_BINDING,
     GROUP,
     Draft,
     binding_key,

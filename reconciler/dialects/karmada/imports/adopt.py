@@ -6,18 +6,19 @@ from datetime import datetime
 from reconciler.dialects.importer import Adopted
 from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.api.binding import workload_key
+from reconciler.dialects.karmada.api.work.binding_metadata import (
+    BINDING,
+    CLUSTER_BINDING,
+    BindingMetadata,
+    decode_metadata,
+    encode_manifest,
+)
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec, encode_spec
 from reconciler.dialects.karmada.api.work.binding_status import (
     BindingStatus,
     decode_status,
-    encode_status,
 )
-from reconciler.dialects.karmada.detector.binding_draft import (
-    API_VERSION,
-    BINDING,
-    CLUSTER_BINDING,
-    GROUP,
-)
+from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_marks import (
     CLUSTER_POLICY_ID,
     CLUSTER_POLICY_NAME,
@@ -30,7 +31,6 @@ from reconciler.dialects.karmada.view.aggregated_status import PLACED_AT
 from reconciler.dialects.karmada.view.binding_rendering import DECISION_DIGEST, digest_of
 from reconciler.manifests.annotation_json import write_note
 from reconciler.model.body import Body
-from reconciler.model.fields import mapping, number, text
 from reconciler.model.identity import ObjectKey, uid_of
 from reconciler.model.moments import is_moment
 from reconciler.model.world import World
@@ -51,7 +51,7 @@ def adopt(world: World, live: Mapping[ObjectKey, Body], _now: datetime) -> Adopt
         if key.group != GROUP or key.kind not in (BINDING, CLUSTER_BINDING):
             continue
         workload = workload_key(body)
-        if mapping(body, "metadata").get("deletionTimestamp"):
+        if decode_metadata(body).deleting:
             left[key] = "it is being deleted"
         elif workload not in world.inputs:
             left[key] = f"{workload} is not in the repository; import it with --workloads"
@@ -72,31 +72,22 @@ def _healthy_since(status: BindingStatus) -> dict[str, str]:
 
 def _binding(key: ObjectKey, body: Body, workload: ObjectKey) -> Body:
     """Return the file of a live binding."""
-    metadata, spec, status = mapping(body, "metadata"), decode_spec(body), decode_status(body)
-    written = mapping(metadata, "annotations")
+    metadata, spec, status = decode_metadata(body), decode_spec(body), decode_status(body)
+    written, policy = metadata.annotations, claimant(body)
     annotations = {name: written[name] for name in KEPT_ANNOTATIONS if name in written}
     annotations[DECISION_DIGEST] = digest_of(spec.placed)
     known = _healthy_since(status)
     if known:
         annotations[PLACED_AT] = write_note(known)
-    kept: dict[str, object] = {"name": key.name}
-    if key.namespace:
-        kept["namespace"] = key.namespace
-    kept |= {
-        "uid": uid_of(key),
-        "creationTimestamp": text(metadata, "creationTimestamp"),
-        "generation": number(metadata, "generation"),
-        "annotations": dict(sorted(annotations.items())),
-    }
-    policy = claimant(body)
-    if policy is not None:
-        label = POLICY_ID if policy.namespace else CLUSTER_POLICY_ID
-        kept["labels"] = {label: uid_of(policy)}
+    label = POLICY_ID if policy is not None and policy.namespace else CLUSTER_POLICY_ID
+    kept = BindingMetadata(
+        namespace=key.namespace,
+        name=key.name,
+        uid=uid_of(key),
+        generation=metadata.generation,
+        creation_timestamp=metadata.creation_timestamp,
+        annotations=annotations,
+        labels={} if policy is None else {label: uid_of(policy)},
+    )
     resource = spec.resource._replace(uid=uid_of(workload), resource_version="")
-    return {
-        "apiVersion": API_VERSION,
-        "kind": key.kind,
-        "metadata": kept,
-        "spec": encode_spec(spec._replace(resource=resource)),
-        "status": encode_status(status),
-    }
+    return encode_manifest(kept, encode_spec(spec._replace(resource=resource)), status)

@@ -11,14 +11,13 @@ from datetime import datetime
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import Members, TargetCluster
+from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata
 from reconciler.dialects.karmada.scheduler.divide import DivisionStrategy, strategy_of
 from reconciler.dialects.karmada.scheduler.reschedule_requests import asked_afresh
 from reconciler.dialects.karmada.scheduler.schedule import feasible_now, schedule
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.manifests.annotation_json import read_note, write_note
-from reconciler.model.body import Body
-from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ClusterName
 
 MOVING_TO = "reconciler.dev/moving-to"
@@ -44,9 +43,9 @@ class BatchedMove:
         return 0 if self.goal is None else distance(self.clusters, self.goal)
 
 
-def read_goal(metadata: Body) -> Clusters | None:
+def read_goal(metadata: BindingMetadata) -> Clusters | None:
     """Return the goal that an earlier batch left, `None` if there is none or it was garbled."""
-    found = read_note(text(mapping(metadata, "annotations"), MOVING_TO))
+    found = read_note(metadata.note(MOVING_TO))
     counts = {name: count for name, count in found.items() if type(count) is int and count > 0}
     if not found or counts.keys() != found.keys():
         return None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.karmada.api.cluster_reports import Reports
+from reconciler.dialects.karmada.api.work.binding_metadata import BindingMetadata
 from reconciler.dialects.karmada.api.work.binding_status import (
     AggregatedStatusItem,
     BindingStatus,
@@ -16,9 +17,7 @@ from reconciler.dialects.karmada.api.work.binding_status import (
 )
 from reconciler.manifests.annotation_json import read_moments, write_note
 from reconciler.model.availability import assume
-from reconciler.model.body import Body
 from reconciler.model.conditions import Condition, set_condition
-from reconciler.model.fields import mapping, text
 from reconciler.model.moments import earliest, format_moment, parse_moment, stamp
 
 PLACED_AT = "reconciler.dev/placed-at"
@@ -44,7 +43,7 @@ class Feedback:
 
 def gather(
     clusters: Iterable[str],
-    metadata: Body,
+    metadata: BindingMetadata,
     reports: Reports,
     *,
     assume_after_seconds: int | None,
@@ -61,7 +60,7 @@ def gather(
         now: Moment for clusters newly chosen.
     """
     names = sorted(clusters)
-    known = read_moments(text(mapping(metadata, "annotations"), PLACED_AT))
+    known = read_moments(metadata.note(PLACED_AT))
     first_at = format_moment(now)
     placed_at = {name: known.get(name) or first_at for name in names}
     reported = reports.items(names)

@@ -6,9 +6,15 @@ from functools import lru_cache
 
 from reconciler.dialects.karmada.api.applied_placement import APPLIED_PLACEMENT
 from reconciler.dialects.karmada.api.binding import Binding
+from reconciler.dialects.karmada.api.work.binding_metadata import (
+    BindingMetadata,
+    decode_metadata,
+    encode_manifest,
+    says_the_same,
+)
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, encode_spec
-from reconciler.dialects.karmada.api.work.binding_status import BindingStatus, encode_status
-from reconciler.dialects.karmada.detector.binding_draft import API_VERSION, Draft
+from reconciler.dialects.karmada.api.work.binding_status import BindingStatus
+from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.scheduler.schedule_result import ScheduleVerdict
 from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.view.aggregated_status import PLACED_AT, Feedback, with_feedback
@@ -16,7 +22,6 @@ from reconciler.manifests.admission import digest
 from reconciler.model.body import Body
 from reconciler.model.conditions import set_condition
 from reconciler.model.decision import Placed
-from reconciler.model.fields import mapping, number, text
 from reconciler.model.identity import uid_of
 from reconciler.model.moments import format_moment, stamp
 
@@ -38,19 +43,14 @@ def binding_file(
 
     `status` is that of the last pass; `notes` are annotations, left out where empty.
     """
-    present, written = draft.present, encode_spec(spec)
-    known = number(draft.metadata, "generation")
-    same = present is not None and mapping(present, "spec") == written
-    generation = known if same and known else known + 1
+    written = encode_spec(spec)
+    known = draft.metadata.generation
+    generation = known if says_the_same(draft.present, written) and known else known + 1
     kept = {PLACED_AT: feedback.placed_at, **notes}
     kept = {name: value for name, value in kept.items() if value}
-    return {
-        "apiVersion": API_VERSION,
-        "kind": draft.key.kind,
-        "metadata": _metadata(draft, verdict, kept, generation, now),
-        "spec": written,
-        "status": encode_status(_status(status, binding, verdict, feedback, generation, now)),
-    }
+    metadata = _metadata(draft, verdict, kept, generation, now)
+    status = _status(status, binding, verdict, feedback, generation, now)
+    return encode_manifest(metadata, written, status, draft.owners)
 
 
 def _metadata(
@@ -59,28 +59,23 @@ def _metadata(
     notes: Mapping[str, str],
     generation: int,
     now: datetime,
-) -> Body:
+) -> BindingMetadata:
     """Return the metadata of a binding."""
     annotations = dict(draft.annotations)
-    applied = text(mapping(draft.metadata, "annotations"), APPLIED_PLACEMENT)
+    applied = draft.metadata.note(APPLIED_PLACEMENT)
     if applied:
         annotations[APPLIED_PLACEMENT] = applied
     if verdict is not None and verdict.applied is not None:
         annotations[APPLIED_PLACEMENT] = verdict.applied
-    annotations |= notes
-    metadata: dict[str, object] = {"name": draft.key.name}
-    if draft.key.namespace:
-        metadata["namespace"] = draft.key.namespace
-    metadata |= {
-        "uid": uid_of(draft.key),
-        "creationTimestamp": text(draft.metadata, "creationTimestamp") or stamp(now),
-        "generation": generation,
-        "annotations": {name: annotations[name] for name in sorted(annotations)},
-    }
-    if draft.labels:
-        metadata["labels"] = dict(draft.labels)
-    metadata["ownerReferences"] = draft.owners
-    return metadata
+    return BindingMetadata(
+        namespace=draft.key.namespace,
+        name=draft.key.name,
+        uid=uid_of(draft.key),
+        generation=generation,
+        creation_timestamp=draft.metadata.creation_timestamp or stamp(now),
+        annotations={**annotations, **notes},
+        labels=draft.labels,
+    )
 
 
 def _status(
@@ -118,5 +113,5 @@ def digest_of(clusters: Placed) -> str:
 
 def is_edited(present: Body, before: Placed) -> bool:
     """Return whether the clusters of a file, by name, differ from what the last pass wrote."""
-    written = text(mapping(mapping(present, "metadata"), "annotations"), DECISION_DIGEST)
+    written = decode_metadata(present).note(DECISION_DIGEST)
     return bool(written) and written != digest_of(before)

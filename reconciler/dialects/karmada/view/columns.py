@@ -6,9 +6,14 @@ from reconciler.dialects.karmada.api import admitted_cluster
 from reconciler.dialects.karmada.api.placement import replica_scheduling
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED
 from reconciler.dialects.karmada.api.policies import GROUP as POLICIES
+from reconciler.dialects.karmada.api.work.binding_metadata import (
+    BINDING,
+    CLUSTER_BINDING,
+    decode_metadata,
+)
 from reconciler.dialects.karmada.api.work.binding_spec import decode_policy_fields, decode_spec
 from reconciler.dialects.karmada.api.work.binding_status import decode_status
-from reconciler.dialects.karmada.detector.binding_draft import BINDING, CLUSTER_BINDING, GROUP
+from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.detector.claim_marks import CLUSTER_POLICY_NAME, POLICY_NAME
 from reconciler.manifests.columns import (
     FILE,
@@ -23,7 +28,7 @@ from reconciler.manifests.columns import (
     spec_of,
     taints,
 )
-from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.fields import bodies, number, text
 
 
 def _placed(row: Row) -> str:
@@ -37,9 +42,8 @@ def _leaving(row: Row) -> str:
 
 
 def _policy(row: Row) -> str:
-    notes = mapping(mapping(row.body, "metadata"), "annotations")
-    local = text(notes, POLICY_NAME)
-    return local or text(notes, CLUSTER_POLICY_NAME) or NONE
+    metadata = decode_metadata(row.body)
+    return metadata.note(POLICY_NAME) or metadata.note(CLUSTER_POLICY_NAME) or NONE
 
 
 def _selects(row: Row) -> str:

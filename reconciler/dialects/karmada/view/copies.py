@@ -13,11 +13,12 @@ from reconciler.dialects.copy_status import (
 )
 from reconciler.dialects.karmada.api.binding import Binding, decode_binding
 from reconciler.dialects.karmada.api.cluster_reports import Reports
+from reconciler.dialects.karmada.api.work.binding_metadata import BINDING, CLUSTER_BINDING
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.api.work.binding_status import AggregatedStatusItem, decode_status
 from reconciler.dialects.karmada.api.work.eviction_task import EvictionTask
 from reconciler.dialects.karmada.binding.merged_targets import merged_targets
-from reconciler.dialects.karmada.detector.binding_draft import BINDING, CLUSTER_BINDING, GROUP
+from reconciler.dialects.karmada.detector.binding_draft import GROUP
 from reconciler.dialects.karmada.eviction.graceful_eviction import is_settled
 from reconciler.model.body import Body
 from reconciler.model.health import Health

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
 from reconciler.dialects.karmada.api.interpreter import is_interpreted
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, GROUP, NAMESPACED
+from reconciler.dialects.karmada.api.work.binding_metadata import decode_metadata
 from reconciler.dialects.karmada.api.work.binding_spec import decode_spec
 from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claimant
@@ -99,7 +100,7 @@ def _first_batch(effects: MergeEffects) -> Iterator[Warned]:
         if MOVING_TO not in effects.written.get(path, ""):
             continue
         body = read(effects.written[path].encode(), path).documents[0].body
-        goal = read_goal(mapping(body, "metadata")) or ()
+        goal = read_goal(decode_metadata(body)) or ()
         named = ", ".join(f"{target.name}({target.replicas})" for target in goal)
         message = f"this is the first batch only; it goes on to {named}"
         yield Warned("first-batch", decision.subject, message)

@@ -260,6 +260,11 @@ def _encode_snapshot(snapshot: BindingSnapshot) -> Body:
     return {**scope, "name": snapshot.name, **placed}
 
 
+def encode_priority(value: int) -> Body:
+    """Return the priority of a binding as it is written."""
+    return {"priority": value}
+
+
 def text_or_none(body: Body, field: str) -> str | None:
     """Return the text below a field, `None` if there is none."""
     return None if body.get(field) is None else fields.text(body, field)
