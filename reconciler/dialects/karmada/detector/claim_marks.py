@@ -19,7 +19,9 @@ CLUSTER_POLICY_ID = "clusterpropagationpolicy.karmada.io/permanent-id"
 
 def claimant(binding: Body | None) -> ObjectKey | None:
     """Return the policy that a binding belongs to, `None` if to none."""
-    metadata = decode_metadata(binding or {})
+    if binding is None:
+        return None
+    metadata = decode_metadata(binding)
     namespace, name = metadata.note(POLICY_NAMESPACE), metadata.note(POLICY_NAME)
     if namespace and name and metadata.label(POLICY_ID):
         return ObjectKey(POLICY_GROUP, NAMESPACED, namespace, name)
