@@ -30,8 +30,9 @@ from reconciler.dialects.kubefleet.api.names import (
 )
 from reconciler.dialects.kubefleet.api.policy_snapshot import (
     decode_policy_spec,
-    decode_policy_status,
     encode_policy_spec,
+    lasting_status,
+    selected_in,
 )
 from reconciler.dialects.kubefleet.api.resource_snapshot import (
     decode_entry,
@@ -39,6 +40,7 @@ from reconciler.dialects.kubefleet.api.resource_snapshot import (
     encode_resources,
 )
 from reconciler.dialects.kubefleet.placement_cycle import Present
+from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
 from reconciler.dialects.kubefleet.scheduler.failure import as_integer
 from reconciler.dialects.kubefleet.snapshots.policy_snapshots import encoded_hash
 from reconciler.dialects.kubefleet.snapshots.resource_chunks import split
@@ -56,7 +58,7 @@ from reconciler.dialects.kubefleet.view.binding_rendering import (
     keep_one_a_cluster,
     read_binding,
 )
-from reconciler.dialects.kubefleet.view.snapshot_rendering import STATUS_DIGEST, lasting
+from reconciler.dialects.kubefleet.view.snapshot_rendering import STATUS_DIGEST
 from reconciler.manifests.admission import SPEC_DIGEST, digest
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
@@ -130,7 +132,7 @@ def repair_drift(
     """
     policies = _policies(owner, _of(left, owner.kinds.policy_snapshot), wanted)
     latest = next((body for body in policies if is_latest(body)), {})
-    decisions = decode_policy_status(latest).selected
+    decisions = selected_in(latest)
     found = _of(left, owner.kinds.binding)
     by_hand = {name for name, body in found.items() if is_edited(body)}
     edited = tuple(sorted(by_hand))
@@ -187,7 +189,7 @@ def _policies(owner: Owner, found: Mapping[str, Body], wanted: WantedFiles) -> l
         spec = mapping(body, "spec")
         if index == last and _is_changed(marks, SPEC_DIGEST, spec):
             spec = _policy_spec(body, wanted.policy)
-        if _is_changed(marks, STATUS_DIGEST, lasting(decode_policy_status(body))):
+        if _is_changed(marks, STATUS_DIGEST, lasting_status(body, timeless)):
             body = without(body, "status")
         counts = _counts(marks, wanted.policy if index == last else None)
         restored.append(_snapshot(body, owner.kinds.policy_snapshot, owner, labels, counts, spec))

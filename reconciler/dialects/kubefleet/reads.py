@@ -13,7 +13,7 @@ from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.kinds import BINDINGS, POLICY_SNAPSHOTS
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, SelectorTerm, decode_policy
-from reconciler.dialects.kubefleet.api.policy_snapshot import decode_policy_status
+from reconciler.dialects.kubefleet.api.policy_snapshot import clusters_in
 from reconciler.dialects.kubefleet.eviction.evictions import NO_EVICTIONS, Evictions
 from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
 from reconciler.dialects.read_index import Question
@@ -59,7 +59,7 @@ def _named(outputs: Mapping[ObjectKey, Body]) -> Iterator[str]:
         if key.kind in BINDINGS:
             yield target_of(body)
         elif key.kind in POLICY_SNAPSHOTS:
-            yield from (one.cluster for one in decode_policy_status(body).decided)
+            yield from clusters_in(body)
 
 
 def changed_clusters(before: Members | None, now: Members) -> Iterator[Question]:

@@ -1,6 +1,6 @@
 """A policy snapshot: a frozen policy, and the status with what was decided by it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision, decode_decision
@@ -44,11 +44,6 @@ class PolicySnapshotStatus(NamedTuple):
         """The decisions, none where none are listed."""
         return self.decisions or ()
 
-    @property
-    def selected(self) -> dict[str, ClusterDecision]:
-        """The decisions for clusters that were selected, by cluster."""
-        return {decision.cluster: decision for decision in self.decided if decision.selected}
-
 
 def decode_policy_spec(manifest: Body) -> PolicySnapshotSpec:
     """Return the spec of a policy snapshot's manifest; a policy that is no mapping is none."""
@@ -78,6 +73,39 @@ def decode_policy_status(manifest: Body) -> PolicySnapshotStatus:
         conditions=fields.bodies_or_none(status, "conditions"),
         body=status,
     )
+
+
+def selected_in(manifest: Body) -> dict[str, ClusterDecision]:
+    """Return the decisions for clusters that were selected, by cluster; no other is decoded."""
+    listed = fields.bodies(fields.mapping(manifest, "status"), "targetClusters")
+    found = [decode_decision(item) for item in listed if item.get("selected") is True]
+    return {decision.cluster: decision for decision in found}
+
+
+def clusters_in(manifest: Body) -> list[str]:
+    """Return the clusters of which a policy snapshot says what was decided; no more is decoded."""
+    listed = fields.bodies(fields.mapping(manifest, "status"), "targetClusters")
+    return [fields.text(item, "clusterName") for item in listed]
+
+
+def lasting_status(manifest: Body, timeless: Callable[[str], str]) -> Body:
+    """Return what of a policy snapshot's status only scheduling changes, moments left out.
+
+    Args:
+        manifest: The snapshot.
+        timeless: Returns a reason without the time that has elapsed.
+    """
+    status = fields.mapping(manifest, "status")
+    return {
+        "targetClusters": [
+            {**item, "reason": timeless(fields.text(item, "reason"))}
+            for item in fields.bodies(status, "targetClusters")
+        ],
+        "conditions": [
+            {name: value for name, value in item.items() if name != "lastTransitionTime"}
+            for item in fields.bodies(status, "conditions")
+        ],
+    }
 
 
 def encode_policy_status(status: PolicySnapshotStatus) -> Body:

@@ -3,14 +3,9 @@
 from collections.abc import Mapping
 
 from reconciler.dialects.kubefleet.api.kinds import named_in
-from reconciler.dialects.kubefleet.api.policy_snapshot import (
-    PolicySnapshotStatus,
-    decode_policy_status,
-    encode_policy_status,
-)
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import without_minutes
+from reconciler.dialects.kubefleet.api.policy_snapshot import lasting_status
+from reconciler.dialects.kubefleet.scheduler.eligibility import timeless
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, labels_of
-from reconciler.dialects.kubefleet.snapshots.stripped_resources import without
 from reconciler.manifests.admission import SPEC_DIGEST, digest
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping
@@ -30,7 +25,7 @@ def snapshot_file(key: ObjectKey, body: Body, at: str) -> Body:
     metadata = mapping(body, "metadata")
     annotations = {**annotations_of(body), SPEC_DIGEST: digest(mapping(body, "spec"))}
     if mapping(body, "status"):
-        annotations[STATUS_DIGEST] = digest(lasting(decode_policy_status(body)))
+        annotations[STATUS_DIGEST] = digest(lasting_status(body, timeless))
     return {
         **body,
         "metadata": {
@@ -47,10 +42,3 @@ def snapshot_file(key: ObjectKey, body: Body, at: str) -> Body:
 def _by_name(pairs: Mapping[str, str]) -> dict[str, str]:
     """Return labels or annotations in one order, however they came about."""
     return {name: pairs[name] for name in sorted(pairs)}
-
-
-def lasting(status: PolicySnapshotStatus) -> Body:
-    """Return what of a snapshot's status only scheduling changes, moments left out."""
-    conditions = [without(item, "lastTransitionTime") for item in status.conditions or ()]
-    decisions = tuple(map(without_minutes, status.decided))
-    return encode_policy_status(PolicySnapshotStatus(decisions=decisions, conditions=conditions))
