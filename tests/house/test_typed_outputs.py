@@ -133,7 +133,7 @@ KUBEFLEET = Owned(
         )
     ),
     others={
-        ("cli/verbs/rebalance.py", "policy"): "a rebalancer",
+        ("cli/edits/rebalance.py", "policy"): "a rebalancer",
         ("core/record.py", "blob"): "the record of a pass",
         ("dialects/kubefleet/eviction/judgement.py", "clusterName"): "an eviction",
         ("dialects/kubefleet/overrider/override.py", "policy"): "an override",

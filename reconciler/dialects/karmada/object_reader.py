@@ -10,10 +10,17 @@ from dataclasses import dataclass, field
 from reconciler.dialects.alone import DependsOnOthers, KeyIndex, Reads
 from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP, POLICY_GROUP, WORK_GROUP
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED, overrides_of
-from reconciler.dialects.karmada.detector.binding_draft import BINDING, CLUSTER_BINDING, binding_key
+from reconciler.dialects.karmada.api.work.binding_metadata import BINDING, CLUSTER_BINDING
+from reconciler.dialects.karmada.api.work.binding_spec import (
+    BindingSpec,
+    decode_policy_fields,
+    decode_spec,
+)
+from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.claim_marks import claimant
 from reconciler.dialects.karmada.detector.dependencies import dependencies_of
 from reconciler.dialects.karmada.detector.known_policies import PRIORITY_CLASS
+from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.content import at, mappings_of
 from reconciler.model.identity import ObjectKey
@@ -32,7 +39,7 @@ def _ways(manifest: Manifest) -> Iterator[Hashable]:
     key = manifest.key
     if key[:2] in POLICIES:
         spec = at(manifest.body, "spec")
-        if spec.get("propagateDeps") is True:
+        if decode_policy_fields(spec).propagate_deps:
             yield PROPAGATES
         for item in mappings_of(spec.get("resourceSelectors")):
             yield _selected(item.get("apiVersion"), item.get("kind"), item.get("name"))
@@ -72,12 +79,21 @@ class _NamedClusters:
     def _look(self, key: ObjectKey, manifest: Manifest | None, names: frozenset[str]) -> None:
         self.unfiled.pop(key, None)
         self.followed.discard(key)
-        spec: Body = {} if manifest is None else at(manifest.body, "spec")
-        if spec.get("propagateDeps") is True:
+        spec = None if manifest is None else _readable(manifest.body)
+        if spec is None:
+            return
+        if spec.propagate_deps:
             self.followed.add(key)
-        for item in mappings_of(spec.get("clusters")):
-            if item.get("name") not in names:
-                self.unfiled[key] = str(item.get("name"))
+        for name in spec.named - names:
+            self.unfiled[key] = name
+
+
+def _readable(binding: Body) -> BindingSpec | None:
+    """Return what a binding says, `None` if a person made it unreadable."""
+    try:
+        return decode_spec(binding)
+    except UserError:
+        return None
 
 
 @dataclass(slots=True, eq=False)
@@ -132,7 +148,10 @@ class BindingReader:
         if self._clusters.unfiled:
             name = min(self._clusters.unfiled.values())
             return f"the cluster {name} has no file, and bindings name it"
-        if at(present or {}, "spec").get("requiredBy"):
+        spec = None if present is None else _readable(present)
+        if present is not None and spec is None:
+            return "its file cannot be read"
+        if spec is not None and spec.required_by:
             return "others require its object"
         if self._clusters.followed or self._index.of(PROPAGATES):
             self._needs.follow(world.inputs)

@@ -11,9 +11,9 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Drafts:
-    """The placements of a world that was followed.
+    """The placements of a world that was followed; it is filled as it is asked.
 
     Attributes:
         world: As the round found it.

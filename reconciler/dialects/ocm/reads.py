@@ -28,7 +28,7 @@ from reconciler.dialects.ocm.scheduler.weights import is_balanced
 from reconciler.dialects.read_index import Question
 from reconciler.model.identity import ClusterName, ObjectKey
 
-DECISIONS: Question = ("decisions",)
+DECISIONS: Question = ("all that is decided",)
 
 
 def placement_reads(placement: Placement, hub: Hub) -> Iterator[Question]:

@@ -111,7 +111,7 @@ CHANGES: Mapping[str, tuple[Callable[[], Story], Callable[[Story], object]]] = {
     "set": (unbound, lambda told: told.put(cluster_set("t"))),
     "bindings": (lambda: steady(cluster_set("t"), cluster("a"), in_set("b", "t")), bound_later),
     "scores": (lambda: told_by_score("a", "b"), lambda told: told.put(score("b", 50))),
-    "decisions": (labelled_b, on_b),
+    "all that is decided": (labelled_b, on_b),
     "placement": (with_set, lambda told: told.put(cluster("c"))),
     "reports": (with_set, lambda told: succeed(told, "a")),
 }

@@ -54,7 +54,7 @@ from reconciler.model.world import World
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fleet:
+class MembersByName:
     """The clusters as overrides see them, by name."""
 
     members: Mapping[ClusterName, MemberLabels]
@@ -77,7 +77,7 @@ class KubeFleetRenderer:
     """
 
     world: World
-    fleet: Fleet
+    fleet: MembersByName
     overrides: tuple[Override, ...]
     along: Mapping[ObjectKey, Sequence[ClusterName]]
     lacking: set[ObjectKey]

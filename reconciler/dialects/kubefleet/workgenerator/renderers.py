@@ -22,7 +22,7 @@ from reconciler.dialects.kubefleet.workgenerator.placement_files import (
     parent_of,
 )
 from reconciler.dialects.kubefleet.workgenerator.render_reads import answered_by
-from reconciler.dialects.kubefleet.workgenerator.renderer import Fleet, KubeFleetRenderer
+from reconciler.dialects.kubefleet.workgenerator.renderer import KubeFleetRenderer, MembersByName
 from reconciler.dialects.read_index import Question
 from reconciler.dialects.renderer import Affected
 from reconciler.model.fields import mapping
@@ -46,7 +46,7 @@ class KubeFleetRenderers:
 
     found: AnswerCache[None, tuple[Override, ...]] = field(default_factory=AnswerCache)
     overrides: AnswerCache[ObjectKey, Override] = field(default_factory=AnswerCache)
-    fleet: AnswerCache[None, Fleet] = field(default_factory=AnswerCache)
+    fleet: AnswerCache[None, MembersByName] = field(default_factory=AnswerCache)
     lacking: set[ObjectKey] = field(default_factory=set)
 
     def of(self, world: World, settings: Settings, /) -> KubeFleetRenderer:  # noqa: ARG002
@@ -116,9 +116,9 @@ def _rendered_anew(before: World, now: World) -> set[ObjectKey]:
     return found
 
 
-def _fleet(clusters: Iterable[Manifest]) -> Fleet:
+def _fleet(clusters: Iterable[Manifest]) -> MembersByName:
     """Return the clusters of a world as overrides see them."""
-    return Fleet(
+    return MembersByName(
         {
             ClusterName(one.key.name): MemberLabels(ClusterName(one.key.name), labels_of(one.body))
             for one in clusters

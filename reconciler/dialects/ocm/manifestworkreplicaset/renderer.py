@@ -115,7 +115,7 @@ def _work(owner: ObjectKey, wanted: ReplicaSet, work: WorkRecord, record: SetRec
     return ClusterWork(cluster=work.cluster, carrier=carrier, fill=fill_work, manifests=manifests)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class OcmRenderers:
     """The renderers of one world after the other, which share the names of the clusters."""
 
