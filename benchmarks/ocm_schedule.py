@@ -9,11 +9,8 @@ from benchmarks.ratio_row import SIZES, measure, ratios
 from reconciler.dialects.ocm.api.cluster_sets import ClusterSet, SetBinding
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import Placement, decode_placement
-from reconciler.dialects.ocm.decisions.placement_decisions import (
-    DecisionObject,
-    DecisionsSoFar,
-    decided_by,
-)
+from reconciler.dialects.ocm.api.placement_decision import DecisionObject
+from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar, decided_by
 from reconciler.dialects.ocm.decisions.sync import Hub, judge
 from reconciler.dialects.ocm.scheduler.request import PluginReport
 from reconciler.model.body import Body

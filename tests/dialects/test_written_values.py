@@ -24,6 +24,9 @@ from reconciler.dialects.kubefleet.api.resource_snapshot import (
     encode_entry,
     encode_resources,
 )
+from reconciler.dialects.ocm.api.placement_decision import decode_decision, encode_clusters
+from reconciler.dialects.ocm.api.placement_status import decode_status as decode_hub_status
+from reconciler.dialects.ocm.api.placement_status import encode_status as encode_hub_status
 from reconciler.manifests.text.reader import read
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
@@ -34,6 +37,7 @@ from tests.golden import files_in, stories
 
 KARMADA = "work.karmada.io"
 KUBEFLEET = "placement.kubernetes-fleet.io"
+HUB = "cluster.open-cluster-management.io"
 
 
 def of_karmada(body: Body) -> Body:
@@ -90,6 +94,16 @@ def of_trigger(body: Body) -> Body:
     return {**body, "status": {**encode_trigger_status(decode_trigger_status(body)), **kept}}
 
 
+def of_decision(body: Body) -> Body:
+    """The status of a PlacementDecision."""
+    return {**body, "status": encode_clusters(decode_decision(body).clusters)}
+
+
+def of_hub_placement(body: Body) -> Body:
+    """The status of a placement of Open Cluster Management."""
+    return {**body, "status": encode_hub_status(decode_hub_status(body))}
+
+
 CODECS: Mapping[tuple[str, str], Callable[[Body], Body]] = {
     (KARMADA, "ResourceBinding"): of_karmada,
     (KARMADA, "ClusterResourceBinding"): of_karmada,
@@ -101,6 +115,8 @@ CODECS: Mapping[tuple[str, str], Callable[[Body], Body]] = {
     (KUBEFLEET, "ResourceSnapshot"): of_resource_snapshot,
     (KUBEFLEET, "ClusterResourcePlacement"): of_placement,
     (KUBEFLEET, "ResourcePlacement"): of_placement,
+    (HUB, "PlacementDecision"): of_decision,
+    (HUB, "Placement"): of_hub_placement,
     ("apps.karmada.io", "WorkloadRebalancer"): of_rebalancer,
     ("policy.karmada.io", "ScheduleTrigger"): of_trigger,
 }

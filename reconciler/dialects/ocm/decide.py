@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.ocm.api.placement import Placement
-from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject, DecisionsSoFar
+from reconciler.dialects.ocm.api.placement_decision import DecisionObject
+from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
 from reconciler.dialects.ocm.decisions.placement_draft import Draft
 from reconciler.dialects.ocm.decisions.placement_record import (
     PlacementRecord,

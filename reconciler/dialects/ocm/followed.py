@@ -2,7 +2,7 @@
 
 from reconciler.dialects.followed_objects import Ownership
 from reconciler.dialects.ocm.api.placement import GROUP
-from reconciler.dialects.ocm.decisions.placement_decisions import decode_decision
+from reconciler.dialects.ocm.api.placement_decision import decode_decision
 from reconciler.dialects.ocm.decisions.placement_record import DECISION
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as SET

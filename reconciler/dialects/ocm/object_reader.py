@@ -11,7 +11,7 @@ from reconciler.dialects.ocm.api.groups import CLUSTER_GROUP, WORK_GROUP
 from reconciler.dialects.ocm.api.hub import CLUSTER
 from reconciler.dialects.ocm.api.hub_objects import SCORES, SET_BINDINGS, SETS
 from reconciler.dialects.ocm.api.placement import decode_placement
-from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
+from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL
 from reconciler.dialects.ocm.scheduler.weights import is_balanced
 from reconciler.errors import UserError
 from reconciler.model.content import at, mappings_of

@@ -9,9 +9,9 @@ from reconciler.dialects.contract import RescheduleTrigger
 from reconciler.dialects.object_boundary import FaultPlace, place_of
 from reconciler.dialects.object_pass import Part
 from reconciler.dialects.ocm.api.earlier_hub import HubBefore
+from reconciler.dialects.ocm.api.placement_decision import DecisionObject
 from reconciler.dialects.ocm.causes import PlacementInTurn, with_causes
 from reconciler.dialects.ocm.decide import PlacementOutcome, Surroundings, decide, keep
-from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject
 from reconciler.dialects.ocm.decisions.placement_draft import Draft
 from reconciler.dialects.ocm.drafts import Drafts
 from reconciler.dialects.ocm.memory import OcmMemory

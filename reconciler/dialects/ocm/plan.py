@@ -14,9 +14,9 @@ from reconciler.dialects.ocm.api.clusters import ManagedCluster
 from reconciler.dialects.ocm.api.earlier_hub import HubBefore, hub_before
 from reconciler.dialects.ocm.api.hub import CLUSTER, admit_cluster, hub_of
 from reconciler.dialects.ocm.api.placement import GROUP
+from reconciler.dialects.ocm.api.placement_decision import decode_decision
 from reconciler.dialects.ocm.api.settings import decode_resync
 from reconciler.dialects.ocm.decide import Surroundings
-from reconciler.dialects.ocm.decisions.placement_decisions import decode_decision
 from reconciler.dialects.ocm.decisions.sync import Hub
 from reconciler.dialects.ocm.drafts import Drafts
 from reconciler.dialects.ocm.followed import PLACEMENT

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
+from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL
 from reconciler.dialects.ocm.manifestworkreplicaset.decided_placement import decided_placement
 from reconciler.dialects.ocm.manifestworkreplicaset.lifecycle import look_at
 from reconciler.dialects.ocm.manifestworkreplicaset.manifest_work import decode_work

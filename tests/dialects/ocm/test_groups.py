@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from reconciler.dialects.ocm.api.clusters import Members, decode_cluster, members_of
 from reconciler.dialects.ocm.api.placement import decode_placement
+from reconciler.dialects.ocm.api.placement_decision import GROUP_INDEX_LABEL
 from reconciler.dialects.ocm.decisions.decision_groups import group, group_length
-from reconciler.dialects.ocm.decisions.placement_decisions import GROUP_INDEX_LABEL
 from reconciler.errors import Misconfigured
 from reconciler.model.identity import ClusterName
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reconciler.dialects.ocm.api.clusters import Members
 from reconciler.dialects.ocm.api.placement import Placement
-from reconciler.dialects.ocm.decisions.placement_decisions import (
+from reconciler.dialects.ocm.api.placement_decision import (
     GROUP_INDEX_LABEL,
     GROUP_NAME_LABEL,
     PLACEMENT_LABEL,

@@ -1,34 +1,13 @@
-"""PlacementDecisions: who has been chosen so far, by this placement and by the others."""
+"""All PlacementDecisions: who has been chosen so far, by this placement and by the others."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.dialects.ocm.api.placement import GROUP, Placement
-from reconciler.model import fields
-from reconciler.model.body import Body
+from reconciler.dialects.ocm.api.placement import Placement
+from reconciler.dialects.ocm.api.placement_decision import DecisionObject
 from reconciler.model.identity import ClusterName
 from reconciler.model.selectors import MAX_NAME
-
-PLACEMENT_LABEL = f"{GROUP}/placement"
-GROUP_INDEX_LABEL = f"{GROUP}/decision-group-index"
-GROUP_NAME_LABEL = f"{GROUP}/decision-group-name"
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionObject:
-    """One PlacementDecision: its labels, and its clusters in stored order."""
-
-    namespace: str
-    name: str
-    labels: tuple[tuple[str, str], ...]
-    clusters: tuple[ClusterName, ...]
-
-    @property
-    def owner(self) -> tuple[str, str] | None:
-        """Namespace and name of the placement that its label names, `None` without the label."""
-        name = dict(self.labels).get(PLACEMENT_LABEL)
-        return None if name is None else (self.namespace, name)
 
 
 @dataclass(slots=True, eq=False)
@@ -89,17 +68,3 @@ def decided_by(decisions: Iterable[DecisionObject]) -> DecisionsSoFar:
         if owner is not None:
             found.put(owner, tuple(objects))
     return found
-
-
-def decode_decision(body: Body) -> DecisionObject:
-    """Return the decision that a manifest holds."""
-    metadata, status = fields.mapping(body, "metadata"), fields.mapping(body, "status")
-    return DecisionObject(
-        namespace=fields.text(metadata, "namespace"),
-        name=fields.text(metadata, "name"),
-        labels=fields.pairs_or_none(metadata, "labels") or (),
-        clusters=tuple(
-            ClusterName(fields.text(item, "clusterName"))
-            for item in fields.bodies(status, "decisions")
-        ),
-    )

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from reconciler.dialects.ocm.api.placement import GROUP
-from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject, decode_decision
+from reconciler.dialects.ocm.api.placement_decision import (
+    DecisionObject,
+    decode_decision,
+    encode_clusters,
+)
+from reconciler.dialects.ocm.api.placement_status import (
+    PlacementStatus,
+    StatusGroup,
+    encode_status,
+)
 from reconciler.dialects.ocm.decisions.sync import SyncVerdict
 from reconciler.manifests.admission import admit, digest
 from reconciler.model.body import Body
@@ -72,33 +81,24 @@ def render_placement(
     annotations = {**mapping(metadata, "annotations"), SCHEDULING_DIGEST: record.digest}
     if record.decided_at is not None:
         annotations[DECIDED_AT] = format_moment(record.decided_at)
-    known = mapping(present or {}, "status")
-    conditions = list(bodies(known, "conditions"))
+    conditions = list(bodies(mapping(present or {}, "status"), "conditions"))
     for condition in verdict.conditions:
         conditions = set_condition(conditions, condition, at=stamp(now))
     return {
         "apiVersion": manifest.body["apiVersion"],
         "kind": manifest.key.kind,
         "metadata": {**metadata, "annotations": dict(sorted(annotations.items()))},
-        "status": {
-            "numberOfSelectedClusters": len(verdict.result.ranked),
-            "decisionGroups": _groups(verdict),
-            "conditions": conditions,
-        },
+        "status": encode_status(
+            PlacementStatus(
+                selected=len(verdict.result.ranked),
+                groups=tuple(
+                    StatusGroup(index, group.name, tuple(group.objects), len(group.clusters))
+                    for index, group in enumerate(verdict.grouped.groups)
+                ),
+                conditions=tuple(conditions),
+            )
+        ),
     }
-
-
-def _groups(verdict: SyncVerdict) -> list[Body]:
-    """Return the decision groups of a status."""
-    return [
-        {
-            "decisionGroupIndex": index,
-            "decisionGroupName": group.name,
-            "decisions": list(group.objects),
-            "clusterCount": len(group.clusters),
-        }
-        for index, group in enumerate(verdict.grouped.groups)
-    ]
 
 
 def decision_key(decision: DecisionObject) -> ObjectKey:
@@ -141,9 +141,7 @@ def render_decision(
                 }
             ],
         },
-        "status": {
-            "decisions": [{"clusterName": name, "reason": ""} for name in decision.clusters]
-        },
+        "status": encode_clusters(decision.clusters),
     }
 
 

@@ -5,13 +5,10 @@ from datetime import datetime
 
 from reconciler.dialects.importer import Adopted
 from reconciler.dialects.ocm.api.placement import GROUP
+from reconciler.dialects.ocm.api.placement_decision import DecisionObject, decode_decision
+from reconciler.dialects.ocm.api.placement_status import live_status
 from reconciler.dialects.ocm.decide import fingerprint_of
-from reconciler.dialects.ocm.decisions.placement_decisions import (
-    DecisionObject,
-    DecisionsSoFar,
-    decided_by,
-    decode_decision,
-)
+from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar, decided_by
 from reconciler.dialects.ocm.decisions.placement_draft import Draft
 from reconciler.dialects.ocm.decisions.placement_record import (
     DECIDED_AT,
@@ -29,8 +26,6 @@ from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import format_moment
 from reconciler.model.settings import settings_in
 from reconciler.model.world import World
-
-KEPT_STATUS = ("numberOfSelectedClusters", "decisionGroups", "conditions")
 
 
 def adopt(world: World, live: Mapping[ObjectKey, Body], now: datetime) -> Adopted:
@@ -81,7 +76,6 @@ def _record(
     if verdict is not None:
         own = decided.own(draft.placement)
         annotations[SCHEDULING_DIGEST] = fingerprint_of(draft, verdict, own, hub)
-    status = mapping(placement, "status")
     return {
         "apiVersion": body["apiVersion"],
         "kind": key.kind,
@@ -90,5 +84,5 @@ def _record(
             **({"creationTimestamp": created} if created else {}),
             "annotations": dict(sorted(annotations.items())),
         },
-        "status": {name: status[name] for name in KEPT_STATUS if name in status},
+        "status": live_status(placement),
     }

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable
 
-from reconciler.dialects.ocm.decisions.placement_decisions import (
+from reconciler.dialects.ocm.api.placement_decision import (
     GROUP_INDEX_LABEL,
     GROUP_NAME_LABEL,
     decode_decision,
 )
+from reconciler.dialects.ocm.api.placement_status import decode_status
 from reconciler.dialects.ocm.manifestworkreplicaset.sync import DecidedPlacement
 from reconciler.dialects.ocm.rollout.decision_groups import ClusterGroups, GroupKey
 from reconciler.errors import UserError
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, number
 
 
 def decided_placement(placement: Body, decisions: Iterable[Body]) -> DecidedPlacement:
@@ -21,10 +21,10 @@ def decided_placement(placement: Body, decisions: Iterable[Body]) -> DecidedPlac
         placement: With its status.
         decisions: The PlacementDecisions with its label.
     """
-    status = mapping(placement, "status")
+    status = decode_status(placement)
     return DecidedPlacement(
-        selected=number(status, "numberOfSelectedClusters"),
-        group_count=len(bodies(status, "decisionGroups")),
+        selected=status.selected,
+        group_count=len(status.groups),
         groups=_groups(decisions),
     )
 

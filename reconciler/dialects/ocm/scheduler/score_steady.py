@@ -4,7 +4,7 @@ from datetime import datetime
 from itertools import compress
 
 from reconciler.dialects.ocm.api.clusters import Members
-from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
+from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL
 from reconciler.dialects.ocm.scheduler.request import Request, Scores
 from reconciler.errors import UserError
 from reconciler.model.selectors import refusal_of_value

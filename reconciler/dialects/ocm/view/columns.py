@@ -1,7 +1,8 @@
 """The columns of clusters, placements and decisions."""
 
 from reconciler.dialects.ocm.api.placement import GROUP
-from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
+from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL, decode_decision
+from reconciler.dialects.ocm.api.placement_status import decode_status
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
 from reconciler.dialects.ocm.view.cluster import AVAILABLE
@@ -26,7 +27,7 @@ CLUSTER_SET = f"{GROUP}/clusterset"
 
 def _selected(row: Row) -> str:
     wanted = spec_of(row).get("numberOfClusters")
-    found = str(number(status_of(row), "numberOfSelectedClusters"))
+    found = str(decode_status(row.body).selected)
     return f"{found}/{wanted}" if isinstance(wanted, int) else found
 
 
@@ -36,8 +37,7 @@ def _scores(row: Row) -> str:
 
 
 def _decided(row: Row) -> str:
-    decisions = bodies(status_of(row), "decisions")
-    return ", ".join(text(decision, "clusterName") for decision in decisions) or NONE
+    return ", ".join(decode_decision(row.body).clusters) or NONE
 
 
 def _available(row: Row) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.dialects.contract import RescheduleTrigger
-from reconciler.dialects.ocm.decisions.placement_decisions import DecisionObject
+from reconciler.dialects.ocm.api.placement_decision import DecisionObject
 from reconciler.dialects.ocm.decisions.placement_draft import Draft
 from reconciler.dialects.ocm.decisions.placement_record import is_edited
 from reconciler.dialects.ocm.decisions.sync import SATISFIED, Hub, SyncVerdict

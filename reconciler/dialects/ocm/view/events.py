@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from reconciler.dialects.ocm.api.placement import GROUP
-from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
+from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL, decode_decision
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.upstream_event import (
     NORMAL,
@@ -38,14 +38,9 @@ def _decision(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent
     if not before:
         message = f"Decision {key.name} is created {where}"
         yield placement, UpstreamEvent(NORMAL, "DecisionCreate", message)
-    if _decided(before) != _decided(after):
+    if decode_decision(before).clusters != decode_decision(after).clusters:
         message = f"Decision {key.name} is updated {where}"
         yield placement, UpstreamEvent(NORMAL, "DecisionUpdate", message)
-
-
-def _decided(decision: Body) -> list[str]:
-    decisions = bodies(mapping(decision, "status"), "decisions")
-    return [text(item, "clusterName") for item in decisions]
 
 
 def _placement(key: ObjectKey, before: Body, after: Body) -> Iterator[ObjectEvent]:

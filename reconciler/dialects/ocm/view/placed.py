@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from reconciler.dialects.ocm.api.placement import GROUP
-from reconciler.dialects.ocm.decisions.placement_decisions import PLACEMENT_LABEL
+from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL, decode_decision
+from reconciler.dialects.ocm.api.placement_status import decode_status
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import clusters_of, decode_record
 from reconciler.model.body import Body
-from reconciler.model.fields import bodies, mapping, number, text
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest
 
@@ -18,7 +19,7 @@ def is_placed(output: Manifest) -> bool:
         return bool(decode_record(output.body).works)
     if output.key.kind != "Placement":
         return False
-    return number(mapping(output.body, "status"), "numberOfSelectedClusters") > 0
+    return decode_status(output.body).selected > 0
 
 
 def owner_of(key: ObjectKey, body: Body) -> ObjectKey | None:
@@ -34,5 +35,4 @@ def clusters_in(decision: Body) -> Iterator[tuple[str, int]]:
     if decision.get("kind") == KIND:
         yield from clusters_of(decode_record(decision))
         return
-    for item in bodies(mapping(decision, "status"), "decisions"):
-        yield text(item, "clusterName"), 0
+    yield from ((name, 0) for name in decode_decision(decision).clusters)

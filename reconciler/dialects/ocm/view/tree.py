@@ -1,12 +1,12 @@
 """What hangs on a placement, or on a set of ManifestWorks: its parts and their clusters."""
 
-from reconciler.dialects.ocm.decisions.placement_decisions import GROUP_NAME_LABEL
+from reconciler.dialects.ocm.api.placement_decision import GROUP_NAME_LABEL, decode_decision
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORK
 from reconciler.dialects.ocm.manifestworkreplicaset.set_record import decode_record, work_name
 from reconciler.dialects.ocm.view.placed import owner_of
 from reconciler.dialects.tree_node import TreeNode, condition_facts, node_of, status_in
-from reconciler.model.fields import bodies, mapping, text
+from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest, World
 
@@ -44,6 +44,5 @@ def _decision(manifest: Manifest) -> TreeNode:
     labels = mapping(mapping(manifest.body, "metadata"), "labels")
     group = text(labels, GROUP_NAME_LABEL)
     facts = {"group": group} if group else {}
-    decisions = bodies(mapping(manifest.body, "status"), "decisions")
-    clusters = tuple(TreeNode(None, text(item, "clusterName")) for item in decisions)
+    clusters = tuple(TreeNode(None, name) for name in decode_decision(manifest.body).clusters)
     return node_of(manifest.key, facts, clusters)
