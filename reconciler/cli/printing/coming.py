@@ -73,10 +73,11 @@ def may_come(kind: "Kind") -> bool:
 def coming_cells(world: "World", keys: "Sequence[ObjectKey]") -> "dict[ObjectKey, str]":
     """Return what comes first for each object of a kind that passes do anything with."""
     from reconciler.audit.fleet.placed import decision_on
-    from reconciler.core.dialects import CLUSTERS, PLACED
+    from reconciler.core.dialects import CLUSTERS, KINDS, PLACED
 
     asked = [key for key in keys if may_come(key[:2])]
-    decided = {key: key if key[:2] in PLACED else decision_on(key) for key in asked}
+    itself = PLACED | KINDS.removable
+    decided = {key: key if key[:2] in itself else decision_on(key) for key in asked}
     if any(key[:2] in CLUSTERS for key in asked):
         found = coming_in(world)
     else:
