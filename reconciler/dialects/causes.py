@@ -105,10 +105,12 @@ def causes_of(trials: Trials[Q], differences: Sequence[Difference[Q]]) -> Iterat
     """Yield the causes of a decision, given all that differs; at least one thing does.
 
     Several that suffice each, and those that are needed together, are named. So is whatever moves
-    the object without any of them; where that alone is enough, none of them was needed.
+    the object without any of them, unless they have kept it from being evicted; where that alone is
+    enough, none of them was needed.
     """
     rest = trials.without(differences)
-    if rest is not None and is_explained(rest):
+    is_kept = rest is not None and bool(rest.evicted) and not trials.decision.evicted
+    if rest is not None and is_explained(rest) and not is_kept:
         yield rest.cause
     needed = () if trials.is_same(rest) else _needed(trials, differences)
     yield from (one.cause for one in differences if one.told or one in needed)

@@ -344,6 +344,19 @@ def test_what_is_suspended_is_not_told_as_resumed() -> None:
     assert "evicted (a: spot:NoExecute), suspended" == str(decision.cause)
 
 
+def test_a_cluster_that_would_have_been_left_is_named() -> None:
+    """A taint that is edited keeps a workload there, beside an edit of its binding."""
+    placement = {"replicaScheduling": STATIC, **STAYS}
+    told = story(cluster("a"), cluster("b"), policy(placement=placement), deployment())
+    told.run(0)
+    told.put(cluster("b", taints=[EVICTING])).run(7)
+    act(told, HandEdit("web", {"a": 4, "b": 4}))
+    told.put(cluster("b", taints=[taint()]))
+    [decision] = told.run(400).decisions
+
+    assert "edited by hand, clusters changed" == str(decision.cause)
+
+
 def test_edits_that_suffice_each_are_both_named() -> None:
     """So are those that are needed together; what changes nothing is not."""
     told = story(*map(cluster, "abc"), policy(placement=PLACEMENTS[1]), deployment())

@@ -78,7 +78,8 @@ def _causes(
         yield _as_told(edited[0].cause, decision)
         return
     rest = trials.without((*own, *edited))
-    if rest is not None and rest.evicted:  # by time or by reports, for the fleet is as it was
+    # What evicts by time or by reports, too, is a cause; what edits have kept from that is theirs.
+    if rest is not None and not set(decision.evicted).isdisjoint(rest.evicted):
         own = (*own, Difference(_eviction(rest), _stay))
     clusters = [replace(one, cause=_as_told(one.cause, trials.without(own))) for one in edited]
     yield from causes_of(trials, (*own, *clusters))
