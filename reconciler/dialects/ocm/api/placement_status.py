@@ -17,7 +17,7 @@ class StatusGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementStatus:
+class DecidedStatus:
     """What a status file says of a placement.
 
     Attributes:
@@ -31,10 +31,10 @@ class PlacementStatus:
     conditions: tuple[Body, ...] = ()
 
 
-def decode_status(body: Body | None) -> PlacementStatus:
+def decode_status(body: Body | None) -> DecidedStatus:
     """Return the status that a file holds; what is not there counts as none."""
     status = mapping(body or {}, "status")
-    return PlacementStatus(
+    return DecidedStatus(
         selected=number(status, "numberOfSelectedClusters"),
         groups=tuple(
             StatusGroup(
@@ -49,7 +49,7 @@ def decode_status(body: Body | None) -> PlacementStatus:
     )
 
 
-def encode_status(status: PlacementStatus) -> Body:
+def encode_status(status: DecidedStatus) -> Body:
     """Return a status as a file has it.
 
     Source: ocm@00f84c3 pkg/placement/controllers/scheduling/scheduling_controller.go

@@ -11,7 +11,7 @@ from reconciler.dialects.ocm.api.placement_decision import (
     encode_clusters,
 )
 from reconciler.dialects.ocm.api.placement_status import (
-    PlacementStatus,
+    DecidedStatus,
     StatusGroup,
     encode_status,
 )
@@ -89,7 +89,7 @@ def render_placement(
         "kind": manifest.key.kind,
         "metadata": {**metadata, "annotations": dict(sorted(annotations.items()))},
         "status": encode_status(
-            PlacementStatus(
+            DecidedStatus(
                 selected=len(verdict.result.ranked),
                 groups=tuple(
                     StatusGroup(index, group.name, tuple(group.objects), len(group.clusters))
