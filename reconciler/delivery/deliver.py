@@ -1,6 +1,6 @@
 """The stage of delivery in a pass: which files of clusters are written, and which go."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -16,10 +16,10 @@ from reconciler.delivery.owned_files import (
     OwnedFiles,
     is_in,
     owned_files,
-    places,
     texts_of,
 )
 from reconciler.delivery.pruning import Leftovers, Pruning, prune
+from reconciler.delivery.reach import explained_by, reach_of
 from reconciler.delivery.record import delivery_body, destinations_in, recorded
 from reconciler.delivery.refusals import without_refused
 from reconciler.delivery.settings import (
@@ -34,7 +34,7 @@ from reconciler.dialects.renderer import Affected, NotRendered, Reach, Rendered,
 from reconciler.errors import UserError
 from reconciler.manifests.paths import DELIVERY, blob_id
 from reconciler.model.body import Body
-from reconciler.model.identity import ClusterName, ObjectKey
+from reconciler.model.identity import ClusterName
 from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Trace, World
@@ -196,7 +196,7 @@ class _Stage:
                 stale |= {owner for owner in memory.owned if owner.dialect == name}
                 affected = Affected(set(self.renderers[name].owners()))
             stale |= {FileOwner(name, key) for key in affected.own}
-            for question in {*affected.questions, *((ANYTHING,) if affected.questions else ())}:
+            for question in {*affected.questions, ANYTHING} if affected.questions else ():
                 stale |= memory.reads[name].asking(question)
         return sorted(stale)
 
@@ -232,7 +232,7 @@ class _Stage:
 
     def _may_be(self, owner: FileOwner) -> Reach:
         """Return what of a decision may be where; it is remembered if that cannot be read."""
-        found = _reach(self.renderers[owner.dialect], owner.key)
+        found = reach_of(self.renderers[owner.dialect], owner.key)
         if found is None:
             self.memory.unread.add(owner)
         return found or {}
@@ -266,26 +266,18 @@ class _Stage:
             recorded=self.earlier,
             sizes={folder: len(files) for folder, files in memory.folders.items()},
             replaced=replaced,
-            is_explained=self._explained(),
+            is_explained=explained_by(
+                self.world,
+                self.after,
+                {
+                    one: (renderers.of(self.world, self.settings), self.renderers[one])
+                    for one, renderers in memory.renderers.items()
+                },
+                self.configured.destinations,
+            ),
             doubtful=bool(self.world.frozen or memory.unread),
         )
         return prune(leftovers, self.settings.safety)
-
-    def _explained(self) -> Callable[[str], bool]:
-        """Return what tells whether a decision of this pass took a file away from a cluster."""
-        changed = {
-            *differing_keys(self.after.outputs, self.world.outputs),
-            *differing_keys(self.after.inputs, self.world.inputs),
-        }
-        found: set[str] = set()
-        for name, renderers in self.memory.renderers.items():
-            before = renderers.of(self.world, self.settings)
-            for key in sorted(changed):
-                reach = _reach(before, key) or {}
-                left = reach.keys() - (_reach(self.renderers[name], key) or {}).keys()
-                found.update(places(key, reach, left, self.configured.destinations))
-        taken = frozenset(found)
-        return lambda path: is_in(path, taken)
 
     def _fleet(self) -> frozenset[ClusterName]:
         """Return the clusters of all APIs, the very same ones while they stay."""
@@ -308,9 +300,3 @@ class _Stage:
         kept = {one for one in left if any(map(one.holds, stay))}
         now = {*self.configured.destinations, *kept} - waiting
         return delivery_body(now) if now else None
-
-
-def _reach(renderer: Renderer, key: ObjectKey) -> Reach | None:
-    """Return what of a decision may be where, `None` if a person made it unreadable."""
-    found = attempt(partial(renderer.reach, key), lambda: FaultPlace(key.name, str(key)))
-    return None if isinstance(found, Failed) else found

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.object_boundary import Failed, FaultPlace, attempt, traces_of
+from reconciler.dialects.read_table import ReadTable
+from reconciler.dialects.visits import Visits
 from reconciler.errors import UserError
 from reconciler.model.body import Body
 from reconciler.model.decision import Decision
@@ -133,6 +135,18 @@ class ObjectPass:
                 self._keep(key, objects, found.message)
             else:
                 self._take(key, found, objects)
+
+    def look_at(self, keys: Visits, objects: Objects, table: ReadTable[Part]) -> None:
+        """Decide some objects of a table in turn, and let its others rest as they are.
+
+        Args:
+            keys: Those to look at; while one is, others after it may come.
+            objects: Those of the table.
+            table: What is at rest; what does not come to rest now is looked at again.
+        """
+        self.run(keys, objects)
+        table.unsettle([key for key in keys.seen if table.find(key) is None])
+        self.rest(table.telling(but=keys.seen), table.until())
 
     def rest(self, parts: Iterable[Part], until: datetime | None) -> None:
         """Add what objects that stay as they are, and are not run, have to tell.

@@ -29,12 +29,10 @@ class RebalancerIndex:
     """Rebalancers and triggers by what they may mean; it follows worlds."""
 
     _index: KeyIndex = field(default_factory=lambda: KeyIndex(_ways))
-    _world: World | None = None
 
     def follow(self, world: World) -> None:
         """Go on to another world."""
         self._index.follow(world.inputs)
-        self._world = world
 
     def concerning(self, keys: Iterable[ObjectKey]) -> frozenset[ObjectKey]:
         """Return those that may mean one of some objects."""

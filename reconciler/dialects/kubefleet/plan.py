@@ -45,6 +45,7 @@ from reconciler.dialects.kubefleet.view.explanation import explain_failure
 from reconciler.dialects.kubefleet.view.files import is_unreadable
 from reconciler.dialects.object_boundary import FaultPlace, place_of
 from reconciler.dialects.object_pass import ObjectPass, Part
+from reconciler.dialects.visits import Visits
 from reconciler.errors import UserError
 from reconciler.manifests.places import doubt_about, with_place
 from reconciler.manifests.suspension import SUSPEND, is_suspended
@@ -107,7 +108,7 @@ class Fleets:
         /,
     ) -> Plan:
         """Decide the placements that may move, each by itself."""
-        followed, parts = self.memory.followed, self.memory.parts
+        followed = self.memory.followed
         stray = without_placement(self.evictions, self.placements, self.world, self.now)
         decided = ObjectPass(
             triggers=triggers,
@@ -120,10 +121,8 @@ class Fleets:
             gone=set(self._gone()),
         )
         named = {followed.owner(key) for key in (*triggers, *asked)}
-        looked_at = sorted((self.affected | named) & self.placements.keys())
-        decided.run(looked_at, self)
-        parts.unsettle([key for key in looked_at if parts.find(key) is None])
-        decided.rest(parts.telling(but=frozenset(looked_at)), parts.until())
+        looked_at = Visits((self.affected | named) & self.placements.keys())
+        decided.look_at(looked_at, self, self.memory.parts)
         if self.placements:
             decided.rest((), self.members.until)
         return decided.plan()

@@ -113,22 +113,18 @@ class Placements:
             decisions=[*self._removed(), *removed_sets(self.memory.followed_sets, self.world)],
             gone=set(self._gone()),
         )
-        followed, parts = self.memory.followed, self.memory.parts
+        followed = self.memory.followed
         named = {followed.owner(key) for key in (*triggers, *asked)} & followed.there.keys()
         visits = Visits((self.affected | named) - self.drafts.failed.keys())
         around = Surroundings(hub=self.hub, resync=decode_resync(self.settings), now=self.now)
-        decided.run(
-            visits,
-            PlacementsInTurn(
-                drafts=self.drafts,
-                around=around,
-                lost=self.inventory.failed.keys(),
-                earlier=self.earlier,
-                visits=visits,
-            ),
+        in_turn = PlacementsInTurn(
+            drafts=self.drafts,
+            around=around,
+            lost=self.inventory.failed.keys(),
+            earlier=self.earlier,
+            visits=visits,
         )
-        parts.unsettle([key for key in visits.seen if parts.find(key) is None])
-        decided.rest(parts.telling(but=visits.seen), parts.until())
+        decided.look_at(visits, in_turn, self.memory.parts)
         self._decide_sets(decided)
         return decided.plan()
 
@@ -138,19 +134,17 @@ class Placements:
         moved = (key for key in decided.files if not self._stays(key, decided.files[key]))
         wakened = {one for key in moved for one in parts.asking(reads.decided(key))}
         parts.unsettle(wakened)
-        looked_at = sorted((self.affected_sets | wakened | decided.asked) & followed.there.keys())
+        looked_at = Visits((self.affected_sets | wakened | decided.asked) & followed.there.keys())
         around = SetSurroundings(
             feedback=self.world.feedback,
             assume_after_seconds=self.settings.assume_after_seconds,
             scopes=self.world.known.scopes,
             now=self.now,
         )
-        decided.run(
-            looked_at,
-            SetsInTurn(world=self.world, around=around, memory=self.memory, decided=decided.files),
+        sets = SetsInTurn(
+            world=self.world, around=around, memory=self.memory, decided=decided.files
         )
-        parts.unsettle([key for key in looked_at if parts.find(key) is None])
-        decided.rest(parts.telling(but=frozenset(looked_at)), parts.until())
+        decided.look_at(looked_at, sets, parts)
 
     def _stays(self, key: ObjectKey, files: Mapping[ObjectKey, Body]) -> bool:
         """Return whether a placement is left with the files that it had."""

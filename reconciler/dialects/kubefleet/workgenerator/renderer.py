@@ -189,6 +189,7 @@ class _PlacementContent:
     snapshots: list[Body] = field(init=False)
     _contents: dict[tuple[ObjectKey, str], Body] = field(default_factory=dict)
     _overrides: dict[str, list[Override]] = field(default_factory=dict)
+    _held: dict[str, Sequence[OverrideTarget]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.snapshots = snapshots_of(self.renderer.world, self.owner)
@@ -243,9 +244,13 @@ class _PlacementContent:
         except UserError:
             return []
 
-    def _targets(self, master: str) -> Iterator[OverrideTarget]:
-        for entry in _entries(snapshot_group(master, self.snapshots)):
-            yield from targets_of(self.content(entry), self.renderer.is_namespaced)
+    def _targets(self, master: str) -> Sequence[OverrideTarget]:
+        """Return what a snapshot and those that belong to it hold, as overrides name it."""
+        if master not in self._held:
+            entries = _entries(snapshot_group(master, self.snapshots))
+            unpacked = (targets_of(self.content(e), self.renderer.is_namespaced) for e in entries)
+            self._held[master] = tuple(chain.from_iterable(unpacked))
+        return self._held[master]
 
 
 def _entries(snapshots: Iterable[Body]) -> Iterator[SnapshotEntry]:
