@@ -177,7 +177,26 @@ class Git:
         return GitError(f"git {arguments[0]} took longer than {self.timeout_seconds:g} seconds")
 
     def start(self, arguments: tuple[str, ...]) -> "subprocess.Popen[bytes]":
-        """Start a command with pipes to all its ends; whoever starts it ends it."""
+        """Start a command with pipes to all its ends; whoever gets it ends it.
+
+        A signal that asks this process to end can come while the command is on its way: it is ended
+        here then, since nobody else knows of it, and it would write where others clear away.
+
+        Raises:
+            GitError: There is no git.
+        """
+        process: subprocess.Popen[bytes] | None = None
+        try:
+            with held_signals():
+                process = self._start(arguments)
+        except BaseException:
+            if process is not None:
+                with process:
+                    stop(process)
+            raise
+        return process
+
+    def _start(self, arguments: tuple[str, ...]) -> "subprocess.Popen[bytes]":
         try:  # here, so that a machine without git can use all the rest
             from git.cmd import Git as Runner  # noqa: PLC0415
         except ImportError as error:  # GitPython looks for git when it is imported

@@ -1,9 +1,13 @@
 """Running git: environment, time limit, errors without secrets."""
 
 import os
+import select
+import signal
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
+from git.cmd import Git as Runner
 
 from reconciler.shell.git.command import Git
 from reconciler.shell.git.errors import GitError, GitKilled
@@ -99,3 +103,30 @@ def test_a_command_that_a_signal_ends_has_said_nothing(tmp_path: Path) -> None:
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     with pytest.raises(GitKilled, match="git symbolic-ref: exit code -13"):
         Git(folder=tmp_path, variables={"PATH": path}).run("symbolic-ref", "HEAD")
+
+
+def test_who_is_asked_to_end_while_git_starts_leaves_no_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither it nor its children: they would write into folders that are cleared away."""
+    new_checkout(tmp_path / "r", {})
+    os.mkfifo(tmp_path / "alive")
+    hang = f"!exec 9> {tmp_path}/alive; echo >&9; sleep 600; true"
+    execute = Runner.execute
+    alive: list[BinaryIO] = []
+
+    def asked(*arguments: Any, **options: Any) -> Any:
+        found = execute(*arguments, **options)
+        alive.append((tmp_path / "alive").open("rb", buffering=0))
+        assert b"\n" == alive[0].readline()
+        signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(Runner, "execute", asked)
+
+    with pytest.raises(KeyboardInterrupt):
+        Git(folder=tmp_path / "r", settings={"alias.hang": hang}).run("hang")
+
+    with alive[0] as ends:
+        assert [ends] == select.select([ends], [], [], 10)[0], "a child is still there"
+        assert b"" == ends.read()
