@@ -35,7 +35,7 @@ class PlacementInTurn:
 
     def decision(self) -> Decision | None:
         """Decide it."""
-        return decide(self.draft, self.demand, self.decided, self.around).decision
+        return decide(self.draft, self.demand, self.decided, self.around).part.decision
 
 
 PlacementDifference = Difference[PlacementInTurn]

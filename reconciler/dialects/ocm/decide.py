@@ -1,10 +1,11 @@
 """One placement in a pass: whether it is run, and what it becomes."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.dialects.contract import RescheduleTrigger
+from reconciler.dialects.object_pass import Part
 from reconciler.dialects.ocm.api.placement import Placement
 from reconciler.dialects.ocm.api.placement_decision import DecisionObject
 from reconciler.dialects.ocm.decisions.placement_decisions import DecisionsSoFar
@@ -28,12 +29,9 @@ from reconciler.dialects.ocm.view.decision_record import decision_on, score_faul
 from reconciler.dialects.ocm.view.waits import waits_of
 from reconciler.manifests.admission import digest
 from reconciler.model.body import Body
-from reconciler.model.decision import Decision
 from reconciler.model.fields import mapping
 from reconciler.model.identity import ObjectKey
 from reconciler.model.moments import add, ceiling, earliest, second_after
-from reconciler.model.wait import Wait
-from reconciler.model.world import Fault
 from reconciler.schedule.framework import Mask, positions_of
 
 ENDED_WELL = (Code.SUCCESS, Code.WARNING)  # the one becomes the other when a score runs out
@@ -56,28 +54,18 @@ class PlacementOutcome:
     """What one placement becomes.
 
     Attributes:
-        bodies: Its files.
+        part: Its files, and what they came to.
         objects: Its decisions, for the placements that come after it.
         verdict: What the scheduler says, `None` if it was not asked.
         problem: Why it could not be asked, `""` if it could.
         held_until: When that takes effect, `None` if it does now.
-        decision: What moved or is newly wrong, `None` if neither.
-        edited: Decisions that a person edited.
-        faults: Scores that are not there.
-        until: When time alone may change this outcome, `None` if never.
-        waits: What such moments are waited for.
     """
 
-    bodies: Mapping[ObjectKey, Body]
+    part: Part
     objects: tuple[DecisionObject, ...]
     verdict: SyncVerdict | None = None
     problem: str = ""
     held_until: datetime | None = None
-    decision: Decision | None = None
-    edited: tuple[ObjectKey, ...] = ()
-    faults: tuple[Fault, ...] = ()
-    until: datetime | None = None
-    waits: tuple[Wait, ...] = ()
 
 
 def decide(
@@ -112,31 +100,29 @@ def decide(
     faults = tuple(score_faults(draft, verdict))
     due = now if record.decided_at is None else add(record.decided_at, around.resync)
     if moves and not run and now < due:
-        kept = keep(draft, own)
-        return replace(
-            kept,
-            verdict=verdict,
-            held_until=due,
+        part = Part(
+            outputs=draft.files,
             faults=faults,
             until=earliest(until, due),
             waits=waits_of(draft, verdict, hub.members, expiring, due, now),
         )
+        return PlacementOutcome(part=part, objects=own, verdict=verdict, held_until=due)
     renewed = PlacementRecord(fingerprint, now if moves else record.decided_at)
-    return PlacementOutcome(
-        bodies=_render(draft, verdict, renewed, around, moves=moves),
-        objects=verdict.grouped.objects,
-        verdict=verdict,
+    part = Part(
+        outputs=_render(draft, verdict, renewed, around, moves=moves),
         decision=decision_on(draft, verdict, own, hub, demand, run=run),
         edited=tuple(key for key, body in draft.decisions.items() if is_edited(body)),
         faults=faults,
+        rescheduled=demand is not None,
         until=until,
         waits=waits_of(draft, verdict, hub.members, expiring, None, now),
     )
+    return PlacementOutcome(part=part, objects=verdict.grouped.objects, verdict=verdict)
 
 
 def keep(draft: Draft, own: tuple[DecisionObject, ...], problem: str = "") -> PlacementOutcome:
     """Leave a placement's files as they are, perhaps because it cannot be decided."""
-    return PlacementOutcome(bodies=draft.files, objects=own, problem=problem)
+    return PlacementOutcome(part=Part(outputs=draft.files), objects=own, problem=problem)
 
 
 def _sorted(objects: tuple[DecisionObject, ...]) -> list[tuple[object, ...]]:
