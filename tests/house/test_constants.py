@@ -33,11 +33,30 @@ def names_in(source: str) -> Iterator[str]:
                 pass
 
 
+def constants_in(source: str) -> Iterator[str]:
+    """The constants of a module that are neither numbers nor other constants, as `NAME = value`.
+
+    Numbers mean something else in each file, whatever they are called.
+    """
+    for node in ast.parse(source).body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                pass
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                pass
+            case _:
+                continue
+        if name.strip("_").isupper() and any(
+            isinstance(one, ast.Constant) and isinstance(one.value, str) for one in ast.walk(value)
+        ):
+            yield f"{name.strip('_')} = {ast.unparse(value)}"
+
+
 def repeated(sources: Mapping[str, str]) -> dict[str, list[str]]:
     """The names that stand in several files, with those files."""
     found: dict[str, set[str]] = defaultdict(set)
     for file, source in sources.items():
-        for name in names_in(source):
+        for name in (*names_in(source), *constants_in(source)):
             found[name].add(file)
     return {name: sorted(files) for name, files in found.items() if len(files) > 1}
 
@@ -58,11 +77,15 @@ def test_a_name_of_an_api_is_spelled_once(dialect: str) -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        pytest.param('A = "work.karmada.io"', {"work.karmada.io": ["a", "b"]}, id="group"),
+        pytest.param('a = "work.karmada.io"', {"work.karmada.io": ["a", "b"]}, id="group"),
         pytest.param('x = f"example.dev/on-{y}"', {"example.dev/on-": ["a", "b"]}, id="f-string"),
         pytest.param('"""As work.karmada.io has it."""', {}, id="prose"),
-        pytest.param('A = "/spec/resourceSelectors"', {}, id="path"),
-        pytest.param('A = "a/b"', {}, id="short"),
+        pytest.param('a = "/spec/resourceSelectors"', {}, id="path"),
+        pytest.param('a = "a/b"', {}, id="short"),
+        pytest.param('A = "a"', {"A = 'a'": ["a", "b"]}, id="constant"),
+        pytest.param('A: Kind = (G, "A")', {"A = (G, 'A')": ["a", "b"]}, id="kind"),
+        pytest.param("A = 1_000", {}, id="number"),
+        pytest.param("A = B", {}, id="alias"),
     ],
 )
 def test_a_repeated_name_is_found(source: str, expected: Mapping[str, list[str]]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
 from reconciler.dialects.karmada.api.groups import (
+    CLUSTER,
     CLUSTER_GROUP,
     CONFIG_GROUP,
     MULTICLUSTER_GROUP,
@@ -118,7 +119,7 @@ KARMADA = Dialect(
             carries=_carried,
         ),
     ),
-    cluster=(CLUSTER_GROUP, "Cluster"),
+    cluster=CLUSTER,
     placed=frozenset({(WORK_GROUP, "ClusterResourceBinding"), (WORK_GROUP, "ResourceBinding")}),
     noun="binding",
     roots=frozenset(

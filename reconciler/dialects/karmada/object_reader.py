@@ -8,9 +8,9 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.dialects.alone import DependsOnOthers, KeyIndex, Reads
-from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP, POLICY_GROUP, WORK_GROUP
+from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED, overrides_of
-from reconciler.dialects.karmada.api.work.binding_metadata import BINDING, CLUSTER_BINDING
+from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS
 from reconciler.dialects.karmada.api.work.binding_spec import (
     BindingSpec,
     decode_policy_fields,
@@ -28,9 +28,7 @@ from reconciler.model.known_kinds import Kind
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest, World
 
-CLUSTER = (CLUSTER_GROUP, "Cluster")
 POLICIES = frozenset({(POLICY_GROUP, NAMESPACED), (POLICY_GROUP, CLUSTER_WIDE)})
-BINDINGS = frozenset({(WORK_GROUP, BINDING), (WORK_GROUP, CLUSTER_BINDING)})
 PROPAGATES = "propagates dependencies"
 
 

@@ -11,8 +11,6 @@ from reconciler.dialects.cluster_inventory import (
     take_inventory,
 )
 from reconciler.dialects.contract import Plan, RescheduleTrigger
-from reconciler.dialects.karmada.api.admitted_cluster import GROUP as CLUSTER_GROUP
-from reconciler.dialects.karmada.api.admitted_cluster import KIND as CLUSTER
 from reconciler.dialects.karmada.api.admitted_cluster import admit_cluster, departed
 from reconciler.dialects.karmada.api.clusters import (
     MemberCluster,
@@ -20,6 +18,7 @@ from reconciler.dialects.karmada.api.clusters import (
     decode_cluster,
     members_of,
 )
+from reconciler.dialects.karmada.api.groups import CLUSTER
 from reconciler.dialects.karmada.api.settings import (
     decode_failover,
     propagates_empty,
@@ -212,8 +211,7 @@ class Karmada:
         declared = settings.declared_clusters
         admit = partial(admit_cluster, declared=declared, failover=failover.enabled, now=now)
         under = (declared, failover.enabled)
-        cluster = (CLUSTER_GROUP, CLUSTER)
-        inventory = take_inventory(world, cluster, self.memory.clusters, admit, under=under)
+        inventory = take_inventory(world, CLUSTER, self.memory.clusters, admit, under=under)
         options = settings.options.get("karmada")
         detector = self.memory.options.recall(
             None, (options,), partial(decode_detector_options, settings)
@@ -233,7 +231,7 @@ class Karmada:
                 copies=self.memory.copies.follow(world),
                 assume_after_seconds=settings.assume_after_seconds,
                 now=now,
-                clusters_before=clusters_before(world, cluster, inventory.views, admit, apart),
+                clusters_before=clusters_before(world, CLUSTER, inventory.views, admit, apart),
             ),
             settings=settings,
             memory=self.memory,

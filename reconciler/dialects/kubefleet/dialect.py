@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
-from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP, PLACEMENT_GROUP
+from reconciler.dialects.kubefleet.api.groups import CLUSTER, CLUSTER_GROUP, PLACEMENT_GROUP
 from reconciler.dialects.renderer import Renderers
 from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.known_kinds import ApiKind, Kind, KnownKinds, Writer
@@ -155,7 +155,7 @@ KUBEFLEET = Dialect(
         ),
         *_JUDGED,
     ),
-    cluster=(CLUSTER_GROUP, "MemberCluster"),
+    cluster=CLUSTER,
     placed=frozenset(
         {(PLACEMENT_GROUP, "ClusterResourcePlacement"), (PLACEMENT_GROUP, "ResourcePlacement")}
     ),

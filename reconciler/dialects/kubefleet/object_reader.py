@@ -5,12 +5,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from reconciler.dialects.alone import DependsOnOthers, KeyIndex, Reads
-from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP
+from reconciler.dialects.kubefleet.api.groups import CLUSTER
 from reconciler.dialects.kubefleet.api.kinds import OWNED, is_placement, placement_key
-from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.api.names import GROUP, NAMESPACE
 from reconciler.dialects.kubefleet.drift_repair import owner_of
 from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION
-from reconciler.dialects.kubefleet.snapshots.resource_selection import NAMESPACE
 from reconciler.dialects.kubefleet.snapshots.selection_table import ENDPOINTS, SERVICE
 from reconciler.model.body import Body
 from reconciler.model.content import at, mapping_of, mappings_of
@@ -19,7 +18,6 @@ from reconciler.model.known_kinds import Kind
 from reconciler.model.labels import labels_of
 from reconciler.model.world import Manifest, World
 
-CLUSTER = (CLUSTER_GROUP, "MemberCluster")
 OF_KIND, NAMED, LABELLED, ODD = "of kind", "named", "labelled", "odd"
 WITHIN, FROM = "within", "from"
 

@@ -6,7 +6,12 @@ from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.clusters import Members
-from reconciler.dialects.kubefleet.api.names import BOUND, CRP_GENERATION, SCHEDULED
+from reconciler.dialects.kubefleet.api.names import (
+    BOUND,
+    CRP_GENERATION,
+    SCHEDULED,
+    SCHEDULED_CONDITION,
+)
 from reconciler.dialects.kubefleet.api.placement import Placement, latest_master
 from reconciler.dialects.kubefleet.api.policy import PICK_N
 from reconciler.dialects.kubefleet.api.policy_snapshot import encode_policy_status
@@ -17,7 +22,6 @@ from reconciler.dialects.kubefleet.scheduler.binding_groups import classify
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior, as_count
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, reschedule, schedule
 from reconciler.dialects.kubefleet.snapshots.policy_snapshot import (
-    SCHEDULED_CONDITION,
     Snapshot,
     decode_snapshot,
     keep_wording,

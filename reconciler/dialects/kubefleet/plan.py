@@ -16,7 +16,7 @@ from reconciler.dialects.contract import Plan, RescheduleTrigger
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.kubefleet import reads
 from reconciler.dialects.kubefleet.api.clusters import Member, Members, admit_cluster, members_of
-from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP
+from reconciler.dialects.kubefleet.api.groups import CLUSTER
 from reconciler.dialects.kubefleet.api.kinds import placement_key
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.api.placement import Placement, decode_placement
@@ -56,8 +56,6 @@ from reconciler.model.labels import labels_of
 from reconciler.model.settings import Settings
 from reconciler.model.world import Fault, Manifest, World
 from reconciler.rebalance.target import Reference, Target, TargetSelection, selects
-
-CLUSTER = (CLUSTER_GROUP, "MemberCluster")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

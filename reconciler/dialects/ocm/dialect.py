@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.dialects.contract import Dialect, DialectMemory
 from reconciler.dialects.importer import Importer
-from reconciler.dialects.ocm.api.groups import CLUSTER_GROUP, WORK_GROUP
+from reconciler.dialects.ocm.api.groups import CLUSTER, CLUSTER_GROUP, WORK_GROUP
 from reconciler.manifests.schemas.violations import Admission
 from reconciler.model.body import Body
 from reconciler.model.identity import ObjectKey
@@ -112,7 +112,7 @@ OCM = Dialect(
             suspendable=True,
         ),
     ),
-    cluster=(CLUSTER_GROUP, "ManagedCluster"),
+    cluster=CLUSTER,
     placed=frozenset({(CLUSTER_GROUP, "Placement"), (WORK_GROUP, "ManifestWorkReplicaSet")}),
     parts={(CLUSTER_GROUP, "Placement"): (CLUSTER_GROUP, "PlacementDecision")},
     domains=("open-cluster-management.io",),

@@ -7,8 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from reconciler.dialects.alone import DependsOnOthers, KeyIndex, Reads
-from reconciler.dialects.ocm.api.groups import CLUSTER_GROUP, WORK_GROUP
-from reconciler.dialects.ocm.api.hub import CLUSTER
+from reconciler.dialects.ocm.api.groups import CLUSTER, CLUSTER_GROUP, WORK_GROUP
 from reconciler.dialects.ocm.api.hub_objects import SCORES, SET_BINDINGS, SETS
 from reconciler.dialects.ocm.api.placement import decode_placement
 from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL

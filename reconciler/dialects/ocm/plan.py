@@ -12,7 +12,8 @@ from reconciler.dialects.object_pass import ObjectPass
 from reconciler.dialects.ocm import reads
 from reconciler.dialects.ocm.api.clusters import ManagedCluster
 from reconciler.dialects.ocm.api.earlier_hub import HubBefore, hub_before
-from reconciler.dialects.ocm.api.hub import CLUSTER, admit_cluster, hub_of
+from reconciler.dialects.ocm.api.groups import CLUSTER
+from reconciler.dialects.ocm.api.hub import admit_cluster, hub_of
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.api.placement_decision import decode_decision
 from reconciler.dialects.ocm.api.settings import decode_resync

@@ -9,7 +9,7 @@ from reconciler.dialects.karmada.api.failover_admission import (
     refuse_failover,
     refuse_workload_affinity,
 )
-from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP, POLICY_GROUP
+from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP
 from reconciler.dialects.karmada.api.override_admission import refuse_override_policy
 from reconciler.dialects.karmada.api.selector_admission import (
     refuse_field_selector,
@@ -251,7 +251,7 @@ def refuse_cluster(body: Body) -> tuple[Violation, ...]:
 
 
 KARMADA_ADMISSIONS: Mapping[tuple[str, str], Callable[[Body], tuple[Violation, ...]]] = {
-    (CLUSTER_GROUP, "Cluster"): refuse_cluster,
+    CLUSTER: refuse_cluster,
     (POLICY_GROUP, "ClusterOverridePolicy"): refuse_override_policy,
     (POLICY_GROUP, "ClusterPropagationPolicy"): refuse_policy,
     (POLICY_GROUP, "ClusterTaintPolicy"): refuse_taint_policy,

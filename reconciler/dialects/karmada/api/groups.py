@@ -1,4 +1,6 @@
-"""The API groups of Karmada, and others that its rules ask for; no other file spells them."""
+"""The API groups of Karmada and others that its rules ask for, and its kind of clusters."""
+
+from reconciler.model.known_kinds import Kind
 
 CLUSTER_GROUP = "cluster.karmada.io"
 POLICY_GROUP = "policy.karmada.io"
@@ -6,3 +8,5 @@ WORK_GROUP = "work.karmada.io"
 CONFIG_GROUP = "config.karmada.io"
 MULTICLUSTER_GROUP = "multicluster.x-k8s.io"
 SCHEDULING_GROUP = "scheduling.k8s.io"
+
+CLUSTER: Kind = (CLUSTER_GROUP, "Cluster")

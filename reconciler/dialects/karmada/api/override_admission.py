@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from reconciler.dialects.karmada.api.cluster_metadata import MOST_ANNOTATIONS
 from reconciler.dialects.karmada.api.override_defaults import mutated_override
 from reconciler.dialects.karmada.api.selector_admission import (
     refuse_field_selector,
@@ -22,8 +23,6 @@ COUNTED = (
     "annotationsOverrider",
 )
 """Changes that must not stand beside rules; upstream forgets `fieldOverrider`."""
-
-MOST_ANNOTATIONS = 256 * 1024  # bytes; apimachinery pkg/api/validation/objectmeta.go
 
 
 def refuse_override_policy(body: Body) -> tuple[Violation, ...]:

@@ -8,7 +8,7 @@ depends on all of them.
 from collections.abc import Iterable, Iterator
 
 from reconciler.dialects.cluster_reads import FLEET, NAMES, named
-from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP, POLICY_GROUP
+from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP
 from reconciler.dialects.karmada.overridemanager.override_policy import (
     OverridePolicies,
     OverridePolicy,
@@ -28,7 +28,6 @@ OVERRIDES: tuple[Kind, ...] = (
     (POLICY_GROUP, "ClusterOverridePolicy"),
     (POLICY_GROUP, "OverridePolicy"),
 )
-CLUSTER: Kind = (CLUSTER_GROUP, "Cluster")
 ALL_OVERRIDES: Question = ("overrides",)
 ELSEWHERE = ("/spec/", "/data/", "/metadata/labels", "/metadata/annotations")
 """Where changes leave an object the kind and the namespace that it has."""

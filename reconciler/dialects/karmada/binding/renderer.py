@@ -14,10 +14,10 @@ from reconciler.dialects.karmada.api.clusters import (
     members_of,
 )
 from reconciler.dialects.karmada.api.custom_kinds import decode_custom_kinds
+from reconciler.dialects.karmada.api.groups import CLUSTER
 from reconciler.dialects.karmada.api.placement import is_divided
 from reconciler.dialects.karmada.api.work.binding_metadata import (
-    BINDING,
-    CLUSTER_BINDING,
+    BINDINGS,
     decode_metadata,
 )
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec, decode_spec
@@ -25,14 +25,13 @@ from reconciler.dialects.karmada.binding.merged_targets import kept_clusters, me
 from reconciler.dialects.karmada.binding.render import RenderedBinding, Rendering, render_binding
 from reconciler.dialects.karmada.binding.render_namespace import render_namespace
 from reconciler.dialects.karmada.binding.render_reads import (
-    CLUSTER,
     OVERRIDES,
     binding_reads,
     changed,
     namespace_reads,
 )
 from reconciler.dialects.karmada.binding.revise_replicas import replicas_path
-from reconciler.dialects.karmada.detector.binding_draft import GROUP, binding_key
+from reconciler.dialects.karmada.detector.binding_draft import binding_key
 from reconciler.dialects.karmada.detector.namespace_sync import is_synced
 from reconciler.dialects.karmada.detector.propagation import Propagation, decode_propagation
 from reconciler.dialects.karmada.overridemanager.override_policy import (
@@ -53,7 +52,6 @@ from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest, World
 
-BINDINGS: tuple[Kind, ...] = ((GROUP, CLUSTER_BINDING), (GROUP, BINDING))
 NAMESPACE: Kind = ("", "Namespace")
 LEFT_WHOLE = (
     "{subject} is of a kind whose replicas nobody can interpret, so that it is delivered unchanged "

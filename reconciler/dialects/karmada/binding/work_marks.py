@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
-from reconciler.dialects.karmada.binding.work_names import execution_namespace, work_name
+from reconciler.dialects.karmada.api.work.execution_space import execution_namespace
+from reconciler.dialects.karmada.binding.work_names import work_name
 from reconciler.dialects.karmada.overridemanager.label_overrider import string_map
 from reconciler.manifests.text.filled import Filled
 from reconciler.model.body import Body

@@ -2,16 +2,7 @@
 
 from reconciler.schedule.apportion import fnv1a_32
 
-EXECUTION = "karmada-es-"
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-
-
-def execution_namespace(cluster: str) -> str:
-    """Return the namespace of the Works of a cluster.
-
-    Source: karmada@f8fdd02 pkg/util/names/names.go `GenerateExecutionSpaceName`.
-    """
-    return EXECUTION + cluster
 
 
 def work_name(kind: str, namespace: str, name: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from reconciler.dialects.karmada.api.policies import Template
+from reconciler.dialects.karmada.api.work.execution_space import EXECUTION
 from reconciler.errors import Misconfigured
 from reconciler.model.fields import strings, text
 from reconciler.model.identity import group_of
@@ -27,7 +28,6 @@ VERSIONS = frozenset({"coordination.k8s.io/v1"})
 KINDS = frozenset({("v1", "Event")})
 NAMESPACES = ("kube-.*",)
 RESERVED = frozenset({"karmada-system", "karmada-cluster"})
-EXECUTION = "karmada-es-"
 AUTHENTICATION = ("v1", "ConfigMap", "kube-system", "extension-apiserver-authentication")
 
 

@@ -1,7 +1,7 @@
 """Which objects of a Karmada control plane become files, and what of them counts."""
 
 from reconciler.dialects.importer import ImportedKind, Importer
-from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP, POLICY_GROUP, WORK_GROUP
+from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP, WORK_GROUP
 from reconciler.dialects.karmada.imports.adopt import adopt
 from reconciler.dialects.karmada.imports.nodes import with_nodes
 from reconciler.dialects.karmada.imports.works import WORK_REPORT
@@ -10,7 +10,7 @@ SUMMARY = "status.resourceSummary"
 
 IMPORTER = Importer(
     kinds={
-        (CLUSTER_GROUP, "Cluster"): ImportedKind(
+        CLUSTER: ImportedKind(
             folder="clusters",
             status=("apiEnablements", "conditions", "resourceSummary"),
             # How its own control plane reaches a cluster; nothing is decided by it.

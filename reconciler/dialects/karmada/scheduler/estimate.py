@@ -10,6 +10,7 @@ from reconciler.dialects.karmada.api.clusters import (
     Requirements,
     ResourceSummary,
 )
+from reconciler.dialects.karmada.api.replica_requirements import NATIVE
 from reconciler.model.quantity import Quantity, ceil_milli, ceil_units
 from reconciler.schedule.columns import Numbers, Order, column_of, lesser, listed, quotients
 from reconciler.schedule.fleet import remember
@@ -18,7 +19,6 @@ from reconciler.schedule.framework import NO_CLUSTERS, positions_of
 NOT_ESTIMATED = 2**31 - 1  # karmada@f8fdd02 core/util.go: MaxInt32 stands for "no estimate"
 PODS_OF_A_NODE = 110  # karmada@f8fdd02 scheduling_simulator_components.go, each virtual node
 
-_NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 _ZERO = Quantity(0)
 
 
@@ -136,7 +136,7 @@ def _by_models(view: MemberCluster, requirements: Requirements) -> int:
         fitting = PODS_OF_A_NODE
         for name, amount in requirements:
             units = _units(name, amount)
-            if units > 0 and (name in _NATIVE or is_scalar_resource(name)):
+            if units > 0 and (name in NATIVE or is_scalar_resource(name)):
                 room = PODS_OF_A_NODE if name == "pods" else _units(name, least.get(name, _ZERO))
                 fitting = min(fitting, room // units)
         total += nodes.pop(grade, 0) * fitting

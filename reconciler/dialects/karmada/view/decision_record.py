@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reconciler.dialects.contract import RescheduleTrigger as Demand
 from reconciler.dialects.karmada.api.clusters import Members
-from reconciler.dialects.karmada.api.groups import CLUSTER_GROUP
+from reconciler.dialects.karmada.api.groups import CLUSTER
 from reconciler.dialects.karmada.api.work.binding_spec import BindingSpec
 from reconciler.dialects.karmada.detector.binding_draft import Draft
 from reconciler.dialects.karmada.eviction.application_failover import Failing
@@ -21,7 +21,6 @@ from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.schedule.framework import positions_of
 
-CLUSTER = (CLUSTER_GROUP, "Cluster")
 BY_HAND = "rescheduleTriggeredAt edited by hand"
 RECORDED = "by the placement of its binding, since no policy claims it"
 

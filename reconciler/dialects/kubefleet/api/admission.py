@@ -5,7 +5,7 @@ from functools import partial
 
 from reconciler.dialects.kubefleet.api.defaults import mutated
 from reconciler.dialects.kubefleet.api.disruption_admission import refuse_budget
-from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP, PLACEMENT_GROUP
+from reconciler.dialects.kubefleet.api.groups import CLUSTER, PLACEMENT_GROUP
 from reconciler.dialects.kubefleet.api.member_admission import refuse_member
 from reconciler.dialects.kubefleet.api.namespaced_admission import refuse_namespaced_placement
 from reconciler.dialects.kubefleet.api.override_admission import refuse_override
@@ -115,7 +115,7 @@ _JUDGED: Mapping[str, Admission] = {
 def kubefleet_admissions(known: KnownKinds) -> Mapping[Kind, Admission]:
     """Return what is refused, by kind; a selector may be of any kind that is known."""
     return {
-        (CLUSTER_GROUP, "MemberCluster"): refuse_member,
+        CLUSTER: refuse_member,
         (PLACEMENT_GROUP, "ClusterResourcePlacement"): partial(refuse_placement, known.scopes),
         (PLACEMENT_GROUP, "ResourcePlacement"): refuse_namespaced_placement,
         **{(PLACEMENT_GROUP, kind): refuse for kind, refuse in _JUDGED.items()},

@@ -8,6 +8,7 @@ strategy may come and go.
 
 from collections.abc import Collection, Iterable, Mapping
 
+from reconciler.dialects.kubefleet.api.names import NAMESPACE_ACCESSIBLE
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
 from reconciler.dialects.kubefleet.api.policy_snapshot import decode_policy_spec
@@ -20,7 +21,6 @@ ROLLOUT_TYPE = "reconciler.dev/rollout-type"
 REPORTING_SCOPE = "reconciler.dev/reporting-scope"
 POLICY = "reconciler.dev/policy"
 EXTERNAL = "External"
-NAMESPACE_ACCESSIBLE = "NamespaceAccessible"
 
 
 def refuse_edit(record: Body, policies: Collection[Body], placement: Placement) -> None:

@@ -1,10 +1,11 @@
-"""Labels, annotations and finalizers by which KubeFleet's objects know each other.
+"""Labels, annotations, finalizers and words by which KubeFleet's objects know each other.
 
 Source: kubefleet@e160c1c apis/placement/v1beta1/commons.go, and beside it binding_types.go,
 policysnapshot_types.go, resourcesnapshot_types.go.
 """
 
 from reconciler.dialects.kubefleet.api.groups import PLACEMENT_GROUP
+from reconciler.model.known_kinds import Kind
 
 GROUP = PLACEMENT_GROUP
 API_VERSION = "placement.kubernetes-fleet.io/v1beta1"
@@ -29,3 +30,12 @@ RESOURCE_PROPERTY_PREFIX = "resources.kubernetes-fleet.io/"
 SCHEDULED = "Scheduled"
 BOUND = "Bound"
 UNSCHEDULED = "Unscheduled"
+
+SCHEDULED_CONDITION = "Scheduled"
+AVAILABLE = "Available"
+DIFF_REPORTED = "DiffReported"
+
+MEMBER_AGENT = "MemberAgent"
+NAMESPACE: Kind = ("", "Namespace")
+WITH_SELECTORS = "NamespaceWithResourceSelectors"
+NAMESPACE_ACCESSIBLE = "NamespaceAccessible"

@@ -9,8 +9,8 @@ webhook of it.
 from collections.abc import Iterator
 
 from reconciler.dialects.kubefleet.api.defaults import with_defaults
+from reconciler.dialects.kubefleet.api.policy import PREFERRED
 from reconciler.dialects.kubefleet.api.policy_admission import (
-    PREFERRED,
     refuse_fields_of_others,
     refuse_toleration,
 )

@@ -3,7 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.dialects.kubefleet.api.names import RESOURCE_PROPERTY_PREFIX
-from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
+from reconciler.dialects.kubefleet.api.policy import (
+    PICK_ALL,
+    PICK_FIXED,
+    PICK_N,
+    PREFERRED,
+    REQUIRED,
+)
 from reconciler.manifests.names import is_subdomain, shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
@@ -14,8 +20,6 @@ from reconciler.model.selectors import decode_label_selector, refusal_of
 
 OPERATORS = ("Gt", "Ge", "Eq", "Ne", "Lt", "Le")
 CAPACITIES = ("allocatable", "available", "total")
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def refuse_affinity(affinity: Body, at: str, *, picks_all: bool) -> Iterator[Violation]:

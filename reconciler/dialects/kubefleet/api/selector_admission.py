@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from reconciler.dialects.kubefleet.api.names import NAMESPACE_ACCESSIBLE, WITH_SELECTORS
 from reconciler.manifests.names import shown
 from reconciler.manifests.schemas.violations import Violation
 from reconciler.model.body import Body
@@ -10,8 +11,6 @@ from reconciler.model.known_kinds import Kind
 from reconciler.model.selectors import decode_label_selector, refusal_of
 
 NAMESPACE = ("", "v1", "Namespace")
-WITH_SELECTORS = "NamespaceWithResourceSelectors"
-NAMESPACE_ACCESSIBLE = "NamespaceAccessible"
 
 
 def refuse_selectors(spec: Body, known: Mapping[Kind, bool]) -> Iterator[Violation]:

@@ -3,10 +3,15 @@
 from datetime import datetime
 
 from reconciler.dialects.kubefleet.api.binding import Binding
-from reconciler.dialects.kubefleet.api.names import PARENT, PREVIOUS_STATE, SCHEDULER_FINALIZER
+from reconciler.dialects.kubefleet.api.names import (
+    AVAILABLE,
+    PARENT,
+    PREVIOUS_STATE,
+    SCHEDULER_FINALIZER,
+)
 from reconciler.dialects.kubefleet.rollout.availability import ROLLED_OUT, ROLLED_OUT_AT
 from reconciler.dialects.kubefleet.view.binding_rendering import binding_file
-from reconciler.dialects.kubefleet.view.status_conditions import AVAILABLE, STAGES
+from reconciler.dialects.kubefleet.view.status_conditions import STAGES
 from reconciler.model.body import Body
 from reconciler.model.fields import mapping, text
 from reconciler.model.moments import format_moment, is_moment, stamp

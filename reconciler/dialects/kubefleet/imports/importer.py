@@ -1,7 +1,7 @@
 """Which objects of a KubeFleet hub become files, and what of them counts."""
 
 from reconciler.dialects.importer import ImportedKind, Importer
-from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP
+from reconciler.dialects.kubefleet.api.groups import CLUSTER
 from reconciler.dialects.kubefleet.api.kinds import OWNED
 from reconciler.dialects.kubefleet.api.names import GROUP
 from reconciler.dialects.kubefleet.eviction.judgement import BUDGET, EVICTION
@@ -11,7 +11,7 @@ from reconciler.dialects.kubefleet.rollout.work_table import WORK
 
 IMPORTER = Importer(
     kinds={
-        (CLUSTER_GROUP, "MemberCluster"): ImportedKind(
+        CLUSTER: ImportedKind(
             folder="clusters",
             status=("agentStatus", "conditions", "namespaces", "properties", "resourceUsage"),
             heartbeats=(

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 from reconciler.dialects.copy_reports import CopyReports
 from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.names import AVAILABLE
 from reconciler.dialects.kubefleet.api.resource_snapshot import resource_key
 from reconciler.dialects.kubefleet.rollout.work_conditions import work_conditions
 from reconciler.dialects.kubefleet.rollout.work_problems import work_problems
 from reconciler.dialects.kubefleet.snapshots.resource_chunks import Resource
-from reconciler.dialects.kubefleet.view.status_conditions import APPLIED, AVAILABLE, reported
+from reconciler.dialects.kubefleet.view.status_conditions import APPLIED, reported
 from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
 from reconciler.model.copy_report import CopyReport

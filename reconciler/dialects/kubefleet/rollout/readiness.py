@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.names import AVAILABLE, DIFF_REPORTED
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.moments import add, parse_moment, second_after
 
-DIFF_REPORTED = "DiffReported"
-AVAILABLE = "Available"
 FAILING = ("Overridden", "WorkSynchronized", "Applied", AVAILABLE)
 UNTRACKABLE = frozenset({"NotAllWorkAreAvailabilityTrackable", "WorkNotTrackable"})
 IN_PROGRESS = frozenset(

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.names import AVAILABLE, DIFF_REPORTED
 from reconciler.dialects.kubefleet.rollout.readiness import UNTRACKABLE
 from reconciler.dialects.kubefleet.rollout.work_answers import answers_to, of_another_snapshot
 from reconciler.dialects.kubefleet.view.status_conditions import (
     APPLIED,
-    AVAILABLE,
-    DIFF_REPORTED,
     reported,
 )
 from reconciler.model.body import Body

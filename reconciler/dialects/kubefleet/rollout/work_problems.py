@@ -8,6 +8,7 @@ Source: kubefleet@e160c1c pkg/controllers/workgenerator/controller.go `setBindin
 from collections.abc import Callable, Iterator, Sequence
 
 from reconciler.dialects.kubefleet.api.binding import Binding
+from reconciler.dialects.kubefleet.api.names import AVAILABLE, DIFF_REPORTED
 from reconciler.dialects.kubefleet.api.placement_status import DIFFED, DRIFTED, FAILED, PROBLEMS
 from reconciler.dialects.kubefleet.rollout.work_answers import (
     answers_to,
@@ -16,8 +17,6 @@ from reconciler.dialects.kubefleet.rollout.work_answers import (
 )
 from reconciler.dialects.kubefleet.view.status_conditions import (
     APPLIED,
-    AVAILABLE,
-    DIFF_REPORTED,
     reported,
 )
 from reconciler.dialects.kubefleet.workgenerator.work_marks import (

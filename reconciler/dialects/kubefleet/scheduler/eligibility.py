@@ -4,11 +4,11 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from reconciler.dialects.kubefleet.api.names import MEMBER_AGENT
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.moments import FIRST, add, parse_moment
 
-MEMBER_AGENT = "MemberAgent"
 HEARTBEAT_TIMEOUT = timedelta(minutes=5)  # checker.go defaultClusterHeartbeatTimeout
 HEALTH_TIMEOUT = timedelta(minutes=5)  # checker.go defaultClusterHealthCheckTimeout
 

@@ -4,7 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision, reworded
-from reconciler.dialects.kubefleet.api.names import CRP_GENERATION, NUMBER_OF_CLUSTERS, PARENT
+from reconciler.dialects.kubefleet.api.names import (
+    CRP_GENERATION,
+    NUMBER_OF_CLUSTERS,
+    PARENT,
+    SCHEDULED_CONDITION,
+)
 from reconciler.dialects.kubefleet.api.policy import Policy, decode_policy
 from reconciler.dialects.kubefleet.api.policy_snapshot import (
     PolicySnapshotStatus,
@@ -17,8 +22,6 @@ from reconciler.dialects.kubefleet.view.decision_texts import same_decisions
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.conditions import Condition, set_condition
-
-SCHEDULED_CONDITION = "Scheduled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

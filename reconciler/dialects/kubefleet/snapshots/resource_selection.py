@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from reconciler.dialects.kubefleet.api.gojson import go_json, hash_of, sorted_keys
+from reconciler.dialects.kubefleet.api.names import NAMESPACE, WITH_SELECTORS
 from reconciler.dialects.kubefleet.api.resource_snapshot import encode_entry
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
 from reconciler.dialects.kubefleet.snapshots.propagated_resources import (
@@ -26,10 +27,8 @@ from reconciler.model.labels import LabelSelector, labels_of, matches
 from reconciler.model.selectors import decode_label_selector, refusal_of
 from reconciler.model.world import Manifest
 
-NAMESPACE = ("", "Namespace")
 CORE_VERSION = "v1"
 NAMESPACE_ONLY = "NamespaceOnly"
-WITH_SELECTORS = "NamespaceWithResourceSelectors"
 
 ORDER = (
     "PriorityClass",

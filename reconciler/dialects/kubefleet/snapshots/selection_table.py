@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from reconciler.dialects.kubefleet.api.names import NAMESPACE
 from reconciler.dialects.kubefleet.rollout.availability_reports import keys_of
 from reconciler.dialects.kubefleet.snapshots.resource_selection import (
-    NAMESPACE,
     SelectedResources,
     kind_of,
     may_match,

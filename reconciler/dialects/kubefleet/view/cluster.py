@@ -7,11 +7,11 @@ from reconciler.dialects.cluster_report import (
     reported_trouble,
     simulated_condition,
 )
+from reconciler.dialects.kubefleet.api.names import MEMBER_AGENT
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping, text
 from reconciler.model.resources import readable_resources
 
-AGENT = "MemberAgent"
 CORDON: Body = {"key": "cordon-key", "value": "cordon-value", "effect": "NoSchedule"}
 """Source: kubefleet@e160c1c tools/fleet/cmd/common/common.go CordonTaint."""
 
@@ -24,7 +24,7 @@ def report_of(status: Body) -> ClusterReport:
     conditions = [
         condition
         for agent in bodies(status, "agentStatus")
-        if text(agent, "type") == AGENT
+        if text(agent, "type") == MEMBER_AGENT
         for condition in bodies(agent, "conditions")
     ]
     usage = mapping(status, "resourceUsage")
@@ -40,12 +40,12 @@ def unreachable(cluster: Body, moment: str) -> Body:
     """Return a cluster whose agent is silent and unhealthy since a moment."""
     status = mapping(cluster, "status")
     agent = {
-        "type": AGENT,
+        "type": MEMBER_AGENT,
         "conditions": [
             simulated_condition("Joined", "True", "it had joined", moment),
             simulated_condition("Healthy", "False", UNREACHED, moment),
         ],
         "lastReceivedHeartbeat": moment,
     }
-    others = [one for one in bodies(status, "agentStatus") if text(one, "type") != AGENT]
+    others = [one for one in bodies(status, "agentStatus") if text(one, "type") != MEMBER_AGENT]
     return {**cluster, "status": {**status, "agentStatus": [agent, *others]}}

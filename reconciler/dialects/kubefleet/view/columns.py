@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from reconciler.dialects.kubefleet.api.binding import decode_binding, state_of, target_of
-from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP
+from reconciler.dialects.kubefleet.api.groups import CLUSTER
 from reconciler.dialects.kubefleet.api.kinds import SCOPES, PlacementKinds
-from reconciler.dialects.kubefleet.api.names import GROUP, PARENT
+from reconciler.dialects.kubefleet.api.names import GROUP, MEMBER_AGENT, PARENT
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL
 from reconciler.dialects.kubefleet.eviction.judgement import EVICTION
-from reconciler.dialects.kubefleet.view.cluster import AGENT
 from reconciler.manifests.columns import (
     FILE,
     NONE,
@@ -33,7 +32,7 @@ USAGE = ".status.resourceUsage"
 
 def _joined(row: Row) -> str:
     """Return what the agent says, or else the condition of the cluster that upstream prints."""
-    agents = [a for a in bodies(status_of(row), "agentStatus") if text(a, "type") == AGENT]
+    agents = [a for a in bodies(status_of(row), "agentStatus") if text(a, "type") == MEMBER_AGENT]
     conditions = [condition for agent in agents for condition in bodies(agent, "conditions")]
     found = (text(item, "status") for item in conditions if text(item, "type") == "Joined")
     return next(found, NONE)
@@ -93,13 +92,15 @@ def _of_scope(kinds: PlacementKinds) -> Iterator[tuple[Kind, Columns]]:
 
 
 COLUMNS: ColumnTable = {
-    (CLUSTER_GROUP, "MemberCluster"): (
+    CLUSTER: (
         (
             ("JOINED", if_reported(_joined)),
             ("AGE", age),
             (
                 "MEMBER-AGENT-LAST-SEEN",
-                printed_age(f'.status.agentStatus[?(@.type=="{AGENT}")].lastReceivedHeartbeat'),
+                printed_age(
+                    f'.status.agentStatus[?(@.type=="{MEMBER_AGENT}")].lastReceivedHeartbeat'
+                ),
             ),
             ("NODE-COUNT", printed(r".status.properties.kubernetes-fleet\.io/node-count.value")),
             ("AVAILABLE-CPU", printed(f"{USAGE}.available.cpu")),

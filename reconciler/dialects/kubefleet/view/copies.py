@@ -7,9 +7,9 @@ from datetime import datetime
 from reconciler.dialects.copy_status import FINE, Copies, CopyStatus, Report, waits_for_health
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
 from reconciler.dialects.kubefleet.api.kinds import SCOPES, kinds_in
-from reconciler.dialects.kubefleet.api.names import BOUND, GROUP, IS_LATEST, UNSCHEDULED
+from reconciler.dialects.kubefleet.api.names import AVAILABLE, BOUND, GROUP, IS_LATEST, UNSCHEDULED
 from reconciler.dialects.kubefleet.view.placed import owner_of
-from reconciler.dialects.kubefleet.view.status_conditions import APPLIED, AVAILABLE
+from reconciler.dialects.kubefleet.view.status_conditions import APPLIED
 from reconciler.model.fields import mapping, text
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import World

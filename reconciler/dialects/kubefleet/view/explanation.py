@@ -7,7 +7,7 @@ from datetime import datetime
 from reconciler.dialects.kubefleet.api.binding import Binding
 from reconciler.dialects.kubefleet.api.clusters import Members
 from reconciler.dialects.kubefleet.api.kinds import subject_of
-from reconciler.dialects.kubefleet.api.names import BOUND, SCHEDULED
+from reconciler.dialects.kubefleet.api.names import BOUND, SCHEDULED, SCHEDULED_CONDITION
 from reconciler.dialects.kubefleet.api.policy import PICK_ALL, PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.scheduler.failure import UnexpectedBehavior
@@ -22,7 +22,7 @@ from reconciler.dialects.kubefleet.scheduler.ranked_cluster import (
     RankedCluster,
 )
 from reconciler.dialects.kubefleet.scheduler.schedule import Scheduled, schedule
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import SCHEDULED_CONDITION, Snapshot
+from reconciler.dialects.kubefleet.snapshots.policy_snapshot import Snapshot
 from reconciler.model import fields
 from reconciler.model.body import Body
 from reconciler.model.explanation import ClusterAnswer, ClusterVerdict, Explanation, ScorePart

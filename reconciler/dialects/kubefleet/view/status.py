@@ -9,10 +9,13 @@ from reconciler.dialects.kubefleet.api.cluster_decision import ClusterDecision
 from reconciler.dialects.kubefleet.api.defaults import ROLLING_UPDATE
 from reconciler.dialects.kubefleet.api.kinds import kinds_in
 from reconciler.dialects.kubefleet.api.names import (
+    AVAILABLE,
     BOUND,
+    DIFF_REPORTED,
     RESOURCE_HASH,
     RESOURCE_INDEX,
     SCHEDULED,
+    SCHEDULED_CONDITION,
 )
 from reconciler.dialects.kubefleet.api.placement import Placement
 from reconciler.dialects.kubefleet.api.placement_status import (
@@ -26,12 +29,9 @@ from reconciler.dialects.kubefleet.api.placement_status import (
 from reconciler.dialects.kubefleet.api.policy import PICK_FIXED, PICK_N
 from reconciler.dialects.kubefleet.placement_cycle import ConvergedPlacement
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
-from reconciler.dialects.kubefleet.snapshots.policy_snapshot import SCHEDULED_CONDITION
 from reconciler.dialects.kubefleet.snapshots.revision import annotations_of, is_latest, labels_of
 from reconciler.dialects.kubefleet.view.status_conditions import (
     APPLIED,
-    AVAILABLE,
-    DIFF_REPORTED,
     of_placement,
     stages_of,
     unknown_in_cluster,

@@ -7,6 +7,7 @@ Source: kubefleet@e160c1c pkg/utils/condition/condition.go and reason.go.
 
 from dataclasses import dataclass
 
+from reconciler.dialects.kubefleet.api.names import AVAILABLE, DIFF_REPORTED
 from reconciler.dialects.kubefleet.rollout.rollout import ROLLOUT_STARTED
 from reconciler.model.body import Body
 from reconciler.model.conditions import Condition
@@ -14,8 +15,6 @@ from reconciler.model.conditions import Condition
 OVERRIDDEN = "Overridden"
 SYNCHRONIZED = "WorkSynchronized"
 APPLIED = "Applied"
-AVAILABLE = "Available"
-DIFF_REPORTED = "DiffReported"
 REPORT_DIFF = "ReportDiff"
 
 NO_OVERRIDE = ("NoOverrideSpecified", "No override rules are configured for the selected resources")

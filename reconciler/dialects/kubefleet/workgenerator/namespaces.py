@@ -8,16 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.dialects.kubefleet.api.binding import Binding, decode_binding
 from reconciler.dialects.kubefleet.api.kinds import CLUSTER_SCOPED, NAMESPACED
-from reconciler.dialects.kubefleet.api.names import API_VERSION, BOUND, GROUP, UNSCHEDULED
+from reconciler.dialects.kubefleet.api.names import (
+    API_VERSION,
+    BOUND,
+    GROUP,
+    NAMESPACE,
+    UNSCHEDULED,
+)
 from reconciler.dialects.kubefleet.api.resource_snapshot import decode_resources
 from reconciler.dialects.kubefleet.workgenerator.placement_files import snapshots_of_group
 from reconciler.dialects.kubefleet.workgenerator.work_marks import MEMBER_NAMESPACE
 from reconciler.model.body import Body
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.model.known_kinds import Kind
 from reconciler.model.world import World
 
-NAMESPACE: Kind = ("", "Namespace")
 EVERYWHERE = "default"
 LEFT = (BOUND, UNSCHEDULED)
 MISSING = (

@@ -6,16 +6,15 @@ from functools import partial
 from itertools import chain
 
 from reconciler.dialects.cluster_reads import named
-from reconciler.dialects.kubefleet.api.groups import CLUSTER_GROUP
+from reconciler.dialects.kubefleet.api.groups import CLUSTER
 from reconciler.dialects.kubefleet.api.kinds import OWNED, PLACEMENTS, is_placement
-from reconciler.dialects.kubefleet.api.names import GROUP
+from reconciler.dialects.kubefleet.api.names import GROUP, NAMESPACE
 from reconciler.dialects.kubefleet.overrider.override import (
     MemberLabels,
     Override,
     decode_override,
 )
 from reconciler.dialects.kubefleet.workgenerator.namespaces import (
-    NAMESPACE,
     namespaces_along,
 )
 from reconciler.dialects.kubefleet.workgenerator.placement_files import (
@@ -34,7 +33,6 @@ from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest, World
 
-CLUSTER: Kind = (CLUSTER_GROUP, "MemberCluster")
 OVERRIDES: tuple[Kind, ...] = ((GROUP, "ClusterResourceOverride"), (GROUP, "ResourceOverride"))
 FIRST_INDEX = 0
 """Of the snapshot of an override; here there is one, since a change applies at once."""

@@ -5,6 +5,7 @@ from functools import partial
 
 from reconciler.dialects.ocm.api.cluster_sets import decode_set, decode_set_binding
 from reconciler.dialects.ocm.api.clusters import decode_cluster
+from reconciler.dialects.ocm.api.groups import CLUSTER
 from reconciler.dialects.ocm.api.placement import GROUP, decode_placement
 from reconciler.dialects.ocm.api.work_admission import refuse_replica_set, refuse_work
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
@@ -88,7 +89,7 @@ def _refuse_unreadable(
 
 OCM_ADMISSIONS: Mapping[tuple[str, str], Refuse] = {
     (GROUP, "AddOnPlacementScore"): partial(_refuse_unreadable, decode_report, "score"),
-    (GROUP, "ManagedCluster"): partial(_refuse_unreadable, decode_cluster, "cluster"),
+    CLUSTER: partial(_refuse_unreadable, decode_cluster, "cluster"),
     (GROUP, "ManagedClusterSet"): partial(_refuse_unreadable, decode_set, "set"),
     (GROUP, "ManagedClusterSetBinding"): refuse_binding,
     (GROUP, "Placement"): refuse_placement,

@@ -10,7 +10,7 @@ from reconciler.dialects.cluster_inventory import (
     views_before,
 )
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, members_of
-from reconciler.dialects.ocm.api.hub import CLUSTER
+from reconciler.dialects.ocm.api.groups import CLUSTER
 from reconciler.dialects.ocm.api.hub_objects import (
     SCORES,
     SET_BINDINGS,

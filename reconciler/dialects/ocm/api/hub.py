@@ -9,7 +9,6 @@ from reconciler.dialects.ocm.api.cluster_sets import DEFAULT_SET, SET_LABEL
 from reconciler.dialects.ocm.api.clusters import ManagedCluster, decode_cluster, members_of
 from reconciler.dialects.ocm.api.condition_taints import condition_taints
 from reconciler.dialects.ocm.api.hub_objects import HubObjects
-from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.decisions.sync import Hub
 from reconciler.dialects.ocm.memory import OcmMemory
 from reconciler.manifests.taint_dates import dated, first_seen, taint_record
@@ -17,8 +16,6 @@ from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.stamps import keep_present
 from reconciler.model.world import Manifest
-
-CLUSTER = (GROUP, "ManagedCluster")
 
 
 def admit_cluster(

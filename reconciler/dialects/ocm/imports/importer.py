@@ -1,6 +1,7 @@
 """Which objects of an OCM hub become files, and what of them counts."""
 
 from reconciler.dialects.importer import ImportedKind, Importer
+from reconciler.dialects.ocm.api.groups import CLUSTER
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.imports.adopt import adopt
 from reconciler.dialects.ocm.imports.works import WORK_REPORT
@@ -9,7 +10,7 @@ from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import WORK
 
 IMPORTER = Importer(
     kinds={
-        (GROUP, "ManagedCluster"): ImportedKind(
+        CLUSTER: ImportedKind(
             folder="clusters",
             status=("allocatable", "capacity", "clusterClaims", "conditions"),
             # How its agent reaches the hub; nothing is decided by it.

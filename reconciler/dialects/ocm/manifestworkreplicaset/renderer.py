@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from reconciler.dialects.ocm.api.groups import CLUSTER_GROUP
+from reconciler.dialects.ocm.api.groups import CLUSTER
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import (
     GROUP,
     KIND,
@@ -36,7 +36,6 @@ from reconciler.model.settings import Settings
 from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest, World
 
-CLUSTER = (CLUSTER_GROUP, "ManagedCluster")
 API_VERSION = f"{GROUP}/v1"
 
 

@@ -6,11 +6,11 @@ from reconciler.dialects.cluster_report import (
     reported_trouble,
     unknown_since,
 )
+from reconciler.dialects.ocm.api.condition_taints import AVAILABLE
 from reconciler.model.body import Body
 from reconciler.model.fields import bodies, mapping
 from reconciler.model.resources import readable_resources
 
-AVAILABLE = "ManagedClusterConditionAvailable"
 CORDON: Body = {"key": "reconciler.dev/cordoned", "value": "simulated", "effect": "NoSelect"}
 """Source: ours; upstream has no taint of its own for it."""
 

@@ -1,11 +1,13 @@
 """The columns of clusters, placements and decisions."""
 
+from reconciler.dialects.ocm.api.cluster_sets import SET_LABEL
+from reconciler.dialects.ocm.api.condition_taints import AVAILABLE
+from reconciler.dialects.ocm.api.groups import CLUSTER
 from reconciler.dialects.ocm.api.placement import GROUP
 from reconciler.dialects.ocm.api.placement_decision import PLACEMENT_LABEL, decode_decision
 from reconciler.dialects.ocm.api.placement_status import decode_status
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import GROUP as WORK_GROUP
 from reconciler.dialects.ocm.manifestworkreplicaset.replica_set import KIND as REPLICA_SET
-from reconciler.dialects.ocm.view.cluster import AVAILABLE
 from reconciler.manifests.columns import (
     FILE,
     NONE,
@@ -21,8 +23,6 @@ from reconciler.manifests.columns import (
     taints,
 )
 from reconciler.model.fields import bodies, mapping, number, text
-
-CLUSTER_SET = f"{GROUP}/clusterset"
 
 
 def _selected(row: Row) -> str:
@@ -46,7 +46,7 @@ def _available(row: Row) -> str:
 
 
 COLUMNS: ColumnTable = {
-    (GROUP, "ManagedCluster"): (
+    CLUSTER: (
         (
             ("HUB ACCEPTED", printed(".spec.hubAcceptsClient")),
             ("MANAGED CLUSTER URLS", printed(".spec.managedClusterClientConfigs[*].url")),
@@ -55,7 +55,7 @@ COLUMNS: ColumnTable = {
             ("TAINTS", taints),
             ("AGE", age),
         ),
-        (("SET", label(CLUSTER_SET)), FILE),
+        (("SET", label(SET_LABEL)), FILE),
     ),
     (GROUP, "ManagedClusterSet"): (
         (("EMPTY", condition("ClusterSetEmpty")), ("AGE", age)),

@@ -3,13 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from reconciler.dialects.karmada.api.groups import WORK_GROUP
 from reconciler.dialects.karmada.api.work.binding_status import BindingStatus, encode_status
 from reconciler.model import fields
 from reconciler.model.body import Body
+from reconciler.model.known_kinds import Kind
 
 API_VERSION = "work.karmada.io/v1alpha2"
 BINDING = "ResourceBinding"
 CLUSTER_BINDING = "ClusterResourceBinding"
+BINDINGS: tuple[Kind, ...] = ((WORK_GROUP, CLUSTER_BINDING), (WORK_GROUP, BINDING))
 
 NOTHING: Body = {}
 
