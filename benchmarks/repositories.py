@@ -63,6 +63,38 @@ spec:
         resources: {{requests: {{cpu: 250m, memory: 256Mi}}}}
 """
 
+CELL_CLUSTER = """\
+apiVersion: cluster.karmada.io/v1alpha1
+kind: Cluster
+metadata:
+  name: member-{i:05d}
+  labels: {{cell: c{cell}}}
+spec:
+  syncMode: Push
+  region: r{region}
+"""
+TEAM_POLICY = """\
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata:
+  name: team-{i:05d}
+spec:
+  resourceSelectors:
+  - apiVersion: apps/v1
+    kind: Deployment
+    labelSelector: {{matchLabels: {{app: web, team: t{i}}}}}
+  placement:
+    clusterAffinity:
+      labelSelector:
+        matchExpressions:
+        - {{key: cell, operator: In, values: [{cells}]}}
+    replicaScheduling:
+      replicaSchedulingType: Divided
+      replicaDivisionPreference: Weighted
+"""
+TEAM = 10  # workloads of a policy by label
+CELL = 5  # clusters of a cell; a team has one to five cells
+
 
 def git(folder: Path, *arguments: str) -> None:
     """Run git as a person."""
@@ -95,6 +127,30 @@ def manifests_of(count: int, clusters: int = 0) -> dict[str, str]:
         files[f"policies/{i:05d}.yaml"] = POLICY.format(i=i, tier=i % 4)
         files |= workload(i, 10 + 7 * i % 90)
     return files
+
+
+def teams_of(clusters: int, workloads: int) -> dict[str, str]:
+    """Return clusters, workloads, and for every ten of these a policy that selects by label.
+
+    Each has 5 to 25 clusters.
+    """
+    cells = max(clusters // CELL, 1)
+    files = {
+        f"clusters/{i:05d}.yaml": CELL_CLUSTER.format(i=i, cell=i % cells, region=i % 10)
+        for i in range(clusters)
+    }
+    for team in range(-(-workloads // TEAM)):
+        named = ", ".join(f"c{(team + step) % cells}" for step in range(1 + team % CELL))
+        files[f"policies/{team:05d}.yaml"] = TEAM_POLICY.format(i=team, cells=named)
+    for i in range(workloads):
+        files |= team_workload(i, 10 + 7 * i % 90)
+    return files
+
+
+def team_workload(number: int, replicas: int) -> dict[str, str]:
+    """Return the file of one workload of a team, scaled."""
+    text = WORKLOAD.replace("{{app: web}}", f"{{{{app: web, team: t{number // TEAM}}}}}")
+    return {f"workloads/{number:05d}.yaml": text.format(i=number, replicas=replicas)}
 
 
 def make_repository(folder: Path, manifests: int, *, clusters: int = 0) -> None:

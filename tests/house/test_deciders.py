@@ -45,7 +45,7 @@ OTHERWISE = {
     "core.pace:pace": Otherwise(lambda *_: NO_WAITS),
     "delivery.pruning:prune": Otherwise(lambda *_: Pruning()),
     "dialects.karmada.detector.policy_match:_best": Otherwise(
-        lambda candidates, _: max(candidates, key=lambda one: str(one.key.name), default=None),
+        lambda found: max((p for p, _ in found), key=lambda p: str(p.key.name), default=None),
         {"policies": [policy("b"), policy("a")], "expected": "a"},
     ),
     "dialects.karmada.eviction.graceful_eviction:_stays": Otherwise(lambda *_, **__: True),

@@ -1,21 +1,30 @@
 """Which policy claims a workload: election, preemption, and claims that stick."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reconciler.dialects.karmada.api.policies import (
     NAMESPACED,
     Implicit,
     Policy,
+    ResourceSelector,
     Template,
-    implicit_priority,
+    closeness,
 )
 from reconciler.dialects.object_boundary import Failed
+from reconciler.manifests.label_index import SelectorIndex
 from reconciler.model.identity import ObjectKey
+from reconciler.model.labels import LabelSelector
 
 Question = tuple[str, str, str, str]
 """API version, kind and name of a workload, `""` for any name; and the policy's namespace."""
+
+Entry = tuple[ResourceSelector, Policy]
+"""One selector of a policy."""
+
+Match = tuple[Policy, Implicit]
+"""A policy that selects a workload, and how closely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +35,8 @@ class Policies:
     """
 
     by_key: Mapping[ObjectKey, Policy]
-    by_question: Mapping[Question, Mapping[ObjectKey, Policy]] = field(repr=False)
+    by_question: Mapping[Question, Sequence[Entry]] = field(repr=False)
+    by_labels: Mapping[Question, SelectorIndex[Entry]] = field(repr=False)
     failed: Mapping[ObjectKey, Failed] = field(default_factory=dict)
     waiting: tuple[Policy, ...] = ()
 
@@ -57,11 +67,13 @@ class Policies:
         `HandlePropagationPolicyDeletion`.
         """
         holder = self.by_key.get(present) if present is not None else None
-        if holder is None or holder.deleting or not implicit_priority(holder, template):
+        if holder is None or holder.deleting or not self._selects(holder, template):
             return None
         if preempting:
             own, wide = self._candidates(template)
-            challengers = [p for p in (*own, *wide) if _may_preempt(p, holder, template)]
+            challengers = [
+                policy for policy, near in (*own, *wide) if _may_preempt(policy, holder, near)
+            ]
             holder = _strongest(challengers) or holder
         return holder.key
 
@@ -81,26 +93,37 @@ class Policies:
         if present is not None and present in self.by_key:
             return self.by_key[present]
         own, wide = self._candidates(template)
-        winner = _best(own, template) or _best(wide, template)
+        winner = _best(own) or _best(wide)
         return None if winner is not None and winner.waits_for else winner
 
-    def _candidates(self, template: Template) -> tuple[list[Policy], list[Policy]]:
+    def _candidates(self, template: Template) -> tuple[list[Match], list[Match]]:
         """Return the policies of the workload's namespace, and those of the whole repository.
 
-        Those that select another name are passed over.
+        Those that do not select it are not there.
         """
         local = template.key.namespace
         return self._asked(template, local) if local else [], self._asked(template, "")
 
-    def _asked(self, template: Template, namespace: str) -> list[Policy]:
-        """Return the policies of a namespace that select the workload's name, or any."""
+    def _selects(self, holder: Policy, template: Template) -> bool:
+        """Return whether a policy selects a workload, be it of its namespace or not."""
+        return any(policy is holder for policy, _ in self._asked(template, holder.key.namespace))
+
+    def _asked(self, template: Template, namespace: str) -> list[Match]:
+        """Return the policies of a namespace that select a workload, and how closely."""
         kind = (template.api_version, template.key.kind)
-        named = self.by_question.get((*kind, template.key.name, namespace), {})
-        return list({**named, **self.by_question.get((*kind, "", namespace), {})}.values())
+        found: list[Entry] = [*self.by_question.get((*kind, template.key.name, namespace), ())]
+        found += self.by_question.get((*kind, "", namespace), ())
+        if (by_labels := self.by_labels.get((*kind, "", namespace))) is not None:
+            found += by_labels.selecting(template.labels)
+        closest: dict[ObjectKey, Implicit] = {}
+        for selector, policy in found:
+            near = closeness(selector, template)
+            closest[policy.key] = max(near, closest.get(policy.key, Implicit.NO_MATCH))
+        return [(self.by_key[key], near) for key, near in closest.items() if near]
 
 
-def _may_preempt(policy: Policy, holder: Policy, template: Template) -> bool:
-    """Return whether a policy may take a workload from its present one.
+def _may_preempt(policy: Policy, holder: Policy, near: Implicit) -> bool:
+    """Return whether a policy may take a workload that it selects so closely from its present one.
 
     It must name the workload, and have a strictly greater priority; a PropagationPolicy takes from
     a ClusterPropagationPolicy in any case, and never the other way round.
@@ -110,7 +133,7 @@ def _may_preempt(policy: Policy, holder: Policy, template: Template) -> bool:
     """
     if not policy.preempts or policy.deleting or policy.waits_for or policy.key == holder.key:
         return False
-    if implicit_priority(policy, template) is not Implicit.NAME:
+    if near is not Implicit.NAME:
         return False
     if policy.key.kind != holder.key.kind:
         return policy.key.kind == NAMESPACED
@@ -127,12 +150,12 @@ def _strongest(challengers: Iterable[Policy]) -> Policy | None:
     )
 
 
-def _best(candidates: Iterable[Policy], template: Template) -> Policy | None:
+def _best(candidates: Iterable[Match]) -> Policy | None:
     """Return the winner: greater priority, then the closer match, then the lesser name."""
     ranked = [
-        ((-policy.priority, -closeness, policy.key.name), policy)
-        for policy in candidates
-        if not policy.deleting and (closeness := implicit_priority(policy, template))
+        ((-policy.priority, -near, policy.key.name), policy)
+        for policy, near in candidates
+        if not policy.deleting
     ]
     return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
 
@@ -142,10 +165,15 @@ def index_policies(
 ) -> Policies:
     """Index policies by what they select; `failed` are those that cannot be decoded."""
     by_key = {policy.key: policy for policy in policies}
-    by_question: dict[Question, dict[ObjectKey, Policy]] = defaultdict(dict)
+    by_question: dict[Question, list[Entry]] = defaultdict(list)
+    by_labels: dict[Question, list[tuple[LabelSelector, Entry]]] = defaultdict(list)
     for key, policy in by_key.items():
         for selector in policy.selectors:
             question = (selector.api_version, selector.kind, selector.name, key.namespace)
-            by_question[question][key] = policy
+            if selector.labels is None or selector.name:
+                by_question[question].append((selector, policy))
+            else:
+                by_labels[question].append((selector.labels, (selector, policy)))
     waiting = tuple(policy for policy in by_key.values() if policy.waits_for)
-    return Policies(by_key, by_question, failed or {}, waiting)
+    indexed = {question: SelectorIndex(entries) for question, entries in by_labels.items()}
+    return Policies(by_key, by_question, indexed, failed or {}, waiting)

@@ -1,8 +1,8 @@
 """What policies refer to."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from reconciler.dialects.karmada.api.custom_kinds import CustomKinds, VersionedKind
@@ -14,8 +14,8 @@ from reconciler.dialects.karmada.api.policies import (
     Policy,
     ResourceSelector,
     Template,
+    closeness,
     decode_policy,
-    implicit_priority,
     template_of,
 )
 from reconciler.dialects.karmada.api.work.binding_spec import decode_policy_fields
@@ -28,6 +28,7 @@ from reconciler.dialects.karmada.view.custom_kind_references import (
     uncountable,
     undivided,
 )
+from reconciler.manifests.label_index import LabelIndex
 from reconciler.manifests.names import shown
 from reconciler.manifests.references import Dangling, Known, proposal
 from reconciler.manifests.text.limits import MAX_VIOLATIONS
@@ -46,7 +47,7 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
     options = decode_detector_options(settings_in(known.world))
     scripted = scripted_kinds(known)
     yield from scripts(known, options.custom_kinds)
-    yield from uncountable(templates.by_kind, options.custom_kinds)
+    yield from uncountable(templates.by_name, options.custom_kinds)
     clusters = known.names(CLUSTER_GROUP, CLUSTER)
     classes = known.names(SCHEDULING_GROUP, "PriorityClass")
     for kind in (NAMESPACED, CLUSTER_WIDE):
@@ -62,19 +63,43 @@ def dangling_in_karmada(known: Known) -> Iterator[Dangling]:
 
 
 @dataclass(frozen=True, slots=True)
-class Templates:
-    """The workloads by API version and kind, and among those by name."""
+class _OfKind:
+    """The workloads of one API version and kind, by name and by label.
 
-    by_kind: Mapping[tuple[str, str], Mapping[str, tuple[Template, ...]]]
+    Attributes:
+        by_name: Name to all of that name.
+        by_place: Namespace to those in it by their labels; `""` to all of them.
+    """
+
+    by_name: Mapping[str, tuple[Template, ...]]
+    by_place: Mapping[str, LabelIndex[Template]]
+
+    def candidates(self, policy: Policy, selector: ResourceSelector) -> Iterable[Template]:
+        """Return what a selector of a policy may select; its namespace is still to be asked."""
+        if selector.name:
+            return self.by_name.get(selector.name, ())
+        place = selector.namespace if policy.key.kind == CLUSTER_WIDE else policy.key.namespace
+        found = self.by_place.get(place)
+        return () if found is None else found.selected(selector.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """The workloads by API version and kind, and among those by name and label."""
+
+    by_kind: Mapping[tuple[str, str], _OfKind]
+
+    @property
+    def by_name(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Template, ...]]]:
+        """The workloads by API version and kind, and among those by name."""
+        return {kind: found.by_name for kind, found in self.by_kind.items()}
 
     def matching(self, policy: Policy, selector: ResourceSelector) -> Iterator[Template]:
         """Yield what one selector of a policy selects."""
-        by_name = self.by_kind.get((selector.api_version, selector.kind), {})
-        named = [by_name.get(selector.name, ())] if selector.name else by_name.values()
-        alone = replace(policy, selectors=(selector,))
-        for template in (one for templates in named for one in templates):
+        of_kind = self.by_kind.get((selector.api_version, selector.kind))
+        for template in () if of_kind is None else of_kind.candidates(policy, selector):
             here = policy.key.kind == CLUSTER_WIDE or template.key.namespace == policy.key.namespace
-            if here and implicit_priority(alone, template):
+            if here and closeness(selector, template):
                 yield template
 
 
@@ -85,8 +110,18 @@ def _templates(known: Known) -> Templates:
         if key.group not in known.world.known.groups:
             template = template_of(manifest)
             found[template.api_version, key.kind][key.name].append(template)
-    return Templates(
-        {kind: {n: tuple(t) for n, t in by_name.items()} for kind, by_name in found.items()}
+    return Templates({kind: _indexed(by_name) for kind, by_name in found.items()})
+
+
+def _indexed(by_name: Mapping[str, Sequence[Template]]) -> _OfKind:
+    """Index the workloads of a kind."""
+    by_place: dict[str, list[tuple[Mapping[str, str], Template]]] = defaultdict(list)
+    for template in (one for templates in by_name.values() for one in templates):
+        for place in {"", template.key.namespace}:
+            by_place[place].append((template.labels, template))
+    return _OfKind(
+        {name: tuple(templates) for name, templates in by_name.items()},
+        {place: LabelIndex(templates) for place, templates in by_place.items()},
     )
 
 

@@ -1,0 +1,53 @@
+"""Both indexes find what asking each pair finds."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.manifests.label_index import LabelIndex, SelectorIndex
+from reconciler.model.labels import LabelSelector, Requirement, matches
+
+KEYS = st.sampled_from(["app", "tier", "example.org/team", "not a key"])
+VALUES = st.sampled_from(["", "1", "7", "web", "api", "-wrong-"])
+OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "=", "!=", "Near"]
+
+LABELS = st.dictionaries(KEYS, VALUES, max_size=4)
+REQUIREMENTS = st.builds(
+    Requirement,
+    KEYS,
+    st.sampled_from(OPERATORS),
+    st.none() | st.lists(VALUES, max_size=3).map(tuple),
+)
+SELECTORS = st.builds(
+    LabelSelector,
+    st.none() | LABELS.map(lambda labels: tuple(sorted(labels.items()))),
+    st.none() | st.lists(REQUIREMENTS, max_size=3).map(tuple),
+)
+
+
+@given(st.lists(LABELS, max_size=8), st.lists(SELECTORS, max_size=8))
+def test_an_index_finds_what_asking_each_pair_finds(
+    objects: Sequence[dict[str, str]], selectors: Sequence[LabelSelector]
+) -> None:
+    """Whatever the operators, and for selectors that cannot be judged; objects in their order."""
+    by_label = LabelIndex((labels, number) for number, labels in enumerate(objects))
+    by_selector = SelectorIndex((selector, number) for number, selector in enumerate(selectors))
+    pairs = [
+        (o, s)
+        for o, labels in enumerate(objects)
+        for s, selector in enumerate(selectors)
+        if matches(selector, labels)
+    ]
+
+    for number, selector in enumerate(selectors):
+        assert [o for o, s in pairs if s == number] == list(by_label.selected(selector))
+    for number, labels in enumerate(objects):
+        assert [s for o, s in pairs if o == number] == sorted(by_selector.selecting(labels))
+
+
+def test_no_selector_finds_all() -> None:
+    """Which is not the same as an empty one only for those who ask how it is written."""
+    index = LabelIndex([({}, "a"), ({"app": "web"}, "b")])
+
+    assert ["a", "b"] == list(index.selected(None)) == list(index.selected(LabelSelector()))
