@@ -24,6 +24,7 @@ def run(
     now: datetime | None,
     dry_run: bool,
     no_push: bool,
+    verbose: bool,
 ) -> int:
     """Run one pass; return the exit code."""
     passes = open_passes(directory, service, keys)
@@ -36,7 +37,9 @@ def run(
     print_traces(report.outcome.traces)
     for refused in report.refused:
         click.echo(f"warning: {printable(str(refused))}", err=True)
-    print_pass(report, branch=passes.branches.moved, dry_run=dry_run, moved=publish)
+    print_pass(
+        report, branch=passes.branches.moved, dry_run=dry_run, moved=publish, verbose=verbose
+    )
     return 1 if report.outcome.faults or report.refused else 0
 
 

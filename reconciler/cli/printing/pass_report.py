@@ -1,32 +1,31 @@
 """How a pass is shown to people."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
 from reconciler.audit.printable import printable
 from reconciler.audit.short_id import short_id
-from reconciler.core.changes import DeleteFile
+from reconciler.core.changes import Change, DeleteFile
 from reconciler.core.message import decision_line, is_told
+from reconciler.model.decision import Decision
 from reconciler.model.moments import format_moment
 from reconciler.shell.git.checkout.kept_edits import KeptEdit
 from reconciler.shell.passes.pass_report import PassReport
 
 MOST_SHOWN = 20
+MOST_DECISIONS = 50  # ours: a screen or two; the commit message has more of them
 
 
-def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -> None:
-    """Print what a pass decided to standard output."""
+def print_pass(
+    report: PassReport, *, branch: str, dry_run: bool, moved: bool, verbose: bool
+) -> None:
+    """Print what a pass decided to standard output; of much of it the beginning, unless verbose."""
     outcome = report.outcome
-    for decision in outcome.decisions:
-        if is_told(decision):
-            click.echo(decision_line(decision))
-        if decision.problem:
-            click.echo(f"{printable(decision.subject)}: {printable(decision.problem)}")
+    most = None if verbose else MOST_DECISIONS
+    _print_first([line for one in outcome.decisions for line in _lines(one)], most)
     if dry_run:
-        for change in outcome.files:
-            verb = "delete" if isinstance(change, DeleteFile) else "write "
-            click.echo(f"{verb} {printable(change.path)}")
+        _print_first([_change_line(change) for change in outcome.files], most)
     click.echo(_summary(report, branch, dry_run=dry_run, moved=moved))
     for warning in outcome.warnings:
         click.echo(f"warning: {printable(warning)}", err=True)
@@ -37,6 +36,28 @@ def print_pass(report: PassReport, *, branch: str, dry_run: bool, moved: bool) -
         click.echo(f"{printable(path)} is being edited, so what is over stays in it", err=True)
     if outcome.recheck_at is not None:
         click.echo(f"next look at {format_moment(outcome.recheck_at)}", err=True)
+
+
+def _lines(decision: Decision) -> Iterator[str]:
+    """Yield what is printed of one decision."""
+    if is_told(decision):
+        yield decision_line(decision)
+    if decision.problem:
+        yield f"{printable(decision.subject)}: {printable(decision.problem)}"
+
+
+def _change_line(change: Change) -> str:
+    """Return what a file that would change is printed as."""
+    verb = "delete" if isinstance(change, DeleteFile) else "write "
+    return f"{verb} {printable(change.path)}"
+
+
+def _print_first(lines: Sequence[str], most: int | None) -> None:
+    """Print lines, or the first of them and how many there are besides."""
+    for line in lines[:most]:
+        click.echo(line)
+    if most is not None and len(lines) > most:
+        click.echo(f"and {len(lines) - most:,} more; -v has all")
 
 
 def _print_kept(edits: Sequence[KeptEdit]) -> None:

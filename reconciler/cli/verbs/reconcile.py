@@ -21,6 +21,7 @@ from reconciler.cli.options.trust import key_options
     is_flag=True,
     help="With --remote: commit in the mirror only, and print the commit. A checkout never pushes.",
 )
+@click.option("-v", "verbose", is_flag=True, help="Print every decision and file, however many.")
 @click.pass_obj
 def command(directory: Path, /, **options: Any) -> int:
     r"""Run one pass: read the branch, decide, commit, move the branch.
