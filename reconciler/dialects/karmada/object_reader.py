@@ -1,7 +1,6 @@
 """What one binding reads: its workload, the policies that may claim that, and all clusters.
 
-Others have a say where two workloads want one binding, where others need its object, and where a
-binding names a cluster that has no file: such a cluster counts as leaving for everyone.
+Others have a say where two workloads want one binding, and where others need its object.
 """
 
 from collections.abc import Hashable, Iterator, Mapping
@@ -55,35 +54,24 @@ def _needed_by(manifest: Manifest) -> Iterator[Hashable]:
 
 
 @dataclass(slots=True, eq=False)
-class _NamedClusters:
-    """The bindings that name clusters which have no file, or that have others follow them."""
+class _FollowedBindings:
+    """The bindings that have others follow them."""
 
-    unfiled: dict[ObjectKey, str] = field(default_factory=dict)
-    followed: set[ObjectKey] = field(default_factory=set)
-    _names: frozenset[str] = frozenset()
+    keys: set[ObjectKey] = field(default_factory=set)
     _seen: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
 
     def follow(self, world: World) -> None:
         """Go on to another world."""
-        names = frozenset(one.key.name for one in world.of_kind(*CLUSTER))
-        before = self._seen if names == self._names else {}
-        if not before:
-            self.unfiled, self.followed = {}, set()
-        for key in differing_keys(world.outputs, before):
+        for key in differing_keys(world.outputs, self._seen):
             if key[:2] in BINDINGS:
-                self._look(key, world.outputs.get(key), names)
-        self._names, self._seen = names, world.outputs
+                self._look(key, world.outputs.get(key))
+        self._seen = world.outputs
 
-    def _look(self, key: ObjectKey, manifest: Manifest | None, names: frozenset[str]) -> None:
-        self.unfiled.pop(key, None)
-        self.followed.discard(key)
+    def _look(self, key: ObjectKey, manifest: Manifest | None) -> None:
+        self.keys.discard(key)
         spec = None if manifest is None else _readable(manifest.body)
-        if spec is None:
-            return
-        if spec.propagate_deps:
-            self.followed.add(key)
-        for name in spec.named - names:
-            self.unfiled[key] = name
+        if spec is not None and spec.propagate_deps:
+            self.keys.add(key)
 
 
 def _readable(binding: Body) -> BindingSpec | None:
@@ -102,13 +90,13 @@ class BindingReader:
     _world: World | None = None
     _index: KeyIndex = field(default_factory=lambda: KeyIndex(_ways))
     _needs: KeyIndex = field(default_factory=lambda: KeyIndex(_needed_by))
-    _clusters: _NamedClusters = field(default_factory=_NamedClusters)
+    _followed: _FollowedBindings = field(default_factory=_FollowedBindings)
 
     def follow(self, world: World, /) -> None:
         """Go on to another world."""
         self._world = world
         self._index.follow(world.inputs)
-        self._clusters.follow(world)
+        self._followed.follow(world)
 
     def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
         """Return what a binding reads, or why others have a say."""
@@ -143,15 +131,12 @@ class BindingReader:
         """Return why a binding depends on others, `""` if it does not."""
         if len(owners) > 1:
             return f"{owners[0]} and {owners[1]} want a binding of the same name"
-        if self._clusters.unfiled:
-            name = min(self._clusters.unfiled.values())
-            return f"the cluster {name} has no file, and bindings name it"
         spec = None if present is None else _readable(present)
         if present is not None and spec is None:
             return "its file cannot be read"
         if spec is not None and spec.required_by:
             return "others require its object"
-        if self._clusters.followed or self._index.of(PROPAGATES):
+        if self._followed.keys or self._index.of(PROPAGATES):
             self._needs.follow(world.inputs)
             needing = sorted(one for owner in owners for one in self._needs.of(owner))
             if needing:

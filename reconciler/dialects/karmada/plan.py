@@ -11,11 +11,10 @@ from reconciler.dialects.cluster_inventory import (
     take_inventory,
 )
 from reconciler.dialects.contract import Plan, RescheduleTrigger
-from reconciler.dialects.karmada.api.admitted_cluster import admit_cluster, departed
+from reconciler.dialects.karmada.api.admitted_cluster import admit_cluster, decode_departed
 from reconciler.dialects.karmada.api.clusters import (
     MemberCluster,
     Members,
-    decode_cluster,
     members_of,
 )
 from reconciler.dialects.karmada.api.groups import CLUSTER
@@ -253,7 +252,7 @@ def _fleet(
     """Return the fleet; a cluster without a file counts as leaving while a binding names it."""
     views = list(views)
     for name in sorted(claims.named - {view.cluster.name for view in views} - set(lost)):
-        decode = partial(decode_cluster, departed(name), declared=declared)
+        decode = partial(decode_departed, name, declared=declared)
         views.append(memory.departed.recall(name, (declared,), decode))
     return memory.fleet.recall(None, tuple(views), partial(members_of, views))
 

@@ -160,13 +160,26 @@ def test_what_others_need_is_asked_together() -> None:
     assert {"settings-configmap", "web-deployment"} == depending(told).keys()
 
 
-def test_a_cluster_without_file_that_bindings_name_concerns_all() -> None:
-    """It counts as leaving for everyone, until no binding names it."""
-    told = story(*ROOM, policy(), deployment(), deployment("api"))
+def test_a_cluster_without_file_is_told_to_those_that_it_had() -> None:
+    """It counts as leaving until no binding names it; whoever was not there does not hear of it."""
+    only_a, only_c = ({"clusterAffinity": {"clusterNames": [name]}} for name in "ac")
+    on_a = policy("only-a", selectors=[selector(name="api")], placement=only_a)
+    nowhere = policy("nowhere", selectors=[selector(name="new")], placement=only_c)
+    told = story(*ROOM, policy(), on_a, deployment(), deployment("api"))
     told.run()
     told.drop(cluster("b"))
 
-    assert {"the cluster b has no file, and bindings name it"} == {*depending(told).values()}
+    assert {} == depending(told)
+    told.put(deployment("api", replicas=5), deployment("new"), nowhere)
+    assert {} == depending(told)
+    outcome = reconcile(told.world(), told.now, asked=decided_in(told.world()))
+    heard = {
+        key.name: [one.cluster for one in explain().clusters]
+        for key, explain in outcome.explanations.items()
+    }
+    assert {"api-deployment": ["a"], "new-deployment": ["a"], "web-deployment": ["a", "b"]} == heard
+    new = {one.key.name: one for one in outcome.decisions}["new-deployment"]
+    assert (["a"], True) == ([*new.rejected], new.problem.startswith("0/1 clusters are available"))
 
 
 def test_removals_are_counted_together() -> None:

@@ -1,5 +1,6 @@
 """A cluster as its controllers leave it: taints dated, conditions turned into taints."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from reconciler.dialects.cluster_inventory import AdmittedCluster
@@ -79,7 +80,7 @@ def _condition_taints(body: Body, failover: bool) -> list[Body]:  # noqa: FBT001
     return [taint for taint in derived if taint_id(taint) not in written]
 
 
-def departed(name: str) -> Body:
+def decode_departed(name: str, *, declared: bool) -> MemberCluster:
     """Return a stand-in for a cluster whose file is gone while a binding still names it.
 
     It counts as a Cluster that is being deleted, so that the binding leaves it.
@@ -87,10 +88,11 @@ def departed(name: str) -> Body:
     Source: karmada@f8fdd02 pkg/scheduler/scheduler.go `doScheduleBinding`, the case of a
     terminating target cluster.
     """
-    return {
+    body: Body = {
         "apiVersion": "cluster.karmada.io/v1alpha1",
         "kind": KIND,
         "metadata": {"name": name, "deletionTimestamp": "1970-01-01T00:00:00Z"},
         "spec": {"syncMode": "Push"},
         "status": {},
     }
+    return replace(decode_cluster(body, declared=declared), departed=True)

@@ -77,6 +77,7 @@ class MemberCluster:
 
     `declared` says that the manifest has no status at all and that this counts as a promise: every
     API is enabled and capacity is without limit. `summary` is `None` where the status has none.
+    `departed` says that there is no manifest: it stands in for a cluster that a binding names.
     """
 
     cluster: Cluster
@@ -88,6 +89,7 @@ class MemberCluster:
     summary: ResourceSummary | None = None
     resource_models: tuple[tuple[int, Resources], ...] = ()
     declared: bool = False
+    departed: bool = False
 
     @property
     def modelled(self) -> bool:
@@ -186,6 +188,7 @@ class Members:
     modelled: Mask
     by_api: Mapping[tuple[str, str], Mask]
     no_execute: Mask
+    departed: Mask
     regions: tuple[str, ...]
     affinities: dict[ClusterAffinity, Mask] = field(default_factory=dict, repr=False)
     untolerated: dict[tuple[Toleration, ...], tuple[Rejection, ...]] = field(
@@ -199,6 +202,13 @@ class Members:
     votes: dict[tuple[tuple[StaticWeight, ...], Mask], tuple[tuple[int, ...], tuple[int, ...]]] = (
         field(default_factory=dict, repr=False)
     )
+
+    def known_to(self, named: Iterable[str]) -> Mask:
+        """Return the clusters that a binding hears of: of those without a file only its own.
+
+        So what is told of one binding does not depend on which clusters others still name.
+        """
+        return Mask(self.fleet.all & ~(self.departed & ~self.fleet.named(named)))
 
     def matching(self, affinity: ClusterAffinity) -> Mask:
         """Return the clusters that an affinity, or the target of a static weight, means.
@@ -274,5 +284,6 @@ def members_of(clusters: Iterable[MemberCluster]) -> Members:
             for position, view in enumerate(views)
             if any(taint.effect is TaintEffect.NO_EXECUTE for taint in view.cluster.taints)
         ),
+        departed=mask_of(i for i, view in enumerate(views) if view.departed),
         regions=regions,
     )

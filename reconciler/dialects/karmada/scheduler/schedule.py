@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
+from operator import itemgetter
 
 from reconciler.dialects.karmada.api.applied_placement import applied_placement
 from reconciler.dialects.karmada.api.binding import Binding
@@ -117,7 +118,8 @@ def attempt_group(
     feasible, rejections = run_filters(PROFILE.filters, request, members, candidates, now)
     attempt = partial(Attempt, request=request, feasible=feasible, rejections=rejections)
     if not feasible:
-        message = fit_error(len(fleet.clusters), rejections)
+        known = members.known_to(map(itemgetter(0), binding.clusters))
+        message = fit_error(known.bit_count(), rejections)
         return attempt(result=Failure(FailureKind.NO_CLUSTER_FIT, message))
     capacity = estimate_fleet(
         members,

@@ -19,7 +19,7 @@ from reconciler.dialects.karmada.scheduler.triggers import ScheduleReason
 from reconciler.dialects.karmada.view.explanation import LEAVING
 from reconciler.model.decision import Cause, CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
-from reconciler.schedule.framework import positions_of
+from reconciler.schedule.framework import Mask, positions_of
 
 BY_HAND = "rescheduleTriggeredAt edited by hand"
 RECORDED = "by the placement of its binding, since no policy claims it"
@@ -61,7 +61,7 @@ def decision_on(
         before=before,
         after=after,
         problem=problem,
-        rejected=_rejected(verdict, members),
+        rejected=_rejected(draft, verdict, members),
         evicted=(*(item.cluster for item in _left(happened)), *happened.failing.leaving),
     )
 
@@ -138,7 +138,9 @@ def _is_retry(draft: Draft, trigger: ScheduleReason) -> bool:
     ) or trigger is ScheduleReason.RESCHEDULE_TRIGGERED
 
 
-def _rejected(verdict: ScheduleVerdict | None, members: Members) -> Mapping[ClusterName, str]:
+def _rejected(
+    draft: Draft, verdict: ScheduleVerdict | None, members: Members
+) -> Mapping[ClusterName, str]:
     """Return why each cluster was turned away, by the attempt that counts.
 
     Clusters that are being deleted are not even asked upstream; here they have a reason, too.
@@ -146,7 +148,8 @@ def _rejected(verdict: ScheduleVerdict | None, members: Members) -> Mapping[Clus
     if verdict is None or not verdict.attempts:
         return {}
     attempt = verdict.attempts[0] if verdict.error is not None else verdict.attempts[-1]
-    reasons = dict.fromkeys(positions_of(members.fleet.deleting), LEAVING)
+    leaving = Mask(members.fleet.deleting & members.known_to(draft.spec.named))
+    reasons = dict.fromkeys(positions_of(leaving), LEAVING)
     for rejection in attempt.rejections:
         reasons |= dict.fromkeys(positions_of(rejection.clusters), str(rejection.reason))
     return {members.fleet.names[position]: reasons[position] for position in sorted(reasons)}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from operator import itemgetter
 
 from reconciler.dialects.karmada.api.binding import Binding
 from reconciler.dialects.karmada.api.clusters import Members
@@ -70,7 +71,7 @@ def explain(
         subject=draft.subject,
         question="no placement" if placement is None else _question(binding, placement),
         result=_result(draft, outcome, counted),
-        clusters=() if counted is None else tuple(_answers(counted, members, now)),
+        clusters=() if counted is None else tuple(_answers(draft, counted, members, now)),
         steps=tuple(_steps(attempts, members)),
         judged=outcome is not None,
     )
@@ -107,13 +108,15 @@ def _result(draft: Draft, outcome: ScheduleVerdict | None, attempt: Attempt | No
     return f"Nothing triggers scheduling; it would {'fail: ' if failed else 'end '}{then}"
 
 
-def _answers(attempt: Attempt, members: Members, now: datetime) -> Iterator[ClusterAnswer]:
-    """Yield what one attempt says of each cluster."""
-    fleet = members.fleet
+def _answers(
+    draft: Draft, attempt: Attempt, members: Members, now: datetime
+) -> Iterator[ClusterAnswer]:
+    """Yield what one attempt says of each cluster, of those without a file only of its own."""
+    fleet, known = members.fleet, members.known_to(draft.spec.named)
     candidates = Mask(fleet.all & ~fleet.deleting)
     verdicts: dict[int, list[ClusterVerdict]] = {
         position: [ClusterVerdict("", LEAVING, "have its file, without a deletionTimestamp")]
-        for position in positions_of(fleet.deleting)
+        for position in positions_of(Mask(known & fleet.deleting))
     }
     for rejection in run_every_filter(PROFILE.filters, attempt.request, members, candidates, now):
         found = ClusterVerdict(rejection.plugin, str(rejection.reason), str(rejection.remedy))
@@ -126,7 +129,8 @@ def _answers(attempt: Attempt, members: Members, now: datetime) -> Iterator[Clus
         else {}
     )
     shares = {} if isinstance(attempt.result, Failure) else dict(attempt.result)
-    for position, name in enumerate(fleet.names):
+    for position in positions_of(known):
+        name = fleet.names[position]
         picked = name in shares
         yield ClusterAnswer(
             cluster=name,
@@ -169,7 +173,7 @@ def _steps(attempts: tuple[Attempt, ...], members: Members) -> Iterator[str]:
     """Yield what happened, attempt by attempt."""
     for attempt in attempts:
         where = f"Group {attempt.affinity_name}: " if attempt.affinity_name else ""
-        total = len(members.fleet.names)
+        total = members.known_to(map(itemgetter(0), attempt.request.binding.clusters)).bit_count()
         yield f"{where}{attempt.feasible.bit_count()} of {total} clusters pass the filters."
         if attempt.selected is not None and attempt.ranking is not None:
             yield f"{where}{_selection(attempt)}"
