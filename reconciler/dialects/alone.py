@@ -7,7 +7,7 @@ a say that cannot be told beforehand, it says so, and the whole pass is asked.
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
@@ -30,6 +30,14 @@ class Reads:
     outputs: frozenset[ObjectKey] = frozenset()
 
 
+class OutputPlace(NamedTuple):
+    """Where outputs stand that an object may read: a kind, a namespace, how their names begin."""
+
+    kind: Kind
+    namespace: str
+    stem: str = ""
+
+
 class ObjectReader(Protocol):
     """What objects of one API read; it remembers indexes of the world that it saw last."""
 
@@ -42,6 +50,13 @@ class ObjectReader(Protocol):
 
     def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
         """Return what an object reads of the world that was followed last.
+
+        Args:
+            key: What decisions about the object bear.
+        """
+
+    def places(self, key: ObjectKey, /) -> Iterable[OutputPlace]:
+        """Return where every output stands that an object may read, in whatever world.
 
         Args:
             key: What decisions about the object bear.
@@ -60,6 +75,10 @@ class Untold:
     def reads(self, key: ObjectKey, /) -> DependsOnOthers:
         """Return that nothing is known."""
         return DependsOnOthers(f"it is not told what a {key.kind} reads")
+
+    def places(self, _key: ObjectKey, /) -> Iterable[OutputPlace]:
+        """Return nothing: others have a say anyway."""
+        return ()
 
 
 @dataclass(slots=True, eq=False)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.audit.history.revisions import Commit, FileChange, Revisions, UnreadableRevision
+from reconciler.core.asked.own_outputs import own_outputs
 from reconciler.core.dialects import DIALECTS, PLACED, dialect_of
 from reconciler.manifests.paths import output_path
 from reconciler.model.body import Body
@@ -122,12 +123,13 @@ def sides_of(
     key: ObjectKey, commit: Commit, revisions: Revisions
 ) -> tuple[Side, Side] | UnreadableRevision:
     """Return the outputs of an object before a commit and after it."""
-    after = revisions.world_at(commit.revision)
+    only = own_outputs(key, revisions.layout.output_root)
+    after = revisions.world_at(commit.revision, only=only)
     if isinstance(after, UnreadableRevision):
         return after
     if commit.parent is None:
         return Side({}, ()), _side(key, after, paths_of(after, key))
-    before = revisions.world_at(commit.parent)
+    before = revisions.world_at(commit.parent, only=only)
     if isinstance(before, UnreadableRevision):
         return before
     paths = paths_of(before, key) | paths_of(after, key)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from reconciler.audit.fleet.placed import Side, decided_on, paths_of, places_of, sides_of
+from reconciler.audit.fleet.placed import decided_on, sides_of
+from reconciler.audit.history.computed_again import is_as_computed, run_computed_again, went_as
 from reconciler.audit.history.revisions import (
     Commit,
     Lineage,
@@ -17,8 +18,6 @@ from reconciler.audit.history.revisions import (
 from reconciler.audit.history.steps_since import TakenUp, steps_since
 from reconciler.audit.proofs.replay import Replay, Run
 from reconciler.core.causing_files import MOST_COMMITS, files_behind
-from reconciler.core.changes import WriteFile
-from reconciler.manifests.paths import blob_id
 from reconciler.model.decision import CauseKind, Decision, Placed
 from reconciler.model.identity import ClusterName, ObjectKey
 from reconciler.model.world import World
@@ -182,16 +181,16 @@ def _pass(
     """Compute a pass again; `None` if it decided nothing about the object."""
     read = pass_of(commit)
     at = commit.committed_at if read is None else read.at
-    run = replay.run_again(commit, key)
+    run = run_computed_again(key, commit, replay)
     if isinstance(run, UnreadableRevision):
         return Event(commit=commit, at=at, note=run.reason)
     decision = run.decision_on(key)
-    as_computed = _is_as_computed(key, commit, run, replay.revisions)
+    as_computed = is_as_computed(key, commit, run, replay.revisions)
     if not as_computed:
         sides = sides_of(key, commit, replay.revisions)
         if isinstance(sides, UnreadableRevision):
             return Event(commit=commit, at=at, note=sides.reason)
-        if not _went_as(decision, sides):
+        if not went_as(decision, sides):
             before, after = (side.placed for side in sides)
             return Event(commit=commit, at=at, before=before, after=after, note=OTHERWISE)
     if decision is None:
@@ -218,33 +217,6 @@ def _endings(key: ObjectKey, commit: Commit, run: Run, revisions: Revisions) -> 
             if decided_on(result.reference) == key:
                 said = f"{result.result} ({result.reason})" if result.reason else result.result
                 yield f"{removal.key.kind} {removal.key.name}, removed by then: {said}"
-
-
-def _is_as_computed(key: ObjectKey, commit: Commit, run: Run, revisions: Revisions) -> bool:
-    """Return whether the commit left the outputs of an object as the pass computes them."""
-    _, *folders = places_of(key, revisions.layout)
-    written = {c.path: c.content for c in run.outcome.changes if isinstance(c, WriteFile)}
-    new = {p for p in written if p.rpartition("/")[0] in folders and key.name in written[p]}
-    paths = paths_of(run.world, key) | new
-    computed = {
-        change.path: blob_id(written[change.path].encode(), like=run.world.revision)
-        if change.path in written
-        else None
-        for change in run.outcome.changes
-        if change.path in paths
-    }
-    return computed == {c.path: c.after for c in revisions.changes(commit) if c.path in paths}
-
-
-def _went_as(decision: Decision | None, sides: tuple[Side, Side]) -> bool:
-    """Return whether a commit moved an object as a decision says, `None` for not at all.
-
-    So it is where an earlier version of ours wrote the same decision in other words.
-    """
-    before, after = (side.placed for side in sides)
-    if decision is None:
-        return before == after
-    return (before, after) == (decision.before, decision.after)
 
 
 def _edits_behind(

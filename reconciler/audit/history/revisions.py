@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from reconciler.core.asked.own_outputs import OwnOutputs
 from reconciler.model.moments import parse_moment
 from reconciler.model.repository_layout import RepositoryLayout
 from reconciler.model.world import World
@@ -139,8 +140,26 @@ class Provable(Protocol):
 class Revisions(Provable, Protocol):
     """The history of one repository, read-only."""
 
-    def world_at(self, revision: str, /) -> World | UnreadableRevision:
-        """Return the world at a commit of the branch that passes move."""
+    def world(
+        self,
+        inputs: str,
+        outputs: str | None,
+        /,
+        *,
+        reports: str | None = None,
+        only: OwnOutputs | None = None,
+    ) -> World | UnreadableRevision:
+        """Return what `Provable.world` does, with some of the outputs; `None` for all."""
+
+    def world_at(
+        self, revision: str, /, *, only: OwnOutputs | None = None
+    ) -> World | UnreadableRevision:
+        """Return the world at a commit of the branch that passes move.
+
+        Args:
+            revision: Full hex id of the commit.
+            only: The outputs to read, `None` for all.
+        """
 
     def between(self, old: str, new: str, /) -> tuple[Commit, ...]:
         """Return the commits that lead to one and not to an older one, the newest first."""

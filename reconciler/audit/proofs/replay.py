@@ -5,10 +5,17 @@ from datetime import datetime
 from typing import TypeVar
 
 from reconciler.audit.fleet.cluster_health import clusters_down
-from reconciler.audit.history.revisions import Commit, Revisions, UnreadableRevision, pass_of
+from reconciler.audit.history.revisions import (
+    Commit,
+    PassRead,
+    Revisions,
+    UnreadableRevision,
+    pass_of,
+)
 from reconciler.audit.previews.foresight import Coming, foresee_alone, foresee_some
 from reconciler.audit.short_id import short_id
 from reconciler.core.asked.alone import AskedAlone
+from reconciler.core.asked.own_outputs import own_outputs
 from reconciler.core.changes import Outcome
 from reconciler.core.memo import Memo
 from reconciler.core.reconcile import reconcile
@@ -24,10 +31,11 @@ Kept = TypeVar("Kept")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A pass: what it looked at, and what came of it; of a pass over one object, what of that."""
+    """A pass: what it looked at, and what came of it; `of` is the only object that it is about."""
 
     world: World
     outcome: Outcome
+    of: ObjectKey | None = None
 
     def decision_on(self, key: ObjectKey) -> Decision | None:
         """Return what the pass decided about an object, `None` if nothing."""
@@ -47,14 +55,6 @@ class Asked:
         return None if explain is None else _with_down(explain(), self.run.world)
 
 
-@dataclass(frozen=True, slots=True)
-class _Past:
-    """A world of the history, and what answers for single objects of it."""
-
-    world: World
-    alone: AskedAlone
-
-
 @dataclass(slots=True, eq=False)
 class Replay:
     """Computes passes of one repository again; neighbours in history share most of their work.
@@ -68,13 +68,13 @@ class Replay:
         past: The same of passes of the history, `None` for the same memory; with one of its own,
             questions about the present stay quick between them.
         alone: What answers for single objects of the present.
-        alone_then: The same of passes of the history, where none are kept.
+        alone_then: The same of passes of the history, of which only what one object reads is read.
         most_kept: How many passes of the history are kept as they were computed, and how many of
             its worlds.
         together: Objects that will be asked about: a pass of the history is asked about all of them
             at once.
-        is_alone: Whether nothing is computed but single objects of the present: passes of the
-            history cannot be read then, and what depends on others is not told.
+        depending: Why something that was asked depends on others, where whole passes are left to
+            somebody else; `None` where they are computed.
     """
 
     revisions: Revisions
@@ -84,10 +84,10 @@ class Replay:
     alone_then: AskedAlone = field(default_factory=AskedAlone)
     most_kept: int = 0
     together: frozenset[ObjectKey] = frozenset()
-    is_alone: bool = False
+    depending: list[str] | None = None
     _kept: dict[tuple[object, ...], Run] = field(default_factory=dict)
     _asked: dict[str, Asked] = field(default_factory=dict)
-    _pasts: dict[tuple[str, str | None, str | None], _Past] = field(default_factory=dict)
+    _pasts: dict[tuple[object, ...], World] = field(default_factory=dict)
 
     def run(
         self,
@@ -103,24 +103,47 @@ class Replay:
         See `Provable.world`. `of` is the only object about which anything will be asked, `None` for
         any.
         """
-        if self.is_alone:
-            return UnreadableRevision("passes of the history are not computed here")
         together = (inputs, outputs, now, reports)
         known = self._kept.get(together) or self._kept.get((*together, of))
         if known is not None:
             return known
-        past = self._past(inputs, outputs, reports)
-        if isinstance(past, UnreadableRevision):
-            return past
-        world = past.world
-        alone = None if of is None else past.alone.ask(world, of, now)
-        if isinstance(alone, Outcome):
-            run = Run(world, alone)
+        run = self._run_alone(inputs, outputs, now, reports, of)
+        if isinstance(run, Run):
             self._keep(self._kept, (*together, of), run)
-        else:
-            run = Run(world, reconcile(world, now, memo=self.past or self.memo))
-            self._keep(self._kept, together, run)
+        if run is not None:
+            return run
+        world = self._past(inputs, outputs, reports)
+        if isinstance(world, UnreadableRevision):
+            return world
+        run = Run(world, reconcile(world, now, memo=self.past or self.memo))
+        self._keep(self._kept, together, run)
         return run
+
+    def _run_alone(
+        self,
+        inputs: str,
+        outputs: str | None,
+        now: datetime,
+        reports: str | None,
+        of: ObjectKey | None,
+    ) -> Run | UnreadableRevision | None:
+        """Compute a pass of one object, `None` if all have to be looked at."""
+        if of is None:
+            return self._left_out("its commit holds what does not follow from it alone")
+        world = self._past(inputs, outputs, reports, of)
+        if isinstance(world, UnreadableRevision):
+            return world
+        outcome = self.alone_then.ask(world, of, now)
+        if isinstance(outcome, DependsOnOthers):
+            return self._left_out(outcome.reason)
+        return Run(world, outcome, of)
+
+    def _left_out(self, reason: str) -> UnreadableRevision | None:
+        """Note that a whole pass is not computed here, `None` if it is."""
+        if self.depending is None:
+            return None
+        self.depending.append(reason)
+        return UnreadableRevision(f"it depends on others: {reason}")
 
     def run_again(self, commit: Commit, of: ObjectKey | None = None) -> Run | UnreadableRevision:
         """Compute the pass again that made a commit; see `run`."""
@@ -141,7 +164,7 @@ class Replay:
         keys = frozenset({key})
         outcome = self.alone.ask(world, key, now)
         if isinstance(outcome, DependsOnOthers):
-            if self.is_alone:
+            if self._left_out(outcome.reason):
                 return None, None
             outcome = reconcile(world, now, asked=keys, memo=self.memo)
         run = Run(world, outcome)
@@ -149,10 +172,13 @@ class Replay:
 
     def foresee(self, world: World, key: ObjectKey, now: datetime) -> tuple[Coming, ...]:
         """Return what passes will do with one object, if nothing but time goes by."""
-        if self.is_alone:
-            found = foresee_alone(world, key, now, self.alone)
-            return () if isinstance(found, DependsOnOthers) else found
-        return foresee_some(world, {key}, now, alone=self.alone, memo=self.memo)
+        if self.depending is None:
+            return foresee_some(world, {key}, now, alone=self.alone, memo=self.memo)
+        found = foresee_alone(world, key, now, self.alone)
+        if isinstance(found, DependsOnOthers):
+            self.depending.append(found.reason)
+            return ()
+        return found
 
     def explain_again(self, commit: Commit, key: ObjectKey) -> Explanation | None:
         """Compute the pass again that made a commit, and ask it about one object.
@@ -160,20 +186,25 @@ class Replay:
         Returns:
             `None` where it said nothing of the object, or cannot be computed again.
         """
-        if self.is_alone:
-            return None
         known = self._asked.get(commit.revision)
         if known is not None and key in known.keys:
             return known.explanation_of(key)
         read = pass_of(commit)
         if read is None:
             return None
-        past = self._past(read.inputs, read.outputs, read.reports)
-        if isinstance(past, UnreadableRevision):
+        world = self._past(read.inputs, read.outputs, read.reports, key)
+        if isinstance(world, UnreadableRevision):
             return None
-        world, alone = past.world, past.alone.ask(past.world, key, read.at)
+        alone = self.alone_then.ask(world, key, read.at)
         if isinstance(alone, Outcome):
-            return Asked(frozenset({key}), Run(world, alone)).explanation_of(key)
+            return Asked(frozenset({key}), Run(world, alone, key)).explanation_of(key)
+        return None if self._left_out(alone.reason) else self._explain_all(commit, read, key)
+
+    def _explain_all(self, commit: Commit, read: PassRead, key: ObjectKey) -> Explanation | None:
+        """Explain one object, and those that will be asked about, by a whole pass."""
+        world = self._past(read.inputs, read.outputs, read.reports)
+        if isinstance(world, UnreadableRevision):
+            return None
         keys = self.together | {key}
         outcome = reconcile(world, read.at, asked=keys, memo=self.past or self.memo)
         found = Asked(keys, Run(world, outcome))
@@ -181,18 +212,24 @@ class Replay:
         return found.explanation_of(key)
 
     def _past(
-        self, inputs: str, outputs: str | None, reports: str | None
-    ) -> _Past | UnreadableRevision:
-        """Return a world of the history; where some are kept, each with answers of its own."""
-        name = (inputs, outputs, reports)
-        found = self._pasts.get(name)
-        if found is None:
-            world = self.revisions.world(inputs, outputs, reports=reports)
-            if isinstance(world, UnreadableRevision):
-                return world
-            found = _Past(world, AskedAlone() if self.most_kept else self.alone_then)
-        self._keep(self._pasts, name, found)
-        return found
+        self,
+        inputs: str,
+        outputs: str | None,
+        reports: str | None,
+        of: ObjectKey | None = None,
+    ) -> World | UnreadableRevision:
+        """Return a world of the history, with the outputs that one object reads, or with all."""
+        name = (inputs, outputs, reports, of)
+        world = self._pasts.get(name)
+        if world is None:
+            root = self.revisions.layout.output_root
+            only = None if of is None else own_outputs(of, root)
+            found = self.revisions.world(inputs, outputs, reports=reports, only=only)
+            if isinstance(found, UnreadableRevision):
+                return found
+            world = found
+        self._keep(self._pasts, name, world)
+        return world
 
     def _keep(self, table: dict[Name, Kept], name: Name, found: Kept) -> None:
         """Keep what was computed, as the newest; the oldest goes where there are too many."""

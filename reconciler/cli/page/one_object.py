@@ -75,7 +75,7 @@ def object_present(
         key: What decisions about the object bear.
         unreplayed: Why no more is computed, `""` if the rest is on its way.
     """
-    subject = _subject(revisions, replace(replay, is_alone=True), head, world, key)
+    subject = _subject(revisions, replace(replay, depending=[]), head, world, key)
     rest = _instead(subject.named, unreplayed) if unreplayed else ON_ITS_WAY
     why = _why(subject, [])
     alone = replay.alone.ask(world, key, next_moment(world, SystemClock().now()))

@@ -3,10 +3,10 @@
 Others have a say where two workloads want one binding, and where others need its object.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.dialects.alone import DependsOnOthers, KeyIndex, Reads
+from reconciler.dialects.alone import DependsOnOthers, KeyIndex, OutputPlace, Reads
 from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED, overrides_of
 from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS
@@ -119,6 +119,10 @@ class BindingReader:
             if policy[:2] in POLICIES:
                 found.update(overrides_of(world.inputs[policy]))
         return Reads(frozenset(found), frozenset({key}))
+
+    def places(self, key: ObjectKey, /) -> Iterable[OutputPlace]:
+        """Return the place of its own file."""
+        return (OutputPlace(key[:2], key.namespace, key.name),)
 
     def _policies(self, workload: Manifest) -> set[ObjectKey]:
         """Return the policies that may claim a workload; labels are not asked."""

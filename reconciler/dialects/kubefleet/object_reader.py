@@ -4,7 +4,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from reconciler.dialects.alone import DependsOnOthers, KeyIndex, Reads
+from reconciler.dialects.alone import DependsOnOthers, KeyIndex, OutputPlace, Reads
+from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
 from reconciler.dialects.kubefleet.api.groups import CLUSTER
 from reconciler.dialects.kubefleet.api.kinds import OWNED, is_placement, placement_key
 from reconciler.dialects.kubefleet.api.names import GROUP, NAMESPACE
@@ -74,6 +75,13 @@ class FleetPlacementReader:
             inputs.update(self._selected(selectors, key.namespace))
         outputs = {key, *evictions, *self._outputs.of(key)}
         return Reads(frozenset(inputs), frozenset(outputs))
+
+    def places(self, key: ObjectKey, /) -> Iterable[OutputPlace]:
+        """Return the places of its own file, of its parts by their names, and of all evictions."""
+        yield OutputPlace(key[:2], key.namespace, key.name)
+        yield OutputPlace((GROUP, EVICTION), "")
+        for kind in sorted(OWNED):
+            yield OutputPlace((GROUP, kind), key.namespace, key.name[:PLACEMENT_PART])
 
     def _selected(self, selectors: Iterable[Body], namespace: str) -> Iterator[ObjectKey]:
         """Yield what selectors may select, and the Services for which Endpoints are made."""

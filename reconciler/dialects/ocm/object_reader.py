@@ -3,10 +3,10 @@
 Others have a say where decisions are balanced: there those of all placements are counted.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from reconciler.dialects.alone import DependsOnOthers, KeyIndex, Reads
+from reconciler.dialects.alone import DependsOnOthers, KeyIndex, OutputPlace, Reads
 from reconciler.dialects.ocm.api.groups import CLUSTER, CLUSTER_GROUP, WORK_GROUP
 from reconciler.dialects.ocm.api.hub_objects import SCORES, SET_BINDINGS, SETS
 from reconciler.dialects.ocm.api.placement import decode_placement
@@ -63,6 +63,13 @@ class HubPlacementReader:
             inputs.add(placement)
             outputs |= {placement, *self._own(placement)}
         return Reads(frozenset(inputs), frozenset(outputs))
+
+    def places(self, key: ObjectKey, /) -> Iterable[OutputPlace]:
+        """Return the places of its own file and decisions; of a set, of all in its namespace."""
+        stem = key.name if key[:2] == PLACEMENT else ""
+        yield OutputPlace(key[:2], key.namespace, key.name)
+        yield OutputPlace(PLACEMENT, key.namespace, stem)
+        yield OutputPlace(DECISION, key.namespace, f"{stem}{STEM}" if stem else "")
 
     def _own(self, placement: ObjectKey) -> frozenset[ObjectKey]:
         space, name = placement.namespace, placement.name

@@ -7,7 +7,7 @@ disk) costs time, never an answer: what is not found there is read from the repo
 import contextlib
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from reconciler.core.inputs.file_validation import FileValidation
@@ -88,6 +88,13 @@ class DocumentCache:
             return len(pairs)
         sample = {self._key(rules, *pair) for pair in pairs[:: len(pairs) // SAMPLE + 1]}
         return len(pairs) * (len(sample) - len(self._read(list(sample)))) // max(len(sample), 1)
+
+    def unknown_among(self, pairs: Iterable[Pair], is_output: Callable[[str], bool]) -> int:
+        """Return about how many files of a commit are not known."""
+        sides: dict[str, list[Pair]] = {INPUTS: [], OUTPUTS: []}
+        for path, blob in pairs:
+            sides[OUTPUTS if is_output(path) else INPUTS].append((path, blob))
+        return sum(self.unknown(*side) for side in sides.items())
 
     def add(self, rules: str, file: FileValidation) -> None:
         """Note what was found in a file, to be written by `save`."""

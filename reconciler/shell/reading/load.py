@@ -6,6 +6,7 @@ What a commit changed is told by git, and patched into what was known, so a warm
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.admissions import ADMISSIONS
@@ -17,7 +18,7 @@ from reconciler.core.inputs.last_known_good import LastKnownGood
 from reconciler.core.inputs.past_versions import with_past
 from reconciler.core.inputs.world_composition import compose, configuration_of
 from reconciler.core.record import LastPass, last_pass
-from reconciler.core.state import StateTree, blocks_of, check_ours, follow_state, read_state
+from reconciler.core.state import StateTree
 from reconciler.delivery.destinations import roots_of
 from reconciler.delivery.record import recorded
 from reconciler.delivery.settings import Destination, decode_delivery
@@ -36,9 +37,21 @@ from reconciler.shell.reading.format_guard import FormatGuard
 from reconciler.shell.reading.good_versions import GoodVersions
 from reconciler.shell.reading.listings import Listings
 from reconciler.shell.reading.reported_trees import ReportedTrees, Reports, SourcesOf, paired
-from reconciler.shell.reading.tree_cache import Below, Track, TreeCache, untracked
+from reconciler.shell.reading.state_reader import StateReader
+from reconciler.shell.reading.tree_cache import Below, Choice, Track, TreeCache, untracked
 from reconciler.shell.reading.trees import Trees
 from reconciler.shell.work.validators import FileValidators, file_validators
+
+_Asked = tuple[str, str, Choice]
+"""The commits of inputs and outputs, and which outputs."""
+
+
+class _Loaded(NamedTuple):
+    """A world, what was asked for, and the branch that clusters report on, `""` for none."""
+
+    asked: _Asked
+    branch: str
+    world: World
 
 
 class Loader:
@@ -76,18 +89,23 @@ class Loader:
         self._output_listings = Listings(trees, layout.output_root) if sources else self._listings
         self._documents = documents
         self._formats = FormatGuard(trees)
-        self._inputs, self._outputs = (
-            TreeCache(trees, listings, name, track=track, documents=documents)
-            for name, listings in ((INPUTS, self._listings), (OUTPUTS, self._output_listings))
+        cache = partial(TreeCache, trees, documents=documents)
+        self._inputs = cache(self._listings, INPUTS, track=track)
+        outputs = self._output_listings
+        self._states, self._parts = (
+            StateReader(cache(outputs, OUTPUTS, track=shown), outputs, layout.output_root)
+            for shown in (track, untracked)
         )
+        self._every = Below(layout.output_root)
         self._good_versions = GoodVersions(self._listings, self.version)
         self._edited = EditedInputs(trees, self._listings)
         self._earlier = EarlierFiles(trees, self._inputs, self.version)
         self._surveyed: InputIndex | None = None
-        self._state: StateTree | None = None
         self._delivered = DeliveredFiles()
         self._delivers: tuple[Destination, ...] = ()
-        self._last: tuple[tuple[str, str], str, World] | None = None
+        self._last: _Loaded | None = None
+        self._last_whole: _Loaded | None = None
+        self._last_part: _Loaded | None = None
 
     @property
     def layout(self) -> RepositoryLayout:
@@ -99,7 +117,12 @@ class Loader:
         return (revision, revision) if self._sources is None else self._sources(revision)
 
     def load(
-        self, revision: str, *, outputs: str | None = None, reports: Reports | None = None
+        self,
+        revision: str,
+        *,
+        outputs: str | None = None,
+        reports: Reports | None = None,
+        only: Choice | None = None,
     ) -> World:
         """Return the world at a commit.
 
@@ -109,6 +132,7 @@ class Loader:
                 that belong to it on their own branch.
             reports: Returns the commit of the branch that clusters report on, where the
                 configuration names one; `None` takes that of the last pass.
+            only: The outputs to read, `None` for all; what was read for all is kept beside.
 
         Returns:
             The very same world if the one before was asked for; documents that did not change are
@@ -121,20 +145,26 @@ class Loader:
         """
         if outputs is None:
             revision, outputs = self.sources_of(revision)
-        asked = (revision, outputs)
-        if self._last is not None and self._last[0] == asked:
-            _, branch, world = self._last
-            if reports is None or not branch or (reports(branch) or "") == world.reported_at:
-                return world
+        asked = (revision, outputs, only or self._every)
+        last = self._last_whole if only is None else self._last_part
+        if last is not None and last.asked == asked:
+            reported = None if reports is None or not last.branch else reports(last.branch) or ""
+            if reported in (None, last.world.reported_at):
+                return last.world
         total = 0 if self._last is not None else self._unparsed(revision)
         try:
             with file_validators(self._rules, total, processes=self._processes) as by:
-                branch, world = self._load(*asked, reports, by)
+                self._last = _Loaded(asked, *self._load(asked, reports, by, last))
         except BaseException:
-            self._state = self._surveyed = None  # they may lag behind their files
+            self._surveyed = None  # it may lag behind its files, and so may what follows
+            self._states.forget()
+            self._parts.forget()
             raise
-        self._last = (asked, branch, world)
-        return world
+        if only is None:
+            self._last_whole = self._last
+        else:
+            self._last_part = self._last
+        return self._last.world
 
     def has_outputs(self, revision: str) -> bool:
         """Return whether a commit has the record of a pass."""
@@ -149,28 +179,23 @@ class Loader:
         entries = self._listings.entries(revision)
         if self._documents is None:
             return len(entries)
-        sides: dict[str, list[tuple[str, str]]] = {INPUTS: [], OUTPUTS: []}
-        is_output = Below(self._layout.output_root)
-        for path, entry in entries.items():
-            sides[OUTPUTS if is_output(path) else INPUTS].append((path, entry.blob))
-        return sum(self._documents.unknown(*side) for side in sides.items())
+        files = ((path, entry.blob) for path, entry in entries.items())
+        return self._documents.unknown_among(files, self._every)
 
     def _load(
-        self, revision: str, outputs: str, reports: Reports | None, by: FileValidators
+        self, asked: _Asked, reports: Reports | None, by: FileValidators, before: _Loaded | None
     ) -> tuple[str, World]:
-        """Read what changed since the world before, and compose this one.
-
-        Returns:
-            The branch that clusters report on, `""` for none of its own, and the world.
-        """
+        """Compose a world from what changed since the one before; see `_Loaded`."""
+        revision, outputs, choice = asked
         record = output_path(self._layout.output_root, RECORD)
         self._formats.check(record, self._output_listings.entries(outputs).get(record))
-        state = self._follow_state(outputs, by)
+        states = self._states if choice is self._every else self._parts
+        state = states.follow(outputs, choice, by)
         self._delivers = recorded(state.manifests)
         last = last_pass(state.manifests)
         reported_at = "" if last is None else last.reported_at
         used: set[tuple[str, str]] = set()
-        settings = self._settings(self._as_before(revision), last, used)
+        settings = self._settings(self._as_before(revision), last, state, used)
         branch = settings.feedback_branch
         if branch and reports is not None:
             reported_at = reports(branch) or ""
@@ -201,14 +226,13 @@ class Loader:
             delivered=self._delivered.follow(self._output_listings.entries(outputs), roots),
             obstacles=self._output_listings.listing(outputs).in_the_way(roots),
             edited=edited,
-            last=None if self._last is None else self._last[-1],
+            last=None if before is None else before.world,
         )
         earlier = self._earlier.find(world.inputs, versions, last, index.scopes)
         world = replace(world, earlier=earlier)
         if self._reads_past or self._delivers or decode_delivery(settings).destinations:
             world = with_past(world, index.scopes, partial(self._past, used))
         self._inputs.keep(used)
-        self._outputs.keep(())
         return branch, world
 
     def _with_scopes(
@@ -223,9 +247,9 @@ class Loader:
 
     def _as_before(self, revision: str) -> str:
         """Return a commit with the reports of the world before: a listing is told from its like."""
-        if self._last is None or not self._last[1]:
+        if self._last is None or not self._last.branch:
             return revision
-        return paired(revision, self._last[-1].reported_at)
+        return paired(revision, self._last.world.reported_at)
 
     def _past(self, used: set[tuple[str, str]], path: str, blob: str) -> FileValidation | None:
         """Return what an earlier version of a file holds, `None` if it is not there any more."""
@@ -235,18 +259,6 @@ class Loader:
             return None
         used.add((path, blob))
         return found
-
-    def _follow_state(self, revision: str, by: FileValidators) -> StateTree:
-        """Read the files below the output root."""
-        move = self._outputs.follow(revision, Below(self._layout.output_root), by)
-        listing = self._output_listings.listing(revision)
-        blocks = blocks_of(listing.links | listing.others, self._layout.output_root, KINDS)
-        if self._state is None:
-            self._state = read_state(move.files.values(), self._layout.output_root, KINDS, blocks)
-        else:
-            self._state = follow_state(self._state, move, self._layout.output_root, KINDS, blocks)
-        check_ours(self._state, self._layout.output_root)
-        return self._state
 
     def _follow_survey(self, revision: str, covers: InputFiles, by: FileValidators) -> InputIndex:
         """Read the files of people."""
@@ -263,7 +275,7 @@ class Loader:
         return frozenset(roots_of((*self._delivers, *wanted))) - {""}
 
     def _settings(
-        self, revision: str, last: LastPass | None, used: set[tuple[str, str]]
+        self, revision: str, last: LastPass | None, state: StateTree, used: set[tuple[str, str]]
     ) -> Settings:
         """Read the configuration first, since it says which files are read."""
         entry = self._listings.entries(revision).get(CONFIGURATION_PATH)
@@ -276,7 +288,7 @@ class Loader:
             revision,
             last=last,
             covers=CONFIGURATION_PATH.__eq__,
-            recorded={} if self._state is None else self._state.manifests,
+            recorded=state.manifests,
             used=used,
         )
         return decode_settings(configuration_of(index, good))

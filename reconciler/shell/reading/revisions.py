@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reconciler.audit.history.revisions import Commit, FileChange, UnreadableRevision
+from reconciler.core.asked.own_outputs import OwnOutputs
 from reconciler.errors import ReconcilerError
 from reconciler.manifests.text.limits import Oversized
 from reconciler.model.repository_layout import RepositoryLayout
@@ -107,16 +108,24 @@ class GitRevisions:
         return self.loader.layout
 
     def world(
-        self, inputs: str, outputs: str | None, /, *, reports: str | None = None
+        self,
+        inputs: str,
+        outputs: str | None,
+        /,
+        *,
+        reports: str | None = None,
+        only: OwnOutputs | None = None,
     ) -> World | UnreadableRevision:
         """Return the inputs of one commit with the outputs of another."""
         nothing = EMPTY_TREES[self.repository.object_format]
-        return load_pair(self.loader, inputs, outputs or nothing, reports)
+        return load_pair(self.loader, inputs, outputs or nothing, reports, only)
 
-    def world_at(self, revision: str, /) -> World | UnreadableRevision:
+    def world_at(
+        self, revision: str, /, *, only: OwnOutputs | None = None
+    ) -> World | UnreadableRevision:
         """Return the world at a commit of the branch that passes move."""
         try:
-            return self.loader.load(revision)
+            return self.loader.load(revision, only=only)
         except ReconcilerError as error:
             return UnreadableRevision(str(error))
 
@@ -164,12 +173,16 @@ class GitRevisions:
 
 
 def load_pair(
-    loader: Loader, inputs: str, outputs: str, reports: str | None
+    loader: Loader,
+    inputs: str,
+    outputs: str,
+    reports: str | None,
+    only: OwnOutputs | None = None,
 ) -> World | UnreadableRevision:
     """Return the inputs of one commit with the outputs of another, or why they cannot be read."""
     asked = None if reports is None else lambda _: reports
     try:
-        return loader.load(inputs, outputs=outputs, reports=asked)
+        return loader.load(inputs, outputs=outputs, reports=asked, only=only)
     except ReconcilerError as error:
         return UnreadableRevision(str(error))
 

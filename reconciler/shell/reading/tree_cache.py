@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+from reconciler.core.asked.own_outputs import OwnOutputs
 from reconciler.core.dialects import KINDS
 from reconciler.core.inputs.file_validation import FileValidation
 from reconciler.core.inputs.input_files import InputFiles
@@ -44,7 +45,7 @@ class Below:
         return path.startswith(f"{self.folder}/") and not is_escaped(path)
 
 
-Choice = Below | InputFiles
+Choice = Below | InputFiles | OwnOutputs
 
 
 class TreeCache:

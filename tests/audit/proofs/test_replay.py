@@ -80,6 +80,22 @@ def test_objects_that_are_asked_about_together_are_told_the_same(tmp_path: Path)
         assert subject.why(NOW) == replace(subject, replay=together).why(NOW)
 
 
+def test_a_pass_of_one_object_reads_no_output_of_others(tmp_path: Path) -> None:
+    """What it decided and why is what the pass over all outputs says, for every pass."""
+    fleet = told_fleet(tmp_path / "fleet")
+    revisions = GitRevisions.open(fleet.folder, RepositoryLayout())
+    key = subject_at(revisions, fleet.head(), WORDS[0], "default").key
+    passes = [one for one in revisions.commits(fleet.head()) if pass_of(one) is not None]
+    for commit in passes:
+        alone, whole = (Replay(revisions).run_again(commit, of) for of in (key, None))
+        assert isinstance(alone, Run)
+        assert isinstance(whole, Run)
+
+        assert alone.decision_on(key) == whole.decision_on(key)
+        assert {key} >= {one.key for one in alone.world.outputs_of_kind(key[:2])}
+    assert {key} < {one.key for one in revisions.loader.load(fleet.head()).outputs_of_kind(key[:2])}
+
+
 def test_what_is_asked_of_one_object_computes_no_whole_pass(tmp_path: Path) -> None:
     """Why it is there, since when, and what comes: a memory of whole passes stays empty."""
     fleet = told_fleet(tmp_path / "fleet")

@@ -1,11 +1,12 @@
 """What a pass says of one object, and whether that object asked alone is told the same."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reconciler.audit.fleet.placed import decision_on, owner_of
 from reconciler.core.asked.alone import AskedAlone
+from reconciler.core.asked.own_outputs import own_outputs
 from reconciler.core.changes import Outcome
 from reconciler.core.dialects import PLACED
 from reconciler.core.next_world import next_world
@@ -16,7 +17,7 @@ from reconciler.model.decision import Decision
 from reconciler.model.explanation import Explanation
 from reconciler.model.identity import ObjectKey
 from reconciler.model.wait import Wait
-from reconciler.model.world import Fault, World
+from reconciler.model.world import Fault, Kinds, World
 
 DELIVERY = "delivery-"
 """How rules of delivery begin: what is delivered is no part of an answer about one object."""
@@ -82,5 +83,24 @@ def hold_alone(world: World, now: datetime, asking: AskedAlone) -> dict[ObjectKe
             continue
         part = asking.part(world, key)
         assert isinstance(part, World)
-        assert told_of(world, whole, key) == told_of(part, alone, key), key
+        expected = told_of(world, whole, key)
+        assert expected == told_of(part, alone, key), key
+        hold_own_outputs(world, now, key, expected)
     return depending
+
+
+def hold_own_outputs(world: World, now: datetime, key: ObjectKey, expected: Told) -> None:
+    """Hold that an object is told the same where no output is read but those of its paths."""
+    own = own_outputs(key, world.output_root)
+    outputs = {k: one for k, one in world.outputs.items() if own(one.origin.path)}
+    narrow = replace(
+        world,
+        outputs=outputs,
+        present={path: blob for path, blob in world.present.items() if own(path)},
+        output_kinds=Kinds(),
+    )
+    asking = AskedAlone()
+    part, alone = asking.part(narrow, key), asking.ask(narrow, key, now)
+    assert isinstance(part, World)
+    assert isinstance(alone, Outcome)
+    assert expected == told_of(part, alone, key), key
