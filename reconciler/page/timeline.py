@@ -58,6 +58,7 @@ class TimelineView:
         earlier: Where older passes are, `None` if there are none.
         later: Where newer passes are, `None` if there are none.
         newest: The revision that the slider counts back from.
+        note: Why the fleet as it was then is not shown, `""` if it is, or of a report.
     """
 
     steps: Sequence[PassStep]
@@ -67,6 +68,7 @@ class TimelineView:
     earlier: Anchor | None = None
     later: Anchor | None = None
     newest: str = ""
+    note: str = ""
 
 
 def moved_objects(

@@ -84,7 +84,7 @@ class ServedPage:
 def served_page(folder: Path, access: PageAccess = NO_ACCESS) -> Iterator[ServedPage]:
     """Serve the page of a checkout's branch while the block lasts."""
     with open_page(folder, "main", RepositoryLayout(), access) as endpoints:
-        endpoints.patience_seconds = endpoints.present_seconds = PATIENCE_SECONDS
+        endpoints.answer_seconds = PATIENCE_SECONDS
         address = Address("127.0.0.1", 0)
         app = page_app(endpoints)
         with Listener(address, app, connection_seconds=PATIENCE_SECONDS) as listener:

@@ -1,4 +1,4 @@
-"""The page where whole passes are not computed, for there are too many objects."""
+"""The page where there are many objects: each is asked alone, whole passes are left to others."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,73 +6,128 @@ from pathlib import Path
 import pytest
 
 from reconciler.cli.page.answers import LINKS, PageAnswer, PageAnswers
-from reconciler.cli.page.views import PageViews, new_memory
+from reconciler.cli.page.one_object import object_detail
+from reconciler.cli.page.views import ON_ITS_WAY, PageViews, new_memory
+from reconciler.core.dialects import PLACED
 from reconciler.library.fleet import open_repository
 from reconciler.page.matrix import MatrixQuery
 from tests.builders import rebalancer, target, text
+from tests.cli.history import told_fleet
 from tests.shell.fleet import new_fleet, run_pass
 
 SHOP = {"group": "apps", "kind": "Deployment", "namespace": "default", "name": "shop"}
+BATCHES = {"rebalancer.yaml": text(rebalancer("all", target(name="shop"), limits={"maxMoves": 1}))}
+WITHOUT = "it depends on others (WorkloadRebalancer all moves its targets in batches)"
 
 
 def asked(
     folder: Path,
     view: str,
-    more: Mapping[str, str] | None = None,
-    /,
+    query: Mapping[str, str] | None = None,
     *,
-    most: int | None,
-    **query: str,
+    more: Mapping[str, str] | None = None,
+    most: int | None = 0,
+    problem: str = "",
 ) -> PageAnswer:
-    """Ask for a view where so many objects are few enough for whole passes."""
+    """Ask for a view where whole passes are computed over so many objects."""
     fleet = new_fleet(folder / "fleet")
     run_pass(fleet.folder, 0)
     if more:
         fleet.commit(more)
     repository = open_repository(fleet.folder)
     answers = PageAnswers(repository, "main", new_memory(repository.revisions, most))
-    return answers.answer(view, query, fleet.head())
+    return answers.answer(view, query or {}, fleet.head(), problem)
 
 
-def test_an_object_is_explained_at_any_size(tmp_path: Path) -> None:
-    """By itself; the verb is named that also says since when it is there."""
-    shown = asked(tmp_path, "object", most=0, **SHOP)
+def test_an_object_is_told_with_its_past_by_itself(tmp_path: Path) -> None:
+    """Where it is, since when, why, and by whose commit; nothing is left to anybody."""
+    shown = asked(tmp_path, "object", SHOP)
 
-    assert 200 == shown.status
+    assert (200, False) == (shown.status, shown.lacks)
     assert '<th scope="row">member1</th>' in shown.html
     assert "Why, for each cluster" in shown.html
-    assert "reconciler why deployment/shop -n default says since when it is there" in shown.html
+    assert "Decided at" in shown.html
+    assert "<h2>History</h2>" in shown.html
+
+
+def test_what_is_told_of_an_object_alone_is_what_whole_passes_tell(tmp_path: Path) -> None:
+    """Every part of the view: placed, scaled, and evicted from a cluster that failed."""
+    fleet = told_fleet(tmp_path / "fleet")
+    revisions = open_repository(fleet.folder).revisions
+    world = revisions.loader.load(fleet.head())
+    keys = [key for key in world.outputs if key[:2] in PLACED]
+    assert len(keys) > 2
+    for key in keys:
+        alone, whole = (
+            object_detail(
+                revisions, new_memory(revisions).replay, fleet.head(), world, key, unknown=unknown
+            )
+            for unknown in ("left out", "")
+        )
+
+        assert not alone.lacks
+        assert whole.view == alone.view
 
 
 def test_where_others_have_a_say_it_is_said_so(tmp_path: Path) -> None:
-    """The verb computes the whole pass that it takes."""
-    moves = rebalancer("all", target(name="shop"), limits={"maxMoves": 1})
-    shown = asked(tmp_path, "object", {"rebalancer.yaml": text(moves)}, most=0, **SHOP)
+    """What is known without whole passes is shown until they are computed."""
+    shown = asked(tmp_path, "object", SHOP, more=BATCHES)
 
-    assert 200 == shown.status
+    assert (200, True) == (shown.status, shown.lacks)
     assert '<th scope="row">member1</th>' in shown.html
-    assert "depends on others (WorkloadRebalancer all moves its targets in batches)" in shown.html
-    assert "Why, for each cluster" not in shown.html
+    assert f"{WITHOUT}; {ON_ITS_WAY}" in shown.html
+    assert "<h2>History</h2>" in shown.html
 
 
-def test_what_comes_is_refused_with_the_verb_that_says_it(tmp_path: Path) -> None:
-    """One sentence, and no pass."""
-    shown = asked(tmp_path, "coming", most=0)
+def test_whole_passes_that_cannot_be_computed_are_told(tmp_path: Path) -> None:
+    """With what there is without them."""
+    shown = asked(tmp_path, "object", SHOP, more=BATCHES, problem="it took too long")
 
-    assert 400 == shown.status
-    assert "only up to 0; reconciler status says what comes" in shown.html
-
-
-@pytest.mark.parametrize("view", ["fleet", "matrix", "timeline", "rebalancers", "faults"])
-def test_the_other_views_are_shown(tmp_path: Path, view: str) -> None:
-    """They need no pass over all objects."""
-    assert 200 == asked(tmp_path, view, most=0).status
+    assert f"{WITHOUT}; it could not be computed over all objects: it took too long" in shown.html
 
 
-@pytest.mark.parametrize("most", [100, None], ids=["few", "no-limit"])
-def test_objects_are_explained_up_to_a_limit(tmp_path: Path, most: int | None) -> None:
-    """A report has none: it may take its time."""
-    assert "Why, for each cluster" in asked(tmp_path, "object", most=most, **SHOP).html
+def test_whole_passes_complete_it(tmp_path: Path) -> None:
+    """Where they are computed nothing is missing."""
+    shown = asked(tmp_path, "object", SHOP, more=BATCHES, most=None)
+
+    assert (200, False) == (shown.status, shown.lacks)
+    assert "depends on others" not in shown.html
+    assert "Why, for each cluster" in shown.html
+
+
+@pytest.mark.parametrize("view", ["coming", "rebalancers"])
+@pytest.mark.parametrize(("most", "lacks"), [(0, True), (100, False), (None, False)])
+def test_what_comes_of_all_takes_whole_passes(
+    tmp_path: Path, view: str, most: int | None, *, lacks: bool
+) -> None:
+    """Over few objects they are computed at once."""
+    shown = asked(tmp_path, view, more=BATCHES, most=most)
+
+    assert (200, lacks, lacks) == (shown.status, shown.lacks, ON_ITS_WAY in shown.html)
+
+
+@pytest.mark.parametrize("view", ["fleet", "matrix", "timeline", "faults", "rebalancers"])
+def test_the_other_views_need_no_whole_pass(tmp_path: Path, view: str) -> None:
+    """Rebalancers neither, where there are none."""
+    shown = asked(tmp_path, view)
+
+    assert (200, False) == (shown.status, shown.lacks)
+
+
+def test_passes_far_from_each_other_are_compared_elsewhere(tmp_path: Path) -> None:
+    """All that was written in between may have to be read."""
+    fleet = told_fleet(tmp_path / "fleet")
+    repository = open_repository(fleet.folder)
+    first = repository.revisions.commits(fleet.head())[-2].revision
+    shown = [
+        PageAnswers(repository, "main", new_memory(repository.revisions, most)).answer(
+            "timeline", {"since": first}, fleet.head()
+        )
+        for most in (0, None)
+    ]
+
+    assert [(200, True), (200, False)] == [(one.status, one.lacks) for one in shown]
+    assert ["Moved from" in one.html for one in shown] == [False, True]
 
 
 def test_the_rows_of_the_matrix_are_asked_about_together(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.errors import ShellError
-from reconciler.shell.http.page_process import PageBusy, PageProcesses, PageQuestion
+from reconciler.shell.http.kept_process import PageQuestion
+from reconciler.shell.http.page_process import PageBusy, PageProcesses
 
 VIEW = PageQuestion("fleet", (), "0" * 40)
 PLAN = PageQuestion("plan", (("branch", "x"),), "0" * 40)

@@ -1,12 +1,13 @@
 """Answers of the served page: an address and its query become a whole page."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.audit.short_id import short_id
 from reconciler.cli.page.views import PageMemory, PageViews
 from reconciler.errors import ReconcilerError, UsageError
+from reconciler.model.world import Kinds
 from reconciler.page.links import Anchor, ServedLinks
 from reconciler.page.rendering import Frame, PagePart, render
 
@@ -33,10 +34,19 @@ TITLES = {
 
 
 class PageAnswer(NamedTuple):
-    """An HTTP status and a page."""
+    """An HTTP status and a page; `lacks` says whether whole passes would tell more."""
 
     status: int
     html: str
+    lacks: bool = False
+
+
+class AnsweredView(NamedTuple):
+    """A title and the parts of a page; see `PageAnswer`."""
+
+    title: str
+    parts: Sequence[PagePart]
+    lacks: bool = False
 
 
 class AskPlan(NamedTuple):
@@ -75,26 +85,31 @@ class PageAnswers:
     home: str = ""
     _views: PageViews | None = field(default=None)
 
-    def answer(self, view: str, query: Query, head: str) -> PageAnswer:
+    def answer(self, view: str, query: Query, head: str, problem: str = "") -> PageAnswer:
         """Return the page at an address.
 
         Args:
             view: Name of the view; `load` reads what the others are told from.
             query: The rest of the address.
             head: Full hex id of the commit that is looked at.
+            problem: Why whole passes could not be computed for it, `""` if that was not tried.
         """
         try:
             if view == LOAD:
-                views = self._at(
-                    head
-                )  # what is found out is kept, and later commits follow from it
-                views.usage  # noqa: B018
-                self.memory.replay.alone.follow(views.world)
+                self._load(head)
                 return PageAnswer(200, "")
-            title, part = self._parts(head)[view](query)
+            title, parts, lacks = self._parts(head, problem)[view](query)
         except ReconcilerError as error:
             return PageAnswer(400, self._page(view, "Cannot be shown", self._notice(error), ""))
-        return PageAnswer(200, self._page(view, title, part, head))
+        return PageAnswer(200, self._page(view, title, parts, head), lacks)
+
+    def _load(self, head: str) -> None:
+        """Read what views are told from; later commits follow from it."""
+        views = self._at(head)
+        views.usage  # noqa: B018  # what is found out is kept
+        self.memory.replay.alone.follow(views.world)
+        bare = replace(views.world, outputs={}, output_kinds=Kinds())  # as little as of the past
+        self.memory.replay.alone_then.follow(bare)
 
     def mistake(self, view: str, error: Exception) -> PageAnswer:
         """Return the page that says that a view failed for a mistake of ours."""
@@ -116,50 +131,58 @@ class PageAnswers:
             self._views = PageViews(self.fleet.revisions, head, LINKS, self.memory)
         return self._views
 
-    def _parts(self, head: str) -> "dict[str, Callable[[Query], tuple[str, list[PagePart]]]]":
+    def _parts(self, head: str, problem: str) -> "dict[str, Callable[[Query], AnsweredView]]":
         views = self._at(head)
 
         def simply(name: str, ask: Callable[[Query], object]) -> None:
-            def answer(query: Query) -> tuple[str, list[PagePart]]:
-                return TITLES[name], [PagePart(name, f"{name}.html", ask(query))]
+            def answer(query: Query) -> AnsweredView:
+                return AnsweredView(TITLES[name], [PagePart(name, f"{name}.html", ask(query))])
 
             found[name] = answer
 
-        found: dict[str, Callable[[Query], tuple[str, list[PagePart]]]] = {
-            "object": lambda query: self._object(views, query),
-            "present": lambda query: self._present(views, query),
+        found: dict[str, Callable[[Query], AnsweredView]] = {
+            "object": lambda query: self._object(views, query, problem),
+            "coming": lambda _: self._coming(views, problem),
+            "rebalancers": lambda _: self._rebalancers(views, problem),
+            "timeline": lambda query: self._timeline(views, query, problem),
             "plan": lambda query: self._plan(views, query),
             "what-if": lambda query: self._what_if(views, query),
         }
         simply("fleet", lambda query: views.fleet(page=_number(query, "page")))
         simply("matrix", lambda query: views.matrix(_matrix_query(query)))
-        simply("timeline", lambda query: views.passes.view(**_only(query, TIMELINE)))
-        simply("coming", lambda _: views.coming)
-        simply("rebalancers", lambda _: views.rebalancers())
         simply("faults", lambda _: views.wrong())
         return found
 
-    def _object(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
+    def _object(self, views: PageViews, query: Query, problem: str) -> AnsweredView:
         """Return the view of one object: what is decided, or a workload of which that is told."""
         from reconciler.cli.page.one_object import object_detail
 
-        if views.unreplayed:
-            return self._present(views, query)
         key = _key(views.world, query)
-        found = object_detail(views.revisions, self.memory.replay, views.head, views.world, key)
-        return found.title, [PagePart("object", "object.html", found)]
-
-    def _present(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
-        """Return what can be told of one object at once, at any size."""
-        from reconciler.cli.page.one_object import object_present
-
-        key, replay = _key(views.world, query), self.memory.replay
-        told = object_present(
-            views.revisions, replay, views.head, views.world, key, views.unreplayed
+        unknown = "" if views.is_whole else views.unknown(problem)
+        found, lacks = object_detail(
+            views.revisions, self.memory.replay, views.head, views.world, key, unknown=unknown
         )
-        return told.title, [PagePart("object", "object.html", told)]
+        return AnsweredView(found.title, [PagePart("object", "object.html", found)], lacks)
 
-    def _plan(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
+    def _coming(self, views: PageViews, problem: str) -> AnsweredView:
+        """Return what the next passes do."""
+        found = views.coming(problem)
+        return AnsweredView("Coming", [PagePart("coming", "coming.html", found)], bool(found.note))
+
+    def _rebalancers(self, views: PageViews, problem: str) -> AnsweredView:
+        """Return every rebalancer, and what comes of them."""
+        found = views.rebalancers(problem)
+        parts = [PagePart("rebalancers", "rebalancers.html", found)]
+        return AnsweredView("Rebalancers", parts, bool(found.coming.note))
+
+    def _timeline(self, views: PageViews, query: Query, problem: str) -> AnsweredView:
+        """Return the passes, and the fleet as it was after one of them."""
+        unknown = "" if views.is_whole else views.unknown(problem)
+        found = views.passes.view(**_only(query, TIMELINE), unknown=unknown)
+        parts = [PagePart("timeline", "timeline.html", found)]
+        return AnsweredView("Timeline", parts, bool(found.note))
+
+    def _plan(self, views: PageViews, query: Query) -> AnsweredView:
         """Return what merging a branch would move, or the form that asks for it."""
         branch = query.get("branch", "")
         problem, parts = "", []
@@ -170,7 +193,7 @@ class PageAnswers:
                 problem = str(error)
         form = AskPlan(branch, self.fleet.repository.branches(), problem)
         title = f"Plan of {branch}" if parts else TITLES["plan"]
-        return title, [PagePart("plan", "ask_plan.html", form), *parts]
+        return AnsweredView(title, [PagePart("plan", "ask_plan.html", form), *parts])
 
     def _planned(self, head: str, branch: str) -> object:
         from reconciler.cli.page.merges import planned
@@ -178,7 +201,7 @@ class PageAnswers:
 
         return plan_view(*planned(self.fleet, (self.branch, head), branch))
 
-    def _what_if(self, views: PageViews, query: Query) -> tuple[str, list[PagePart]]:
+    def _what_if(self, views: PageViews, query: Query) -> AnsweredView:
         """Return what would move if something happened, or the form that asks for it."""
         from reconciler.audit.previews.resilience import clusters_of
 
@@ -192,7 +215,8 @@ class PageAnswers:
                 problem = str(error)
         names = sorted({key.name for key in clusters_of(views.world)})
         form = AskWhatIf(**asked, namespace=namespace, clusters=names, problem=problem)
-        return TITLES["what-if"], [PagePart("what-if", "ask_what_if.html", form), *parts]
+        parts = [PagePart("what-if", "ask_what_if.html", form), *parts]
+        return AnsweredView(TITLES["what-if"], parts)
 
 
 ASKED = ("fail", "cordon", "scale")

@@ -87,7 +87,9 @@ def _parts(views: PageViews, told: Sequence[ObjectKey]) -> list[PagePart]:
 
     replay = views.memory.replay
     replay.together = frozenset(told)
-    objects = [object_detail(views.revisions, replay, views.head, views.world, k) for k in told]
+    objects = [
+        object_detail(views.revisions, replay, views.head, views.world, k).view for k in told
+    ]
     matrix = views.matrix(MatrixQuery(), rows=ROWS, columns=COLUMNS)
     steps = views.passes.window(views.head, PASSES)
     contents: dict[str, object] = {
@@ -95,7 +97,7 @@ def _parts(views: PageViews, told: Sequence[ObjectKey]) -> list[PagePart]:
         "matrix": replace(matrix, form=False),
         "objects": Page(items=objects, first=1, total=len(views.placements)),
         "timeline": TimelineView(steps=steps, chosen=max(0, len(steps) - 1)),
-        "coming": views.coming,
+        "coming": views.coming(),
         "rebalancers": views.rebalancers(),
         "faults": views.wrong(),
     }

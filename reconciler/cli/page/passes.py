@@ -44,7 +44,13 @@ class PassLine:
         return [self._step(commit) for commit in reversed(self._passes(newest, count))]
 
     def view(
-        self, *, at: str = "", newest: str = "", step: str = "", since: str = ""
+        self,
+        *,
+        at: str = "",
+        newest: str = "",
+        step: str = "",
+        since: str = "",
+        unknown: str = "",
     ) -> TimelineView:
         """Return the fleet at a pass, and what was moved.
 
@@ -53,6 +59,7 @@ class PassLine:
             newest: That of the newest one on the slider, `""` for the head.
             step: Which one on the slider is shown, counted from 0.
             since: Full hex id of a commit that it is compared with.
+            unknown: Why no fleet is read that differs in many files, `""` if any is.
 
         Raises:
             UsageError: One of them is none of this history.
@@ -69,16 +76,26 @@ class PassLine:
             return TimelineView(steps=(), chosen=0)
         chosen = _chosen(steps, at, step)
         here = steps[chosen]
-        then = self._world(here.revision)
         older = self._passes(steps[0].revision, 2)[1:]
-        return TimelineView(
+        view = TimelineView(
             steps=steps,
             chosen=chosen,
-            then=matrix_view(then, PlacedObjects(then), MatrixQuery(), self.links),
-            compared=self._compared(since, here, then) if since else None,
             earlier=self._window_at(older[0].revision, "older passes") if older else None,
             later=self._window_at("", "newest passes") if start != self.head else None,
             newest=start,
+        )
+        far = (
+            start != self.head
+            or bool(since)
+            or any(one.rest is None for one in steps[chosen + 1 :])
+        )
+        if unknown and far:
+            return replace(view, note=unknown)
+        then = self._world(here.revision)
+        return replace(
+            view,
+            then=matrix_view(then, PlacedObjects(then), MatrixQuery(), self.links),
+            compared=self._compared(since, here, then) if since else None,
         )
 
     def _window_at(self, newest: str, text: str) -> Anchor:

@@ -14,7 +14,6 @@ from reconciler.cli.objects.object_tables import Layout, rows_of, table_of
 from reconciler.cli.page.passes import PassLine
 from reconciler.cli.printing.coming import coming_in
 from reconciler.core.dialects import KINDS
-from reconciler.errors import UsageError
 from reconciler.manifests.suspension import is_suspended
 from reconciler.manifests.text.emitter import encode
 from reconciler.model.fields import mapping
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
     from reconciler.page.timeline import PassStep
     from reconciler.shell.reading.revisions import GitRevisions
 
-MOST_REPLAYED = 10_000  # objects; above, a whole pass, or one of the past, may take too long
 KEPT_PASSES = 4  # of 5,000 bindings on 55 clusters each a pass is some 100 MB
-FEW_PLACED = 300  # up to so many, what comes is computed together with the fleet
+FEW_PLACED = 300  # objects; whole passes over so many take no longer than one over each alone
+ON_ITS_WAY = "it is being computed over all objects, and appears here by itself"
 NEWEST = 5  # passes that the fleet shows
 
 
@@ -56,11 +55,18 @@ class FaultsView(NamedTuple):
     all_suspended: bool
 
 
+class ComingView(NamedTuple):
+    """What the next passes do; `note` says why that is not told, `""` where it is."""
+
+    found: "Sequence[Coming]"
+    note: str = ""
+
+
 class RebalancersView(NamedTuple):
     """All of them, a table each kind, and what comes of them."""
 
     tables: Sequence[tuple[str, Sequence[str], Sequence[RebalancerRow]]]
-    coming: "Sequence[Coming]"
+    coming: ComingView
 
 
 @dataclass(slots=True, eq=False)
@@ -71,23 +77,23 @@ class PageMemory:
         replay: What computes passes again.
         steps: What passes moved, as far as it was read; commits never change.
         loads: What is on each cluster, `None` as long as it was not asked.
-        most_replayed: Up to how many objects whole passes and those of the past are computed,
-            `None` for any number; one object is asked alone at any number.
+        most: Over how many objects whole passes are computed here, `None` for any number; over more
+            they are left to somebody else.
     """
 
     replay: "Replay"
     steps: "dict[str, PassStep]" = field(default_factory=dict)
     loads: FleetLoads | None = None
-    most_replayed: int | None = None
+    most: int | None = None
 
 
-def new_memory(revisions: "GitRevisions", most_replayed: int | None = None) -> PageMemory:
+def new_memory(revisions: "GitRevisions", most: int | None = None) -> PageMemory:
     """Return a memory in which nothing is yet."""
     from reconciler.audit.proofs.replay import Replay
     from reconciler.core.memo import Memo
 
     replay = Replay(revisions, past=Memo(), most_kept=KEPT_PASSES)
-    return PageMemory(replay, most_replayed=most_replayed)
+    return PageMemory(replay, most=most)
 
 
 @dataclass(eq=False)
@@ -129,30 +135,26 @@ class PageViews:
         return usage_of(self.world, self.loads)
 
     @property
-    def unreplayed(self) -> str:
-        """Why no pass is computed over all objects, nor one of the past, `""` if they are."""
-        objects, most = len(self.placements), self.memory.most_replayed
-        if most is None or objects <= most:
-            return ""
-        return (
-            f"with {objects:,} objects passes of the past are not computed on the page, "
-            f"only up to {most:,}"
-        )
+    def is_whole(self) -> bool:
+        """Whether whole passes are computed here."""
+        return self.memory.most is None or len(self.placements) <= self.memory.most
+
+    def unknown(self, problem: str) -> str:
+        """Return why something is not told that takes whole passes.
+
+        Args:
+            problem: Why they could not be computed, `""` if that was not tried.
+        """
+        return f"it could not be computed over all objects: {problem}" if problem else ON_ITS_WAY
 
     @cached_property
-    def coming(self) -> "Sequence[Coming]":
-        """What the next passes will do.
-
-        Raises:
-            UsageError: There are too many objects for that.
-        """
-        if self.unreplayed:
-            objects, most = len(self.placements), self.memory.most_replayed
-            raise UsageError(
-                f"with {objects:,} objects whole passes are not computed on the page, "
-                f"only up to {most:,}; reconciler status says what comes"
-            )
+    def foreseen(self) -> "Sequence[Coming]":
+        """What the next passes will do, by whole passes."""
         return coming_in(self.world, memo=self.memory.replay.memo)
+
+    def coming(self, problem: str = "") -> ComingView:
+        """Return what the next passes will do; see `unknown`."""
+        return ComingView(self.foreseen) if self.is_whole else ComingView((), self.unknown(problem))
 
     @cached_property
     def faults(self) -> "Sequence[Fault]":
@@ -178,14 +180,14 @@ class PageViews:
 
     def fleet(self, *, page: int = 1, size: int = PAGE) -> FleetView:
         """Return the clusters; what comes is told where it takes no time, or was computed."""
-        few = len(self.placements) <= FEW_PLACED or "coming" in vars(self)
+        few = len(self.placements) <= FEW_PLACED or "foreseen" in vars(self)
         return fleet_view(
             self.usage,
             self.links,
             objects=self.loads.objects,
             faults=len(self.faults),
             steps=self.passes.newest(NEWEST),
-            coming=self.coming if few and not self.unreplayed else None,
+            coming=self.foreseen if few else None,
             page=page,
             size=size,
         )
@@ -198,8 +200,8 @@ class PageViews:
         self.memory.replay.together = frozenset(found.rows.items)
         return found
 
-    def rebalancers(self) -> RebalancersView:
-        """Return every rebalancer with its progress, and its next run."""
+    def rebalancers(self, problem: str = "") -> RebalancersView:
+        """Return every rebalancer with its progress, and its next run; see `unknown`."""
         kinds: dict[tuple[str, str], list[ObjectKey]] = {}
         for key in sorted(key for key in self.world.inputs if key[:2] in KINDS.removable):
             kinds.setdefault((key.group, key.kind), []).append(key)
@@ -214,9 +216,11 @@ class PageViews:
                 for key in keys
             ]
             tables.append((kind[1], table.titles, found))
-        asked = self.coming if every and not self.unreplayed else ()
-        told = [one for one in asked if one.key[:2] in KINDS.removable]
-        return RebalancersView(tables, told)
+        if not every:
+            return RebalancersView(tables, ComingView(()))
+        coming = self.coming(problem)
+        told = [one for one in coming.found if one.key[:2] in KINDS.removable]
+        return RebalancersView(tables, ComingView(told, coming.note))
 
     def _progress(self, key: "ObjectKey") -> list[str]:
         """Return the status of a rebalancer, line by line, `[]` if no pass has seen it."""

@@ -24,6 +24,7 @@ from reconciler.model.repository_layout import RepositoryLayout
 @click.option("--home", default="")
 @click.option("--cache-dir")
 @click.option("--branch", required=True)
+@click.option("--whole", is_flag=True)
 @click.option("--memory-bytes", type=int, required=True)
 @layout_options
 @click.pass_context
@@ -35,6 +36,7 @@ def command(
     home: str,
     cache_dir: str | None,
     branch: str,
+    whole: bool,
     memory_bytes: int,
     layout: RepositoryLayout,
 ) -> int:
@@ -45,7 +47,7 @@ def command(
     gc.set_threshold(*COLLECTIONS)
     from reconciler.cli.objects.world import fleet_of
     from reconciler.cli.page.answers import PageAnswers
-    from reconciler.cli.page.views import MOST_REPLAYED, new_memory
+    from reconciler.cli.page.views import FEW_PLACED, new_memory
     from reconciler.dialects.object_boundary import trace_of
     from reconciler.shell.git.repository import Repository
 
@@ -53,15 +55,17 @@ def command(
     if below:
         repository = repository.below(below)
     fleet = fleet_of(directory / below, repository, layout)
-    answers = PageAnswers(fleet, branch, new_memory(fleet.revisions, MOST_REPLAYED), home)
+    answers = PageAnswers(
+        fleet, branch, new_memory(fleet.revisions, None if whole else FEW_PLACED), home
+    )
     for line in sys.stdin:
         question = json.loads(line)
         try:
-            found = answers.answer(question["view"], question["query"], question["head"])
+            found = answers.answer(**question)
         except Exception as error:  # noqa: BLE001  # one view that fails ends no other
             print(trace_of(error), file=sys.stderr)
             found = answers.mistake(question["view"], error)
-        print(json.dumps({"status": found.status, "html": found.html}), flush=True)
+        print(json.dumps(found._asdict()), flush=True)
     return 0
 
 

@@ -2,7 +2,7 @@
 
 It only reads: there is no other method than GET and HEAD. What is asked is asked of processes of
 their own; an answer that takes longer is told to come, and asked for again by the browser itself.
-Of an object what can be told without computing a pass is shown meanwhile.
+What takes whole passes is computed beside, and what is known without them is shown meanwhile.
 """
 
 import asyncio
@@ -14,17 +14,13 @@ from starlette.routing import Route
 
 from reconciler.errors import ShellError
 from reconciler.page.rendering import Frame, PagePart, render
+from reconciler.shell.http.kept_process import PageQuestion, PageReply
 from reconciler.shell.http.page_access import PageAccess
 from reconciler.shell.http.page_news import PageNews
 from reconciler.shell.http.page_origin import is_foreign
-from reconciler.shell.http.page_process import (
-    ALONE,
-    PageBusy,
-    PageProcesses,
-    PageQuestion,
-    PageReply,
-)
+from reconciler.shell.http.page_process import ALONE, PageBusy, PageProcesses, is_alone
 from reconciler.shell.http.page_responses import FILES, Endpoint, guarded, streamed
+from reconciler.shell.http.whole_answers import WholeAnswers
 
 PATHS = {
     "/": "fleet",
@@ -42,8 +38,7 @@ PATHS = {
         )
     },
 }
-PATIENCE_SECONDS = 6.0  # less than what a connection has
-PRESENT_SECONDS = 1.0
+ANSWER_SECONDS = 6.0  # less than what a connection has
 KEPT_ANSWERS = 16
 LONGEST_QUERY = 2000
 AGAIN = {"refresh": "1"}
@@ -61,17 +56,20 @@ class PageEndpoints:
         processes: Whom to ask.
         news: Where the branch is.
         access: Who may see it.
-        patience_seconds: How long a client waits before it is told to come again.
-        present_seconds: How long it waits at first for what has a present that is told soon.
+        answer_seconds: How long a connection waits for an answer before its client is told to come
+            again, as while the branch is read for the first time.
     """
 
     processes: PageProcesses
     news: PageNews
     access: PageAccess
-    patience_seconds: float = PATIENCE_SECONDS
-    present_seconds: float = PRESENT_SECONDS
+    answer_seconds: float = ANSWER_SECONDS
     _asked: "dict[PageQuestion, asyncio.Task[PageReply]]" = field(default_factory=dict)
-    _presents: dict[PageQuestion, PageReply] = field(default_factory=dict)
+    _wholes: WholeAnswers = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Remember whom to ask for what takes whole passes."""
+        self._wholes = WholeAnswers(self._ask_whole)
 
     def endpoints(self) -> dict[str, Endpoint]:
         """Return what answers each path, whoever asks; see `guarded`."""
@@ -103,17 +101,26 @@ class PageEndpoints:
         return is_foreign(peer, request.headers, self.access.proxies)
 
     async def _answer(self, question: PageQuestion) -> Response:
-        """Return the page, or that it is being computed."""
-        task, patience_seconds = self._asked.get(question), self.patience_seconds
-        if task is None:
-            task = asyncio.create_task(asyncio.to_thread(self._ask, question))
-            self._asked[question] = task
-            if question.present is not None:
-                patience_seconds = self.present_seconds
+        """Return the page, or what there is of it until whole passes are computed."""
         try:
-            reply = await asyncio.wait_for(asyncio.shield(task), patience_seconds)
+            found = self._wholes.find(question)
+        except ShellError as error:
+            return await self._quick(question._replace(problem=str(error)))
+        if found is None:
+            return await self._quick(question)
+        reply, is_whole = found
+        return _shown(reply) if is_whole else _shown(reply, 202)
+
+    async def _quick(self, question: PageQuestion) -> Response:
+        """Return the page without what takes whole passes, which are begun then."""
+        task = self._asked.get(question)
+        if task is None:
+            task = asyncio.create_task(asyncio.to_thread(self.processes.ask, question))
+            self._asked[question] = task
+        try:
+            reply = await asyncio.wait_for(asyncio.shield(task), self.answer_seconds)
         except TimeoutError:
-            return self._meanwhile(question)
+            return _notice(202, "Being computed", "the answer comes here by itself", again=True)
         except PageBusy as busy:
             self._asked.pop(question, None)
             return _notice(503, "Busy", str(busy), again=True)
@@ -121,34 +128,30 @@ class PageEndpoints:
             self._asked.pop(question, None)
             return _notice(503, "Not answered", str(error))
         self._forget(question)
-        return Response(reply.html, reply.status, media_type="text/html")
+        if not reply.lacks or question.problem:
+            return _shown(reply)
+        self._wholes.begin(question, reply)
+        return _shown(reply, 202)
 
-    def _ask(self, question: PageQuestion) -> PageReply:
-        """Ask for the present first, where that is sooner, then for the whole; in a thread."""
-        if question.present is not None:
-            found = self.processes.ask(question.present)
-            if found.status != 200:
-                return found
-            self._presents[question] = found
-        try:
-            return self.processes.ask(question)
-        finally:
-            self._presents.pop(question, None)
-
-    def _meanwhile(self, question: PageQuestion) -> Response:
-        """Return what is shown until the answer is there; the browser asks again by itself."""
-        found = self._presents.get(question)
-        if found is None:
-            return _notice(202, "Being computed", "the answer comes here by itself", again=True)
-        return Response(found.html, 202, media_type="text/html", headers=AGAIN)
+    def _ask_whole(self, question: PageQuestion) -> PageReply:
+        """Ask for an answer by whole passes, in a thread, if it is still of the newest commit."""
+        if question.head != self.news.revision:
+            raise ShellError("the branch has moved on")
+        return self.processes.ask_whole(question)
 
     def _forget(self, question: PageQuestion) -> None:
         """Keep the newest answers that took a process of their own, and no others."""
-        if not question.is_alone:
+        if not is_alone(question):
             self._asked.pop(question, None)
         done = [one for one, task in self._asked.items() if task.done()]
         for old in done[: max(0, len(done) - KEPT_ANSWERS)]:
             del self._asked[old]
+
+
+def _shown(reply: PageReply, status: int = 0) -> Response:
+    """Return a page; with a status of its own it is on its way, and the browser asks again."""
+    headers = AGAIN if status else {}
+    return Response(reply.html, status or reply.status, media_type="text/html", headers=headers)
 
 
 def _notice(status: int, title: str, says: str, *, again: bool = False) -> Response:

@@ -15,7 +15,7 @@ from reconciler.shell.reading.trees import Trees
 K = TypeVar("K")
 V = TypeVar("V")
 
-KEPT = 3  # commits: the present one, the one before, and that of the last pass
+KEPT = 8  # commits: the present one, the one before, that of the last pass, and some of a history
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from reconciler.shell.resources import load_schemas
 PLAIN = REGULAR[0]
 NEAR = 8  # commits that are read together; few lie between two passes
 NOTHING = frozenset(EMPTY_TREES.values())
+MOST_KEPT = 300_000  # changes of files that are remembered; a pass may have written 50,000
 MOST_BROUGHT = 3  # commits of one merge, told beside it
 
 
@@ -86,15 +87,18 @@ class GitRevisions:
 
     def prepare(self, commits: Sequence[Commit]) -> None:
         """Read the changes of many commits at once; `changes` then answers from memory."""
-        records = read_commits(self.repository, [commit.revision for commit in commits])
-        found = changes_of(self.repository, list(records))
+        unread = [one.revision for one in commits if one.revision not in self._changes]
+        if not unread:
+            return
+        found = changes_of(self.repository, list(read_commits(self.repository, unread)))
         prefix = f"{self.repository.prefix}/" if self.repository.prefix else ""
-        self._changes = {
-            commit.revision: tuple(
-                _change(changed, prefix) for changed in found.get(commit.revision, ())
-            )
-            for commit in commits
-        }
+        asked = {one.revision for one in commits}
+        kept = sum(map(len, self._changes.values())) + sum(map(len, found.values()))
+        for old in [one for one in self._changes if one not in asked] if kept > MOST_KEPT else ():
+            del self._changes[old]
+        for revision in unread:
+            changes = found.get(revision, ())
+            self._changes[revision] = tuple(_change(changed, prefix) for changed in changes)
 
     def changes(self, commit: Commit, /) -> tuple[FileChange, ...]:
         """Return what a commit changed against its first parent, everything for a root commit."""

@@ -1,0 +1,112 @@
+"""What takes whole passes is computed beside: nothing waits for it, and it appears by itself."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from reconciler.cli.page.views import FEW_PLACED
+from reconciler.shell.http.endpoints import page_app
+from reconciler.shell.http.listener import Address, Listener
+from reconciler.shell.http.page_access import NO_ACCESS
+from reconciler.shell.http.page_endpoints import PageEndpoints
+from reconciler.shell.http.page_news import PageNews
+from reconciler.shell.http.page_process import PageProcesses
+from tests.builders import configmap, policy, rebalancer, selector, target, text
+from tests.page.served import served_page
+from tests.shell.fleet import eventually, new_fleet, run_pass
+
+ANSWERS = """\
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    whole = "--whole" in sys.argv
+    if whole and asked["view"] == "coming":
+        open(sys.argv[1]).close()  # a pipe: it waits until somebody writes
+    if whole and asked["view"] == "rebalancers":
+        sys.exit(1)
+    html = asked["problem"] or f"the {'whole ' * whole}{asked['view']}"
+    print(json.dumps({"status": 200, "html": html, "lacks": not whole}), flush=True)
+"""
+Get = Callable[[str], httpx.Response]
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    """A pipe for which a whole answer waits."""
+    os.mkfifo(tmp_path / "gate")
+    return tmp_path / "gate"
+
+
+@pytest.fixture
+def get(tmp_path: Path, gate: Path) -> Iterator[Get]:
+    """What asks a page whose processes are a script."""
+    script = tmp_path / "answers.py"
+    script.write_text(ANSWERS)
+    processes = PageProcesses([sys.executable, str(script), str(gate)])
+    endpoints = PageEndpoints(processes, PageNews("0" * 40), NO_ACCESS)
+    with Listener(Address("127.0.0.1", 0), page_app(endpoints)) as listener:
+        yield lambda path: httpx.get(f"http://127.0.0.1:{listener.address.port}{path}")
+        processes.close()
+
+
+def test_what_there_is_is_shown_until_the_whole_is_there(get: Get, gate: Path) -> None:
+    """The browser asks again by itself; other views are answered meanwhile."""
+    for _ in range(2):
+        first = get("/coming")
+        assert (202, "1", "the coming") == (first.status_code, first.headers["refresh"], first.text)
+    assert "the matrix" == get("/matrix").text
+
+    gate.write_text("")
+    eventually(lambda: get("/coming").text == "the whole coming", "the whole")
+    found = get("/coming")
+    assert (200, None) == (found.status_code, found.headers.get("refresh"))
+
+
+def test_whole_passes_that_fail_are_told_and_not_asked_for_again(get: Get) -> None:
+    """With what there is; whoever loads the page anew asks again."""
+    assert 202 == get("/rebalancers").status_code
+    found: list[httpx.Response] = []
+
+    def is_told() -> bool:
+        found.append(get("/rebalancers"))
+        return "the process that answers ended" in found[-1].text
+
+    eventually(is_told, "why it failed")
+    assert (200, None) == (found[-1].status_code, found[-1].headers.get("refresh"))
+    assert 202 == get("/rebalancers").status_code
+
+
+def test_a_page_that_closes_waits_for_no_whole_pass(tmp_path: Path, gate: Path) -> None:
+    """It is ended while it computes: nobody writes to the pipe."""
+    script = tmp_path / "answers.py"
+    script.write_text(ANSWERS)
+    processes = PageProcesses([sys.executable, str(script), str(gate)])
+    endpoints = PageEndpoints(processes, PageNews("0" * 40), NO_ACCESS)
+    with Listener(Address("127.0.0.1", 0), page_app(endpoints)) as listener:
+        assert 202 == httpx.get(f"http://127.0.0.1:{listener.address.port}/coming").status_code
+    processes.close()
+
+
+@pytest.mark.cpu_seconds(60)
+def test_the_page_of_many_objects_answers_by_two_processes(tmp_path: Path) -> None:
+    """What an object reads alone at once, what others have a say in by itself, in time."""
+    fleet = new_fleet(tmp_path / "fleet")
+    many = {f"many/{n}.yaml": text(configmap(f"c{n}")) for n in range(FEW_PLACED + 1)}
+    wide = policy("many", selectors=[selector("ConfigMap")])
+    fleet.commit({**many, "many/policy.yaml": text(wide)})
+    run_pass(fleet.folder, 0)
+    moves = rebalancer("all", target(name="shop"), limits={"maxMoves": 1})
+    fleet.commit({"rebalancer.yaml": text(moves)})
+
+    with served_page(fleet.folder) as page:
+        alone = page.get("/object?kind=ConfigMap&namespace=default&name=c7")
+        assert (200, True) == (alone.status, "<h2>History</h2>" in alone.text)
+        for path in ("/object?group=apps&kind=Deployment&namespace=default&name=shop", "/coming"):
+            first = page.get(path)
+            assert (202, True) == (first.status, "appears here by itself" in first.text)
+            eventually(lambda path=path: page.get(path).status == 200, path)  # type: ignore[misc]  # bound now
+            assert "appears here by itself" not in page.get(path).text
