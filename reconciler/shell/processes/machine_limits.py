@@ -39,6 +39,7 @@ SAID = {
     "failed to map segment": MEMORY,  # the loader, of a library
     "mmap failed": MEMORY,
     "error return without exception set": MEMORY,  # Python, of a library that lost the exception
+    "returned null without setting an exception": MEMORY,  # Python, of itself
     "too many open files": OPEN_FILES,
     "file too large": FILE_SIZE,
 }
@@ -53,6 +54,8 @@ def limit_said(text: str, code: int = 0) -> str | None:
         code: How it ended, the negative number of a signal.
 
     >>> limit_said("fatal: Out of memory, malloc failed") == MEMORY
+    True
+    >>> limit_said("<function f> returned NULL without setting an exception") == MEMORY
     True
     """
     if code < 0 and -code in SIGNALS:
