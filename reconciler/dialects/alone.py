@@ -4,15 +4,13 @@ Each API answers in a file of its own. It may name more than is read, never less
 a say that cannot be told beforehand, it says so, and the whole pass is asked.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
-from reconciler.model.versioned import differing_keys
-from reconciler.model.world import Manifest, World
+from reconciler.model.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +77,3 @@ class Untold:
     def places(self, _key: ObjectKey, /) -> Iterable[OutputPlace]:
         """Return nothing: others have a say anyway."""
         return ()
-
-
-@dataclass(slots=True, eq=False)
-class KeyIndex:
-    """Objects by what they are looked up by; it follows a mapping, and costs what differs.
-
-    `ways` returns what an object is found by.
-    """
-
-    ways: Callable[[Manifest], Iterable[Hashable]]
-    _seen: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
-    _found: dict[Hashable, set[ObjectKey]] = field(default_factory=dict)
-
-    def follow(self, manifests: Mapping[ObjectKey, Manifest]) -> None:
-        """Go on to another mapping."""
-        for key in differing_keys(manifests, self._seen):
-            before, now = self._seen.get(key), manifests.get(key)
-            for way in () if before is None else {*self.ways(before)}:
-                self._found[way].discard(key)
-                if not self._found[way]:
-                    del self._found[way]
-            for way in () if now is None else self.ways(now):
-                self._found.setdefault(way, set()).add(key)
-        self._seen = manifests
-
-    def of(self, way: Hashable) -> AbstractSet[ObjectKey]:
-        """Return what is found by something."""
-        return self._found.get(way, frozenset())

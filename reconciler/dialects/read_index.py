@@ -1,10 +1,12 @@
-"""Which keys asked a question: an index from questions to sets of them, and from sets to keys.
+"""Which keys are found by what: an index from ways to keys, and one from questions to askers.
 
-Keys that asked the same questions share one set, so a key costs the same however many it asked, as
-long as others asked the same ones: beside the sets an entry of a dictionary and one of a set.
+All indexes of the pass are made of these. Nearly always a name leads to one key only, so a single
+key costs a tuple and not a set; keys that asked the same questions share one set of them, so a key
+costs the same however many it asked, as long as others asked the same ones.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -17,39 +19,89 @@ Reads = frozenset[Question]
 
 
 @dataclass(slots=True, eq=False)
+class KeyIndex(Generic[K]):
+    """Keys by what they are found by; it is changed in place."""
+
+    _found: dict[Hashable, tuple[K] | set[K]] = field(default_factory=dict)
+    _ways: frozenset[Hashable] | None = None
+
+    def put(self, key: K, ways: Iterable[Hashable]) -> None:
+        """Let a key be found by some ways, too."""
+        alone = (key,)  # one for all ways
+        for way in ways:
+            known = self._found.get(way)
+            if known is None:
+                self._found[way], self._ways = alone, None
+            elif isinstance(known, set):
+                known.add(key)
+            elif known != alone:
+                self._found[way] = {*known, key}
+
+    def drop(self, key: K, ways: Iterable[Hashable]) -> None:
+        """Let a key not be found by some ways any more."""
+        for way in ways:
+            known = self._found.get(way, ())
+            if isinstance(known, set):
+                known.discard(key)
+            elif key not in known:
+                continue
+            if not isinstance(known, set) or not known:
+                del self._found[way]
+                self._ways = None
+
+    def of(self, way: Hashable) -> AbstractSet[K]:
+        """Return the keys that are found by something."""
+        found = self._found.get(way, ())
+        return found if isinstance(found, set) else frozenset(found)
+
+    @property
+    def ways(self) -> frozenset[Hashable]:
+        """All by which something is found; the very same set while it does not change."""
+        if self._ways is None:
+            self._ways = frozenset(self._found)
+        return self._ways
+
+    def __contains__(self, way: Hashable) -> bool:
+        return way in self._found
+
+
+@dataclass(slots=True, eq=False)
 class ReadIndex(Generic[K]):
     """The questions of each key; it is changed in place."""
 
     _reads: dict[K, Reads] = field(default_factory=dict)
-    _readers: dict[Reads, tuple[Reads, set[K]]] = field(default_factory=dict)
-    _sets: dict[Question, set[Reads]] = field(default_factory=dict)
+    _shared: dict[Reads, Reads] = field(default_factory=dict)
+    _readers: KeyIndex[K] = field(default_factory=KeyIndex)
+    _sets: KeyIndex[Reads] = field(default_factory=KeyIndex)
 
     def put(self, key: K, reads: Reads) -> None:
         """Take the questions of a key in place of those that it asked before."""
         self.drop(key)
-        if reads not in self._readers:
-            self._readers[reads] = reads, set()
-            for question in reads:
-                self._sets.setdefault(question, set()).add(reads)
-        self._reads[key], readers = self._readers[reads]
-        readers.add(key)
+        if reads not in self._shared:
+            self._shared[reads] = reads
+            self._sets.put(reads, reads)
+        reads = self._reads[key] = self._shared[reads]
+        self._readers.put(key, (reads,))
 
     def drop(self, key: K) -> None:
         """Forget a key."""
         reads = self._reads.pop(key, None)
         if reads is None:
             return
-        _, readers = self._readers[reads]
-        readers.discard(key)
-        if readers:
-            return
-        del self._readers[reads]
-        for question in reads:
-            sets = self._sets[question]
-            sets.discard(reads)
-            if not sets:
-                del self._sets[question]
+        self._readers.drop(key, (reads,))
+        if reads not in self._readers:
+            del self._shared[reads]
+            self._sets.drop(reads, reads)
 
     def asking(self, question: Question) -> set[K]:
         """Return the keys that asked a question."""
-        return {key for reads in self._sets.get(question, ()) for key in self._readers[reads][1]}
+        return {key for reads in self._sets.of(question) for key in self._readers.of(reads)}
+
+    def reads(self, key: K) -> Reads:
+        """Return the questions of a key, the same object for keys that asked the same."""
+        return self._reads.get(key, frozenset())
+
+    @property
+    def questions(self) -> frozenset[Question]:
+        """All that is asked; the very same set while it does not change."""
+        return self._sets.ways

@@ -138,5 +138,5 @@ def test_objects_that_asked_the_same_share_the_record(number: int) -> None:
     for index in range(number):
         made.settle(ObjectKey("", "Thing", "", str(index)), "", shared, None)
 
-    assert {1} == {len(sets) for sets in made._index._sets.values()}  # what is measured
+    assert {1} == {len(made._index._sets.of(one)) for one in shared}  # what is measured
     assert number == len(made.affected(["7"], (), NOW))

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from reconciler.dialects.alone import KeyIndex
+from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.model.content import at, mappings_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.world import Manifest, World
@@ -12,9 +12,9 @@ from reconciler.rebalance.kinds import REBALANCER, TRIGGER
 DESCRIBED = "described"
 
 
-def _ways(manifest: Manifest) -> Iterator[Hashable]:
+def _ways(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
     """Yield what a rebalancer or a trigger names; its policies may claim anything."""
-    if manifest.key[:2] not in (REBALANCER, TRIGGER):
+    if key[:2] not in (REBALANCER, TRIGGER):
         return
     spec = at(manifest.body, "spec")
     if spec.get("selector") is not None or spec.get("targetRefPolicy"):
@@ -28,7 +28,7 @@ def _ways(manifest: Manifest) -> Iterator[Hashable]:
 class RebalancerIndex:
     """Rebalancers and triggers by what they may mean; it follows worlds."""
 
-    _index: KeyIndex = field(default_factory=lambda: KeyIndex(_ways))
+    _index: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
 
     def follow(self, world: World) -> None:
         """Go on to another world."""

@@ -3,10 +3,11 @@
 Others have a say where two workloads want one binding, and where others need its object.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from reconciler.dialects.alone import DependsOnOthers, KeyIndex, OutputPlace, Reads
+from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
+from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.karmada.api.groups import CLUSTER, POLICY_GROUP
 from reconciler.dialects.karmada.api.policies import CLUSTER_WIDE, NAMESPACED, overrides_of
 from reconciler.dialects.karmada.api.work.binding_metadata import BINDINGS
@@ -24,16 +25,14 @@ from reconciler.model.body import Body
 from reconciler.model.content import at, mappings_of
 from reconciler.model.identity import ObjectKey
 from reconciler.model.known_kinds import Kind
-from reconciler.model.versioned import differing_keys
 from reconciler.model.world import Manifest, World
 
 POLICIES = frozenset({(POLICY_GROUP, NAMESPACED), (POLICY_GROUP, CLUSTER_WIDE)})
 PROPAGATES = "propagates dependencies"
 
 
-def _ways(manifest: Manifest) -> Iterator[Hashable]:
+def _ways(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
     """Yield what a policy selects, or the binding that a workload wants."""
-    key = manifest.key
     if key[:2] in POLICIES:
         spec = at(manifest.body, "spec")
         if decode_policy_fields(spec).propagate_deps:
@@ -48,30 +47,16 @@ def _selected(api_version: object, kind: object, name: object) -> Hashable:
     return str(api_version), str(kind), str(name or "")
 
 
-def _needed_by(manifest: Manifest) -> Iterator[Hashable]:
+def _needed_by(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
     """Yield what a workload needs beside itself, if that follows it."""
-    yield from dependencies_of(manifest.key, str(manifest.body.get("apiVersion")), manifest.body)
+    yield from dependencies_of(key, str(manifest.body.get("apiVersion")), manifest.body)
 
 
-@dataclass(slots=True, eq=False)
-class _FollowedBindings:
-    """The bindings that have others follow them."""
-
-    keys: set[ObjectKey] = field(default_factory=set)
-    _seen: Mapping[ObjectKey, Manifest] = field(default_factory=dict)
-
-    def follow(self, world: World) -> None:
-        """Go on to another world."""
-        for key in differing_keys(world.outputs, self._seen):
-            if key[:2] in BINDINGS:
-                self._look(key, world.outputs.get(key))
-        self._seen = world.outputs
-
-    def _look(self, key: ObjectKey, manifest: Manifest | None) -> None:
-        self.keys.discard(key)
-        spec = None if manifest is None else _readable(manifest.body)
-        if spec is not None and spec.propagate_deps:
-            self.keys.add(key)
+def _following(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
+    """Yield that a binding has others follow it, if it does."""
+    spec = _readable(manifest.body) if key[:2] in BINDINGS else None
+    if spec is not None and spec.propagate_deps:
+        yield PROPAGATES
 
 
 def _readable(binding: Body) -> BindingSpec | None:
@@ -88,15 +73,15 @@ class BindingReader:
 
     shared: frozenset[Kind] = frozenset({CLUSTER, PRIORITY_CLASS})
     _world: World | None = None
-    _index: KeyIndex = field(default_factory=lambda: KeyIndex(_ways))
-    _needs: KeyIndex = field(default_factory=lambda: KeyIndex(_needed_by))
-    _followed: _FollowedBindings = field(default_factory=_FollowedBindings)
+    _index: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
+    _needs: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_needed_by))
+    _followed: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_following))
 
     def follow(self, world: World, /) -> None:
         """Go on to another world."""
         self._world = world
         self._index.follow(world.inputs)
-        self._followed.follow(world)
+        self._followed.follow(world.outputs)
 
     def reads(self, key: ObjectKey, /) -> Reads | DependsOnOthers:
         """Return what a binding reads, or why others have a say."""
@@ -140,7 +125,7 @@ class BindingReader:
             return "its file cannot be read"
         if spec is not None and spec.required_by:
             return "others require its object"
-        if self._followed.keys or self._index.of(PROPAGATES):
+        if self._followed.of(PROPAGATES) or self._index.of(PROPAGATES):
             self._needs.follow(world.inputs)
             needing = sorted(one for owner in owners for one in self._needs.of(owner))
             if needing:

@@ -4,7 +4,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from reconciler.dialects.alone import DependsOnOthers, KeyIndex, OutputPlace, Reads
+from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
+from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.kubefleet.api.binding import PLACEMENT_PART
 from reconciler.dialects.kubefleet.api.groups import CLUSTER
 from reconciler.dialects.kubefleet.api.kinds import OWNED, is_placement, placement_key
@@ -23,9 +24,8 @@ OF_KIND, NAMED, LABELLED, ODD = "of kind", "named", "labelled", "odd"
 WITHIN, FROM = "within", "from"
 
 
-def _ways(manifest: Manifest) -> Iterator[Hashable]:
+def _ways(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
     """Yield how an object may be selected; of an eviction, from which placement it is."""
-    key = manifest.key
     kind = key[:2]
     if kind == (GROUP, EVICTION):
         name = at(manifest.body, "spec").get("placementName")
@@ -41,10 +41,10 @@ def _ways(manifest: Manifest) -> Iterator[Hashable]:
         yield ODD, kind
 
 
-def _owners(manifest: Manifest) -> Iterator[Hashable]:
+def _owners(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
     """Yield the placement that an output belongs to."""
-    if manifest.key.group == GROUP and manifest.key.kind in OWNED:
-        yield owner_of(manifest.key, manifest.body)
+    if key.group == GROUP and key.kind in OWNED:
+        yield owner_of(key, manifest.body)
 
 
 @dataclass(slots=True, eq=False)
@@ -53,8 +53,8 @@ class FleetPlacementReader:
 
     shared: frozenset[Kind] = frozenset({CLUSTER})
     _world: World | None = None
-    _inputs: KeyIndex = field(default_factory=lambda: KeyIndex(_ways))
-    _outputs: KeyIndex = field(default_factory=lambda: KeyIndex(_owners))
+    _inputs: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
+    _outputs: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_owners))
 
     def follow(self, world: World, /) -> None:
         """Go on to another world."""

@@ -6,7 +6,8 @@ Others have a say where decisions are balanced: there those of all placements ar
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from reconciler.dialects.alone import DependsOnOthers, KeyIndex, OutputPlace, Reads
+from reconciler.dialects.alone import DependsOnOthers, OutputPlace, Reads
+from reconciler.dialects.followed_index import FollowedIndex
 from reconciler.dialects.ocm.api.groups import CLUSTER, CLUSTER_GROUP, WORK_GROUP
 from reconciler.dialects.ocm.api.hub_objects import SCORES, SET_BINDINGS, SETS
 from reconciler.dialects.ocm.api.placement import decode_placement
@@ -25,9 +26,8 @@ STEM = "-decision-"
 LABELLED, NAMED = "labelled", "named"
 
 
-def _ways(manifest: Manifest) -> Iterator[Hashable]:
+def _ways(key: ObjectKey, manifest: Manifest) -> Iterator[Hashable]:
     """Yield the placement that a decision is of by its label, and the one by its name."""
-    key = manifest.key
     if key[:2] == DECISION:
         yield LABELLED, key.namespace, _owner(manifest)
         yield NAMED, key.namespace, key.name.rpartition(STEM)[0]
@@ -43,7 +43,7 @@ class HubPlacementReader:
 
     shared: frozenset[Kind] = frozenset({CLUSTER, SETS, SET_BINDINGS, SCORES})
     _world: World | None = None
-    _decisions: KeyIndex = field(default_factory=lambda: KeyIndex(_ways))
+    _decisions: FollowedIndex[Manifest] = field(default_factory=lambda: FollowedIndex(_ways))
 
     def follow(self, world: World, /) -> None:
         """Go on to another world."""
